@@ -1,0 +1,54 @@
+# `make demo` and `make test` need only Python 3.11+ and make: they create .venv and install what constraints.txt pins.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+# One thread for each of two test processes: threads that spin would slow each other down.
+JOBS ?= 2
+PYTEST := OMP_NUM_THREADS=1 CUTAWAY_TEST_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)
+
+.PHONY: demo test check quick slow bench lint types doctest clean
+
+demo: $(STAMP)
+	$(BIN)/cutaway demo
+
+# Two passes: with the shapes and types of signatures enforced, and without (the compiler, and messages for bad input).
+test: $(STAMP) doctest
+	$(PYTEST) -m "not slow"
+	CUTAWAY_TYPECHECK=0 $(PYTEST) -m "untyped and not slow"
+
+# The inner loop, about a minute.
+check: lint types doctest quick
+
+lint: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+doctest: $(STAMP)
+	$(BIN)/python -m pytest --doctest-modules cutaway
+
+quick: $(STAMP)
+	$(PYTEST) -m "not slow and not long"
+
+# Trainings to a stated quality.
+slow: $(STAMP)
+	$(BIN)/python -m pytest -m slow
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/run.py
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Cutaway needs Python 3.11 or newer, got $$($(PYTHON) --version); try: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing into $(VENV) (a few minutes the first time) ..."
+	@# torch first, by its pinned version: a range would take the newest build, with gigabytes of CUDA.
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch==2.13.0
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[test]'
+	@touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,87 @@
+r"""What blocks say to bad input: the rule, what came, the way out."""
+
+from collections.abc import Iterable
+
+from torch import Tensor
+
+
+def expect_float(name: str, x: Tensor) -> None:
+    """Blocks compute with real numbers: integers and booleans are a mistake."""
+    if not x.is_floating_point():
+        raise ValueError(f"{name} must be a float tensor, got {x.dtype}; convert it with {name}.float()")
+
+
+def expect_width(name: str, x: Tensor, width: int) -> None:
+    """The last axis of ``x`` must be ``width`` long."""
+    if x.ndim == 0 or x.shape[-1] != width:
+        raise ValueError(
+            f"the last axis of {name} must have width {width}, got shape {tuple(x.shape)}; "
+            f"give it shape (..., {width}) or build the block for its width"
+        )
+
+
+def expect_positive(**numbers: float) -> None:
+    """Sizes and scales must be above zero."""
+    for name, value in numbers.items():
+        if not value > 0:
+            raise ValueError(f"{name} must be above 0, got {value}; try {name}=1")
+
+
+def expect_even(**numbers: int) -> None:
+    """Entries that work in pairs need an even count."""
+    for name, value in numbers.items():
+        if value % 2:
+            raise ValueError(f"{name} must be even, got {value}; try {name}={value + 1}")
+
+
+def expect_probability(**numbers: float) -> None:
+    """Rates must lie in [0, 1]."""
+    for name, value in numbers.items():
+        if not 0 <= value <= 1:
+            raise ValueError(f"{name} must be a probability from 0 to 1, got {value}; for a percentage divide by 100")
+
+
+def expect_choice(name: str, value: str, known: Iterable[str]) -> None:
+    """A name must be one of those known."""
+    known = list(known)
+    if value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}; pick one of these")
+
+
+def expect_items(name: str, x: Tensor) -> None:
+    """A mean over nothing is no number: at least one element is needed."""
+    if x.numel() == 0:
+        raise ValueError(f"{name} must hold at least one element, got shape {tuple(x.shape)}; skip empty batches")
+
+
+def expect_axis(name: str, x: Tensor, axis: int) -> None:
+    """An axis must exist and have entries to choose from."""
+    ndim = max(x.ndim, 1)  # torch takes a single number for a vector of one
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"axis must be from {-ndim} to {ndim - 1} for {name}, got axis={axis}; try axis=-1")
+    if x.ndim and x.shape[axis] == 0:
+        raise ValueError(
+            f"axis {axis} of {name} must hold at least one entry, got shape {tuple(x.shape)}; choose another axis"
+        )
+
+
+def expect_same_shape(name: str, x: Tensor, other: str, y: Tensor) -> None:
+    """Two tensors are compared entry by entry."""
+    if x.shape != y.shape:
+        raise ValueError(
+            f"{name} and {other} must have one shape, got {tuple(x.shape)} and {tuple(y.shape)}; "
+            "reshape one of them, broadcasting here is nearly always a mistake"
+        )
+
+
+__all__ = [
+    "expect_axis",
+    "expect_choice",
+    "expect_even",
+    "expect_float",
+    "expect_items",
+    "expect_positive",
+    "expect_probability",
+    "expect_same_shape",
+    "expect_width",
+]

@@ -1,0 +1,69 @@
+r"""What every model has: a spec that it can be built from again, and room for a tokenizer.
+
+Model.from_spec(model.spec)         the same design, new weights; also on the meta device
+"""
+
+from typing import Any, ClassVar, TypeVar
+
+import torch
+from torch import nn
+
+from cutaway.models.spec_base import NamedSpec
+from cutaway.models.spec_parts import HeadSpec
+
+M = TypeVar("M", bound="Model")
+
+
+class Model(nn.Module):
+    """A model of the kind that its ``spec`` describes. ``tokenizer`` is its vocabulary, where it came with one."""
+
+    kind: ClassVar[type[NamedSpec]] = NamedSpec
+    spec: Any
+    tokenizer: Any = None
+
+    def __init__(self, spec: NamedSpec) -> None:
+        super().__init__()
+        if not isinstance(spec, self.kind):
+            raise ValueError(
+                f"a {type(self).__name__} is built from a {self.kind.__name__}, got {type(spec).__name__}; "
+                f"pass the spec first, or sizes by name"
+            )
+        self.spec = spec
+
+    @classmethod
+    def from_spec(cls: type[M], spec: NamedSpec) -> M:
+        """A model of this design, with new weights."""
+        return cls(spec)
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
+
+
+def choose_spec(spec: Any, sizes: dict[str, Any], preset: Any) -> Any:
+    """The spec that a constructor was given, or the preset of the sizes that it was given instead."""
+    if spec is None:
+        return preset(**sizes)
+    if sizes:
+        raise ValueError(
+            f"a model takes a spec or sizes, got both a spec and {', '.join(sizes)}; change the spec with spec.but(...)"
+        )
+    return spec
+
+
+def with_head(model: M, head: HeadSpec | None) -> M:
+    """The same model under another head, which starts fresh; all other tensors are shared, not copied.
+
+    ``with_head(bert, HeadSpec("classes", classes=2))`` is how a pretrained model is made ready for a task. BERT's
+    pooler, if it has one, becomes the hidden layer of a head for classes.
+    """
+    changes: dict[str, Any] = {"head": head}
+    trunk = {name: x for name, x in model.state_dict().items() if not name.startswith(("head.", "unembed."))}
+    if getattr(model.spec, "pooler", False) and head is not None and head.kind == "classes":
+        changes |= {"head": head.but(hidden=True), "pooler": False}
+        trunk = {name.replace("pooler.", "head.hidden."): x for name, x in trunk.items()}
+    like = next(model.parameters())
+    new = type(model).from_spec(model.spec.but(**changes)).to(like.device, like.dtype)
+    new.load_state_dict(trunk, strict=False, assign=True)
+    new.tokenizer = model.tokenizer
+    return new.train(model.training)

@@ -1,0 +1,73 @@
+r"""What goes into a model: tokens, masks of padding, segments; and where each token stands.
+
+    position(t) = number of real tokens of its document before t
+
+So padding on either side, and what else is packed into a row, changes nothing.
+"""
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+
+def expect_tokens(tokens: Tensor, context: int | None = None, start: int = 0) -> None:
+    """Tokens are integers, (batch, length), and fit into the context."""
+    if tokens.is_floating_point() or tokens.dtype == torch.bool:
+        raise ValueError(f"tokens must be integers, got {tokens.dtype}; convert them with tokens.long()")
+    if tokens.ndim != 2:
+        raise ValueError(f"tokens must have shape (batch, length), got {tuple(tokens.shape)}; add a batch axis")
+    if context is not None and start + tokens.shape[1] > context:
+        before = f"{start} + " if start else ""
+        raise ValueError(
+            f"the model's context is {context} tokens, got {before}{tokens.shape[1]}; "
+            "shorten the input or build the model with a larger context"
+        )
+
+
+def expect_real(mask: Tensor | None, tokens: Tensor) -> None:
+    """A padding mask has the tokens' shape and is True at real ones."""
+    if mask is None:
+        return
+    if mask.dtype != torch.bool:
+        raise ValueError(f"a mask must be boolean, True at real tokens, got {mask.dtype}; use mask.bool()")
+    if mask.shape != tokens.shape:
+        raise ValueError(
+            f"a mask must have the tokens' shape {tuple(tokens.shape)}, got {tuple(mask.shape)}; "
+            "it marks real tokens, attention masks go to the blocks"
+        )
+
+
+def expect_segments(segments: Tensor | None, tokens: Tensor) -> None:
+    """Segments number the sentence or document of each token."""
+    if segments is None:
+        return
+    if segments.is_floating_point() or segments.dtype == torch.bool:
+        raise ValueError(f"segments must be integers, got {segments.dtype}; convert them with segments.long()")
+    if segments.shape != tokens.shape:
+        raise ValueError(
+            f"segments must have the tokens' shape {tuple(tokens.shape)}, got {tuple(segments.shape)}; "
+            "give one number for each token"
+        )
+
+
+def real_positions(mask: Bool[Tensor, "b t"]) -> Int[Tensor, "b t"]:
+    """Positions that count real tokens only, so that padding on the left changes nothing.
+
+    >>> real_positions(torch.tensor([[False, True, True, False]]))
+    tensor([[0, 0, 1, 1]])
+    """
+    return (mask.long().cumsum(-1) - 1).clamp(min=0)
+
+
+def segment_positions(segments: Int[Tensor, "b t"], mask: Bool[Tensor, "b t"] | None = None) -> Int[Tensor, "b t"]:
+    """Positions that start again at 0 with each packed document, and count its real tokens only.
+
+    >>> segment_positions(torch.tensor([[7, 7, 7, 2, 2]]))
+    tensor([[0, 1, 2, 0, 1]])
+    """
+    new = torch.ones_like(segments, dtype=torch.bool)
+    new[:, 1:] = segments[:, 1:] != segments[:, :-1]
+    real = new.new_ones(new.shape) if mask is None else mask
+    before = real.long().cumsum(-1) - real.long()  # real tokens to the left, over all documents
+    first = torch.where(new, before, 0).cummax(-1).values
+    return before - first

@@ -1,0 +1,133 @@
+r"""Choosing the next token from its logits.
+
+    p = softmax(ℓ / T)                  temperature T; T = 0 is the argmax
+    top-k       keep the k most probable tokens (Fan et al. 2018)
+    top-p       keep the fewest tokens whose probability reaches p (Holtzman et al. 2020)
+    min-p       keep tokens at least min_p times as probable as the best (Nguyen et al. 2024)
+    penalty     ℓ_v / r if ℓ_v > 0 else ℓ_v · r for tokens v already there (Keskar et al. 2019)
+
+Notes: N3 §2.4.6 (temperature), §5.4.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from cutaway.blocks.checks import expect_positive, expect_probability
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How to choose: penalty first, then temperature, top-k, top-p, min-p. ``seed`` makes it repeatable."""
+
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+    min_p: float | None = None
+    repetition_penalty: float = 1.0
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.temperature < float("inf"):
+            raise ValueError(f"temperature must be 0 (greedy) or above, got {self.temperature}; try temperature=0.8")
+        if self.top_k is not None:
+            expect_positive(top_k=self.top_k)
+        for name, value in (("top_p", self.top_p), ("min_p", self.min_p)):
+            if value is not None:
+                expect_probability(**{name: value})
+        expect_positive(repetition_penalty=self.repetition_penalty)
+
+    @property
+    def greedy(self) -> bool:
+        return self.temperature == 0 or self.top_k == 1
+
+    def generators(self, batch: int) -> list[torch.Generator]:
+        """One for each example, seeded with seed, seed + 1, …: no text depends on what else is in its batch.
+
+        Torch's own random numbers, which training draws from, are left alone.
+        """
+        first = torch.Generator().seed() % 2**31 if self.seed is None else self.seed
+        return [torch.Generator().manual_seed(first + i) for i in range(batch)]
+
+
+def log_softmax(logits: Float[Tensor, "*b v"]) -> Float[Tensor, "*b v"]:
+    """log p = ℓ − log Σ e^ℓ, in float32 at least: sums of logs over a text lose too much in half precision."""
+    return logits.log_softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+
+
+def filtered(
+    logits: Float[Tensor, "b v"], how: Sampling, before: Int[Tensor, "b t"] | None = None
+) -> Float[Tensor, "b v"]:
+    """The logits that remain, −∞ for tokens that are out of the question; ``before`` are the tokens so far."""
+    if how.repetition_penalty != 1 and before is not None:
+        logits = penalise(logits, before, how.repetition_penalty)
+    if how.temperature not in (0, 1):
+        logits = logits / how.temperature
+    if how.top_k is not None:
+        logits = keep_top_k(logits, how.top_k)
+    if how.top_p is not None:
+        logits = keep_top_p(logits, how.top_p)
+    if how.min_p is not None:
+        logits = keep_min_p(logits, how.min_p)
+    return logits
+
+
+def penalise(logits: Float[Tensor, "b v"], before: Int[Tensor, "b t"], penalty: float) -> Float[Tensor, "b v"]:
+    """ℓ_v / r if ℓ_v > 0 else ℓ_v · r, for every token v in ``before``, once however often it is there."""
+    old = logits.gather(1, before)
+    return logits.scatter(1, before, torch.where(old > 0, old / penalty, old * penalty))
+
+
+def keep_top_k(logits: Float[Tensor, "b v"], k: int) -> Float[Tensor, "b v"]:
+    """The k largest logits (more where they tie); the rest −∞.
+
+    >>> keep_top_k(torch.tensor([[1.0, 3.0, 2.0]]), 2)
+    tensor([[-inf, 3., 2.]])
+    """
+    least = logits.topk(min(k, logits.shape[-1]), -1).values[:, -1:]
+    return logits.masked_fill(logits < least, -torch.inf)
+
+
+def keep_top_p(logits: Float[Tensor, "b v"], p: float) -> Float[Tensor, "b v"]:
+    """The fewest tokens whose probabilities add up to p, at least one; the rest −∞.
+
+    >>> keep_top_p(torch.tensor([[0.5, 0.2, 0.3]]).log(), 0.7).exp()
+    tensor([[0.5000, 0.0000, 0.3000]])
+    """
+    ranked, order = logits.sort(-1, descending=True)
+    probabilities = ranked.softmax(-1)
+    out = probabilities.cumsum(-1) - probabilities >= p  # what came before is already enough
+    out[:, 0] = False
+    return logits.masked_fill(out.scatter(1, order, out), -torch.inf)
+
+
+def keep_min_p(logits: Float[Tensor, "b v"], p: float) -> Float[Tensor, "b v"]:
+    """Tokens whose probability is at least p times that of the best; the rest −∞.
+
+    >>> keep_min_p(torch.tensor([[0.5, 0.2, 0.3]]).log(), 0.5).exp()
+    tensor([[0.5000, 0.0000, 0.3000]])
+    """
+    probabilities = logits.softmax(-1)
+    return logits.masked_fill(probabilities < p * probabilities.amax(-1, keepdim=True), -torch.inf)
+
+
+def choose(
+    logits: Float[Tensor, "b v"],
+    how: Sampling,
+    generators: list[torch.Generator],
+    before: Int[Tensor, "b t"] | None = None,
+) -> Int[Tensor, "b"]:
+    """One token for each example: the argmax if greedy, else a draw from what `filtered` leaves."""
+    left = filtered(logits, how, before)
+    if how.greedy:
+        return left.argmax(-1)
+    # The inverse of the distribution function at a uniform number, in float64: exact for any vocabulary.
+    reached = left.double().softmax(-1).cumsum(-1)
+    u = torch.stack([torch.rand((), generator=g, dtype=torch.float64) for g in generators]).to(logits.device)
+    places = torch.searchsorted(reached, (u * reached[:, -1])[:, None], right=True).squeeze(-1)
+    return places.clamp(max=logits.shape[-1] - 1)
+
+
+__all__ = ["Sampling", "choose", "filtered", "keep_min_p", "keep_top_k", "keep_top_p", "log_softmax", "penalise"]

@@ -1,0 +1,122 @@
+r"""What every spec can do: check its fields, become plain values and come back, and make changed copies of itself.
+
+spec.but(attention__heads=4)                    a copy, changed inside a part
+type(spec).from_dict(spec.to_dict()) == spec    through JSON too
+"""
+
+import dataclasses
+import types
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
+
+VERSION = 1
+S = TypeVar("S", bound="Spec")
+N = TypeVar("N", bound="NamedSpec")
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What every spec can do: check the types of its fields, become a dict of plain values, and come back from one."""
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(type(self))
+        for field in dataclasses.fields(self):
+            value, hint = _plain(getattr(self, field.name)), hints[field.name]
+            if not _fits(value, hint):
+                raise ValueError(
+                    f"{type(self).__name__}.{field.name} must be {_spoken(hint)}, got {value!r}; "
+                    "see what the spec says beside it"
+                )
+            object.__setattr__(self, field.name, value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values: ``from_dict`` takes them, JSON does too."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls: type[S], values: dict[str, Any]) -> S:
+        """The spec of such values; fields that are left out keep their defaults."""
+        if not isinstance(values, dict):
+            raise ValueError(f"a {cls.__name__} must be a dict of its fields, got {values!r}; to_dict() makes one")
+        fields = {field.name: field for field in dataclasses.fields(cls)}
+        surplus = sorted(set(values) - set(fields))
+        if surplus:
+            raise ValueError(f"{cls.__name__} has no {', '.join(surplus)}; it has {', '.join(sorted(fields))}")
+        nothing = dataclasses.MISSING
+        missing = [n for n, f in fields.items() if n not in values and f.default is nothing is f.default_factory]
+        if missing:
+            raise ValueError(f"{cls.__name__} needs {', '.join(missing)}, got only {', '.join(values) or 'nothing'}")
+        hints = get_type_hints(cls)
+        return cls(**{name: _parse(value, hints[name]) for name, value in values.items()})
+
+    def but(self: S, **changes: Any) -> S:
+        """A copy with some fields changed; ``attention__heads=4`` reaches into a part."""
+        own: dict[str, Any] = {}
+        for name, value in changes.items():
+            part, _, rest = name.partition("__")
+            before: Any = own.get(part, getattr(self, part, None))
+            if part not in {field.name for field in dataclasses.fields(self)} or (
+                rest and not isinstance(before, Spec)
+            ):
+                known = ", ".join(field.name for field in dataclasses.fields(self))
+                raise ValueError(f"{type(self).__name__} has no {name}; it has {known}")
+            own[part] = before.but(**{rest: value}) if rest else value
+        return dataclasses.replace(self, **own)
+
+
+@dataclass(frozen=True)
+class NamedSpec(Spec):
+    """The spec of a whole model: its dict also says which model, and by which version of Cutaway's specs."""
+
+    model: ClassVar[str] = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"model": self.model, "version": VERSION} | super().to_dict()
+
+    @classmethod
+    def from_dict(cls: type[N], values: dict[str, Any]) -> N:
+        values = dict(values)
+        name, version = values.pop("model", cls.model), values.pop("version", VERSION)
+        if name != cls.model:
+            raise ValueError(
+                f"a {cls.__name__} describes a {cls.model}, got {name!r}; use spec_from_dict for any model"
+            )
+        if not isinstance(version, int) or version > VERSION:
+            raise ValueError(
+                f"this Cutaway reads specs up to version {VERSION}, got version {version!r}; upgrade cutaway"
+            )
+        return super().from_dict(values)
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of other libraries as Python's own, and JSON's lists as tuples, which do not change."""
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return float(value)
+    return tuple(map(_plain, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    if get_origin(hint) in (Union, types.UnionType):
+        return any(_fits(value, kind) for kind in get_args(hint))
+    if get_origin(hint) is tuple:
+        inner = get_args(hint)
+        kinds = inner[:1] * len(value) if inner[-1:] == (...,) and isinstance(value, tuple) else inner
+        return isinstance(value, tuple) and len(value) == len(kinds) and all(map(_fits, value, kinds))
+    if isinstance(value, bool):
+        return hint is bool
+    return isinstance(value, (int, float) if hint is float else hint)
+
+
+def _spoken(hint: Any) -> str:
+    parts = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    names = {int: "a whole number", float: "a number", str: "a name", bool: "True or False", type(None): "None"}
+    return " or ".join(names.get(kind, kind.__name__ if isinstance(kind, type) else str(kind)) for kind in parts)
+
+
+def _parse(value: Any, hint: Any) -> Any:
+    """A dict where a part is wanted becomes that part, a list a tuple."""
+    kinds = [kind for kind in (hint, *get_args(hint)) if isinstance(kind, type) and issubclass(kind, Spec)]
+    return kinds[0].from_dict(value) if kinds and isinstance(value, dict) else _plain(value)

@@ -1,0 +1,86 @@
+r"""ViT (Dosovitskiy et al. 2021). Its map of patches is stored as the filters of a convolution."""
+
+from cutaway.hub.families.shared import Config, Family, activation, class_head, label_config, refuse, written
+from cutaway.hub.rules import Rule, Rules, linear, norm, qkv, same
+from cutaway.models.specs import AttentionSpec, MLPSpec, NormSpec, PositionSpec, ViTSpec
+
+
+def read_spec(config: Config, tensors: set[str]) -> ViTSpec:
+    refuse(config, qkv_bias=True)
+    size = config["image_size"]
+    classes = VIT.architecture(config) == "ViTForImageClassification"
+    return ViTSpec(
+        image=(size, size) if isinstance(size, int) else tuple(size),
+        patch=config["patch_size"],
+        channels=config.get("num_channels", 3),
+        pooler=any("pooler.dense" in tensor for tensor in tensors),
+        width=config["hidden_size"],
+        depth=config["num_hidden_layers"],
+        attention=AttentionSpec(
+            heads=config["num_attention_heads"], dropout=config.get("attention_probs_dropout_prob", 0.0)
+        ),
+        mlp=MLPSpec(config["intermediate_size"], activation(config.get("hidden_act", "gelu"))),
+        norm=NormSpec("layer", config.get("layer_norm_eps", 1e-12)),
+        position=PositionSpec("learned"),
+        head=class_head("classes", config) if classes else None,
+        dropout=config.get("hidden_dropout_prob", 0.0),
+    )
+
+
+def write_config(spec: ViTSpec) -> Config:
+    return {
+        "model_type": "vit",
+        "architectures": ["ViTForImageClassification" if spec.head else "ViTModel"],
+        "image_size": spec.image[0] if spec.image[0] == spec.image[1] else list(spec.image),
+        "patch_size": spec.patch,
+        "num_channels": spec.channels,
+        "hidden_size": spec.width,
+        "num_hidden_layers": spec.depth,
+        "num_attention_heads": spec.attention.heads,
+        "intermediate_size": spec.mlp.hidden,
+        "hidden_act": written(spec.mlp.activation),
+        "layer_norm_eps": spec.norm.epsilon,
+        "attention_probs_dropout_prob": spec.attention.dropout,
+        "hidden_dropout_prob": spec.dropout,
+        "qkv_bias": True,
+        **label_config(spec.head),
+    }
+
+
+def rules(spec: ViTSpec, prefix: str) -> Rules:
+    patches = (spec.image[0] // spec.patch) * (spec.image[1] // spec.patch)
+    filters = (spec.width, spec.channels, spec.patch, spec.patch)
+    start = f"{prefix}embeddings"
+    found: Rules = {
+        "cls": same(f"{start}.cls_token"),
+        "position.weight": Rule((f"{start}.position_embeddings",), shape=(1, patches + 1, spec.width)),
+        "patches.map.weight": Rule((f"{start}.patch_embeddings.projection.weight",), turned=True, shape=filters),
+        "patches.map.bias": same(f"{start}.patch_embeddings.projection.bias"),
+        **norm("norm", f"{prefix}layernorm"),
+    }
+    for i in range(spec.depth):
+        ours, theirs = f"blocks.{i}", f"{prefix}encoder.layer.{i}"
+        parts = [f"{theirs}.attention.attention.{part}" for part in ("query", "key", "value")]
+        found |= qkv(f"{ours}.attention.qkv", parts, [spec.width] * 3)
+        found |= linear(f"{ours}.attention.out", f"{theirs}.attention.output.dense")
+        found |= norm(f"{ours}.norm_attention", f"{theirs}.layernorm_before")
+        found |= linear(f"{ours}.mlp.up", f"{theirs}.intermediate.dense")
+        found |= linear(f"{ours}.mlp.down", f"{theirs}.output.dense")
+        found |= norm(f"{ours}.norm_mlp", f"{theirs}.layernorm_after")
+    if spec.pooler:
+        found |= linear("pooler.linear", f"{prefix}pooler.dense")
+    if spec.head is not None:
+        found |= linear("head.classify", "classifier")
+    return found
+
+
+VIT = Family(
+    name="vit",
+    types=("vit",),
+    architectures=("ViTForImageClassification", "ViTModel"),
+    prefix="vit.",
+    design=ViTSpec,
+    spec=read_spec,
+    config=write_config,
+    rules=rules,
+)

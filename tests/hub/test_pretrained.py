@@ -1,0 +1,247 @@
+"""Checkpoints in and out: sharded, tied, converted; and what is said to broken ones."""
+
+import json
+import shutil
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+import cutaway as cut
+from cutaway.hub import from_pretrained, save_pretrained
+from cutaway.models import BERT, GPT, GPTSpec, HeadSpec
+
+
+@pytest.fixture
+def broken(checkpoint, tmp_path):
+    """A copy of a checkpoint with changed tensors or configuration."""
+
+    def make(name: str, tensors=None, **config):
+        folder = tmp_path / "broken"
+        shutil.copytree(checkpoint(name).folder, folder)
+        if tensors is not None:
+            changed = load_file(folder / "model.safetensors")
+            changed = tensors(changed)
+            save_file({k: v.contiguous() for k, v in changed.items()}, folder / "model.safetensors")
+        if config:
+            told = json.loads((folder / "config.json").read_text())
+            told = {key: value for key, value in (told | config).items() if value != "absent"}
+            (folder / "config.json").write_text(json.dumps(told))
+        return folder
+
+    return make
+
+
+def test_public_names():
+    assert cut.from_pretrained is from_pretrained
+    assert cut.save_pretrained is save_pretrained
+
+
+def test_a_loaded_model_is_ready(checkpoint):
+    model = from_pretrained(checkpoint("gpt2").folder)
+    assert isinstance(model, GPT)
+    assert not any(module.training for module in model.modules())
+    assert all(p.requires_grad and not p.is_meta for p in model.parameters())
+    assert model.tokenizer is None
+    model(torch.tensor([[1, 2, 3]])).sum().backward()
+
+
+def test_dtype(checkpoint):
+    model = from_pretrained(checkpoint("gpt2").folder, dtype=torch.bfloat16)
+    assert {p.dtype for p in model.parameters()} == {torch.bfloat16}
+
+
+def test_stored_dtype_is_kept(checkpoint, tmp_path):
+    model = from_pretrained(checkpoint("llama").folder).half()
+    save_pretrained(model, tmp_path)
+    assert json.loads((tmp_path / "config.json").read_text())["dtype"] == "float16"
+    assert {p.dtype for p in from_pretrained(tmp_path).parameters()} == {torch.float16}
+
+
+def test_shards(checkpoint, tmp_path):
+    made = checkpoint("llama_tied")
+    made.peer.save_pretrained(tmp_path, max_shard_size="4KB")
+    assert len(list(tmp_path.glob("model-*.safetensors"))) > 2
+    assert not (tmp_path / "model.safetensors").exists()
+    one, several = from_pretrained(made.folder), from_pretrained(tmp_path)
+    for (name, x), y in zip(one.state_dict().items(), several.state_dict().values(), strict=True):
+        assert torch.equal(x, y), name
+
+
+def test_tied_weights_stored_twice(broken):
+    """Some files hold the tied output matrix once more; the embedding counts."""
+    folder = broken("llama_tied", lambda t: t | {"lm_head.weight": torch.zeros(61, 24)})
+    model = from_pretrained(folder)
+    assert model.unembed is None
+    assert model(torch.tensor([[1, 2]])).abs().max() > 0.1
+
+
+def test_t5_scales_its_output_even_where_the_file_holds_it(broken, checkpoint):
+    folder = broken("t5", lambda t: t | {"lm_head.weight": t["shared.weight"].clone()})
+    tokens = torch.tensor([[5, 6, 7]])
+    plain = from_pretrained(checkpoint("t5").folder)
+    assert torch.equal(from_pretrained(folder)(tokens, tokens), plain(tokens, tokens))
+
+
+def test_buffers_and_old_names_are_understood(broken, checkpoint):
+    """As in the first GPT-2 and BERT files: causal masks, position numbers, gamma and beta."""
+
+    def old(tensors):
+        renamed = {
+            name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): x
+            for name, x in tensors.items()
+        }
+        return renamed | {"embeddings.position_ids": torch.arange(23)}
+
+    tokens = torch.tensor([[5, 6, 7]])
+    assert torch.equal(from_pretrained(broken("bert", old))(tokens), from_pretrained(checkpoint("bert").folder)(tokens))
+
+
+def test_gpt2_without_its_prefix(broken, checkpoint):
+    """The published GPT-2 has a head and no `transformer.` before its names, and its masks as tensors."""
+    bare = lambda t: (
+        {k.removeprefix("transformer."): v for k, v in t.items()} | {"h.0.attn.bias": torch.ones(1, 1, 23, 23)}
+    )
+    tokens = torch.tensor([[5, 6, 7]])
+    expected = from_pretrained(checkpoint("gpt2").folder)(tokens)
+    assert torch.equal(from_pretrained(broken("gpt2", bare))(tokens), expected)
+
+
+def test_saving_over_the_folder_that_it_came_from(broken):
+    """Weights are read from the file as they are needed; replacing it must not pull them from under the model."""
+    folder = broken("gpt2")
+    model = from_pretrained(folder)
+    before = {name: x.clone() for name, x in model.state_dict().items()}
+    save_pretrained(model, folder)
+    for name, x in model.state_dict().items():
+        assert torch.equal(x, before[name])
+    for name, x in from_pretrained(folder).state_dict().items():
+        assert torch.equal(x, before[name])
+
+
+def test_a_model_made_here_becomes_a_checkpoint(tmp_path):
+    import transformers
+
+    model = GPT(GPTSpec.llama(vocabulary=31, width=12, depth=2, heads=3, context=16, kv_heads=1)).eval()
+    save_pretrained(model, tmp_path / "new" / "folder")
+    peer = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "new" / "folder").eval()
+    tokens = torch.randint(0, 31, (2, 9))
+    torch.testing.assert_close(model(tokens), peer(tokens).logits, rtol=0, atol=1e-5)
+
+
+def test_missing_and_surplus_tensors_are_listed(broken):
+    folder = broken("gpt2", lambda t: {k: v for k, v in t.items() if "ln_f" not in k} | {"extra": torch.ones(1)})
+    with pytest.raises(
+        ValueError,
+        match=r"got missing transformer.ln_f.bias, transformer.ln_f.weight and surplus extra; the folder mixes",
+    ):
+        from_pretrained(folder)
+
+
+def test_many_missing_tensors_are_counted(broken):
+    with pytest.raises(ValueError, match=r"got missing transformer.h.0.attn.c_attn.bias, (.*, ){6}\S+ and 16 more;"):
+        from_pretrained(broken("gpt2", lambda t: {k: v for k, v in t.items() if ".h." not in k}))
+
+
+def test_wrong_shapes_are_listed(broken):
+    folder = broken("gpt2", lambda t: t | {"transformer.wpe.weight": torch.ones(9, 12)})
+    with pytest.raises(
+        ValueError, match=r"got transformer.wpe.weight \(9, 12\) instead of \(23, 12\); the folder mixes"
+    ):
+        from_pretrained(folder)
+
+
+def test_configuration_that_does_not_fit_the_tensors(broken):
+    with pytest.raises(ValueError, match=r"got missing transformer.h.2.attn.c_attn.bias,"):
+        from_pretrained(broken("gpt2", n_layer=3))
+
+
+def test_configuration_without_a_size(broken):
+    with pytest.raises(ValueError, match=r"config.json of a gpt2 must state n_embd, got .* without it; download"):
+        from_pretrained(broken("gpt2", n_embd="absent"))
+
+
+@pytest.mark.untyped
+def test_configuration_with_nonsense(broken):
+    with pytest.raises(ValueError, match=r"GPTSpec.depth must be a whole number, got 'two'"):
+        from_pretrained(broken("gpt2", n_layer="two"))
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "message"),
+    [
+        (
+            "gpt2",
+            {"architectures": ["GPT2DoubleHeadsModel"]},
+            "must be one of GPT2LMHeadModel, .*, got GPT2DoubleHeads",
+        ),
+        ("gpt2", {"scale_attn_by_inverse_layer_idx": True}, "must be False for Cutaway to load it, got True"),
+        ("gpt2", {"activation_function": "mish"}, "the activation must be one of gelu, .*, got 'mish'"),
+        ("bert", {"is_decoder": True}, "is_decoder must be False"),
+        ("qwen2", {"use_sliding_window": True}, "use_sliding_window must be False"),
+        ("llama", {"mlp_bias": True}, "mlp_bias must be False"),
+        (
+            "llama",
+            {"rope_parameters": {"rope_type": "longrope"}},
+            "rope_type must be one of default, .*, got 'longrope'",
+        ),
+        (
+            "llama",
+            {"rope_parameters": {"rope_type": "yarn", "factor": 2.0, "mscale": 1.0}},
+            "mscale must not be set",
+        ),
+        ("vit", {"qkv_bias": False}, "qkv_bias must be True"),
+        (
+            "t5",
+            {"architectures": ["T5EncoderModel"]},
+            "must be one of T5ForConditionalGeneration, .*, got T5EncoderModel",
+        ),
+        ("llama", {"model_type": "mamba"}, "model_type must be one of gpt2, llama, .*, got 'mamba'"),
+    ],
+)
+def test_what_we_do_not_have_is_refused(name: str, config: dict, message: str, broken):
+    with pytest.raises(ValueError, match=message):
+        from_pretrained(broken(name, **config))
+
+
+def test_older_spelling_of_rotary_settings(broken, checkpoint):
+    """rope_theta and rope_scaling, as before transformers 5."""
+    old = {"rope_parameters": "absent", "rope_theta": 500.0, "rope_scaling": {"type": "linear", "factor": 2.0}}
+    assert (
+        from_pretrained(broken("llama_linear", **old)).spec == from_pretrained(checkpoint("llama_linear").folder).spec
+    )
+
+
+def test_a_changed_model_is_not_saved(tmp_path):
+    model = GPT(vocabulary=11, width=6, depth=1, heads=3, context=7)
+    model.extra = torch.nn.Linear(2, 2)
+    with pytest.raises(
+        ValueError, match=r"tensors of its spec to be saved, got surplus extra.bias, extra.weight; merge"
+    ):
+        save_pretrained(model, tmp_path)
+    del model.extra
+    model.norm = torch.nn.Identity()
+    with pytest.raises(ValueError, match=r"got missing norm.bias, norm.weight; merge adapters"):
+        save_pretrained(model, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_fine_tuned_from_a_pretrained_model(checkpoint):
+    """BERT's pooler becomes the hidden layer of a new head, as transformers has it."""
+    import transformers
+
+    made = checkpoint("bert")
+    model = cut.models.with_head(from_pretrained(made.folder), HeadSpec("classes", classes=5))
+    assert isinstance(model, BERT)
+    peer = transformers.BertForSequenceClassification.from_pretrained(made.folder, num_labels=5).eval()
+    peer.classifier.weight.data = model.head.classify.weight.data.T
+    peer.classifier.bias.data = model.head.classify.bias.data
+    tokens = torch.randint(3, 61, (2, 7))
+    torch.testing.assert_close(model(tokens), peer(tokens).logits, rtol=0, atol=1e-6)
+
+
+def test_a_broken_tokenizer_does_not_stop_the_model(broken):
+    folder = broken("gpt2")
+    (folder / "tokenizer.json").write_text("{}")
+    with pytest.warns(UserWarning, match="the model is loaded without its tokenizer: a tokenizer must be"):
+        assert from_pretrained(folder).tokenizer is None

@@ -1,0 +1,41 @@
+"""Cutaway: deep learning with the covers off.
+
+>>> import cutaway as cut
+>>> cut.blocks.relu(-1.0)
+tensor(0.)
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+# Public names and where they live. Nothing is imported before it is used: `import cutaway` does not import torch.
+_PARTS = ("blocks", "catalogue", "data", "hub", "look", "models", "recipes", "training")
+_NAMES = {
+    "Seen": "kept",
+    "Tap": "taps",
+    "addresses": "tracing",
+    "from_pretrained": "hub",
+    "load": "recipes.runs",
+    "patch": "tracing",
+    "register": "registry",
+    "save_pretrained": "hub",
+    "trace": "tracing",
+    "train": "recipes.runs",
+}
+__all__ = ["__version__", *_PARTS, *_NAMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PARTS:
+        return import_module(f"cutaway.{name}")
+    if name in _NAMES:
+        value = getattr(import_module(f"cutaway.{_NAMES[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'cutaway' has no attribute {name!r}; it has: {', '.join(sorted(__all__))}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,23 @@
+# The lazy names of cutaway/__init__.py, for editors and type checkers.
+from cutaway import blocks as blocks
+from cutaway import catalogue as catalogue
+from cutaway import data as data
+from cutaway import hub as hub
+from cutaway import look as look
+from cutaway import models as models
+from cutaway import recipes as recipes
+from cutaway import training as training
+from cutaway.hub import from_pretrained as from_pretrained
+from cutaway.hub import save_pretrained as save_pretrained
+from cutaway.kept import Seen as Seen
+from cutaway.recipes.runs import load as load
+from cutaway.recipes.runs import train as train
+from cutaway.registry import register as register
+from cutaway.taps import Tap as Tap
+from cutaway.tracing import addresses as addresses
+from cutaway.tracing import patch as patch
+from cutaway.tracing import trace as trace
+
+_PARTS: tuple[str, ...]
+__version__: str
+__all__: list[str]

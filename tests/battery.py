@@ -1,0 +1,190 @@
+"""The checks that every registered block must pass; test_battery.py runs them over all, and users over their own."""
+
+import copy
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils import _pytree as pytree
+
+import cutaway as cut
+from cutaway.registry import Entry
+from cutaway.taps import Tap
+
+
+def build(make: Callable[[], tuple[Any, ...]], dtype: torch.dtype) -> tuple[Any, list[Any]]:
+    before = torch.get_default_dtype()
+    torch.manual_seed(0)
+    torch.set_default_dtype(dtype)
+    try:
+        block, *inputs = make()
+    finally:
+        torch.set_default_dtype(before)
+    return block, inputs
+
+
+def call(block: Any, inputs: list[Any]) -> Any:
+    torch.manual_seed(1)  # blocks that draw random numbers draw the same ones each time
+    return block(*inputs)
+
+
+def floats(value: Any) -> list[Tensor]:
+    return [x for x in pytree.tree_leaves(value) if isinstance(x, Tensor) and x.is_floating_point()]
+
+
+def as_dtype(value: Any, dtype: torch.dtype) -> Any:
+    if isinstance(value, nn.Module):
+        return copy.deepcopy(value).to(dtype)
+    return pytree.tree_map_only(Tensor, lambda x: x.to(dtype) if x.is_floating_point() else x, value)
+
+
+def parameters(block: Any) -> dict[str, nn.Parameter]:
+    return dict(block.named_parameters()) if isinstance(block, nn.Module) else {}
+
+
+def check_gradients_reach_all(entry: Entry) -> None:
+    block, inputs = build(entry.example, torch.float64)
+    own = parameters(block)
+    if not own:
+        return
+    out = floats(call(block, inputs))
+    sum((x * torch.randn_like(x)).sum() for x in out).backward()
+    silent = [name for name, p in own.items() if p.requires_grad and (p.grad is None or not p.grad.abs().sum() > 0)]
+    assert not silent, f"no gradient reaches {silent}"
+
+
+def check_gradcheck(entry: Entry) -> None:
+    if entry.kinks:
+        return
+    block, inputs = build(entry.example, torch.float64)
+    own = list(parameters(block).values())
+    leaves, tree = pytree.tree_flatten(inputs)
+    places = [i for i, x in enumerate(leaves) if isinstance(x, Tensor) and x.is_floating_point()]
+    free = [leaves[i].detach().clone().requires_grad_() for i in places]
+
+    def run(*variables: Tensor) -> tuple[Tensor, ...]:
+        given = list(leaves)
+        for i, x in zip(places, variables):
+            given[i] = x
+        return tuple(x for x in floats(call(block, pytree.tree_unflatten(given, tree))) if x.requires_grad)
+
+    if not free and not own:
+        return
+    # parameters are varied in place of their data, inputs as arguments
+    assert torch.autograd.gradcheck(lambda *v: run(*v[: len(free)]), (*free, *own), eps=1e-6, atol=1e-5, fast_mode=True)
+
+
+def check_state_round_trip(entry: Entry) -> None:
+    first, inputs = build(entry.example, torch.float64)
+    if not isinstance(first, nn.Module):
+        return
+    torch.manual_seed(7)
+    second, _ = build(entry.example, torch.float64)
+    for p in second.parameters():
+        nn.init.constant_(p.data, 0.123)
+    second.load_state_dict(first.state_dict())
+    for x, y in zip(floats(call(first.eval(), inputs)), floats(call(second.eval(), inputs)), strict=True):
+        assert torch.equal(x, y)
+
+
+def check_single_precision(entry: Entry) -> None:
+    block, inputs = build(entry.example, torch.float64)
+    if not floats(inputs) and not isinstance(block, nn.Module):
+        return  # a function of whole numbers alone makes floats of torch's default kind
+    exact = floats(call(block, inputs))
+    block, inputs = build(entry.example, torch.float64)
+    rough = floats(call(as_dtype(block, torch.float32), as_dtype(inputs, torch.float32)))
+    for x, y in zip(rough, exact, strict=True):
+        assert x.dtype == torch.float32, f"float32 in, {x.dtype} out"
+        torch.testing.assert_close(x.double(), y, rtol=1e-4, atol=1e-4)
+
+
+def check_compiles(entry: Entry, backend: str = "aot_eager") -> None:
+    block, inputs = build(entry.example, torch.float32)
+    eager = floats(call(copy.deepcopy(block) if isinstance(block, nn.Module) else block, inputs))
+    torch._dynamo.reset()
+    fast = floats(call(torch.compile(block, fullgraph=True, backend=backend), inputs))
+    for x, y in zip(fast, eager, strict=True):
+        torch.testing.assert_close(x, y, rtol=1e-4, atol=1e-5)
+
+
+def check_taps_fire(entry: Entry) -> None:
+    block, inputs = build(entry.example, torch.float64)
+    if not isinstance(block, nn.Module):
+        return
+    taps = [name for name, module in block.named_modules() if isinstance(module, Tap)]
+    if not taps:
+        return
+    plain = floats(call(block, inputs))
+    block, inputs = build(entry.example, torch.float64)
+    with cut.trace(block, taps) as seen:
+        read = floats(call(block, inputs))
+    assert set(seen) == set(taps), f"taps that never fire: {set(taps) - set(seen)}"
+    for x, y in zip(plain, read, strict=True):
+        assert torch.equal(x, y), "reading changed the output"
+    for tap in taps:  # an edit at any tap must reach the output, through the written-out equation
+        block, inputs = build(entry.example, torch.float64)
+        with cut.patch(block, {tap: lambda v: v}):
+            same = floats(call(block, inputs))
+        for x, y in zip(plain, same, strict=True):
+            torch.testing.assert_close(x, y, rtol=1e-9, atol=1e-11)
+        block, inputs = build(entry.example, torch.float64)
+        with cut.patch(block, {tap: _shake}):
+            other = floats(call(block, inputs))
+        assert any(not torch.equal(x, y) for x, y in zip(plain, other, strict=True)), f"editing {tap} changes nothing"
+
+
+def _shake(value: Any) -> Any:
+    return pytree.tree_map_only(
+        Tensor, lambda x: x * 1.3 + 0.7 * torch.rand_like(x) if x.is_floating_point() else x, value
+    )
+
+
+def check_documented(entry: Entry) -> None:
+    own = inspect.getdoc(entry.target) or ""
+    file = inspect.getdoc(inspect.getmodule(entry.target)) or ""
+    assert own, "no docstring"
+    assert entry.equation, "neither the docstring nor its file's states an equation"
+    assert re.search(r"\b(1[89]|20)\d\d\b", own + file), "no source (author and year) in the docstring or its file's"
+
+
+def check_extremes(entry: Entry) -> None:
+    if entry.extreme is not None:
+        makes = [entry.extreme]
+    else:
+
+        def scaled(factor: float) -> Callable[[], tuple[Any, ...]]:
+            def make() -> tuple[Any, ...]:
+                block, *inputs = entry.example()
+                scale = lambda x: x * factor if x.is_floating_point() else x
+                return block, *pytree.tree_map_only(Tensor, scale, inputs)
+
+            return make
+
+        makes = [scaled(1e4), scaled(0.0)]
+    for make in makes:
+        block, inputs = build(make, torch.float32)
+        inputs = pytree.tree_map_only(
+            Tensor, lambda x: x.detach().clone().requires_grad_() if x.is_floating_point() else x, inputs
+        )
+        out = floats(call(block, inputs))
+        assert all(not x.isnan().any() for x in out), "NaN in the output"
+        out = [x for x in out if x.requires_grad]
+        if out:
+            sum(x.clamp(-1e30, 1e30).sum() for x in out).backward()
+        slopes = [x.grad for x in [*floats(inputs), *parameters(block).values()] if x.grad is not None]
+        assert all(not g.isnan().any() for g in slopes), "NaN in a gradient"
+
+
+CHECKS = [
+    check_gradients_reach_all,
+    check_gradcheck,
+    check_state_round_trip,
+    check_single_precision,
+    check_taps_fire,
+    check_documented,
+    check_extremes,
+]

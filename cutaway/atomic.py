@@ -1,0 +1,149 @@
+r"""Files and folders that are there whole or not at all.
+
+A reader never meets half a file, and a machine that stops in the middle of writing leaves the old file as it was:
+written beside under another name → flushed to disk → renamed → the folder that holds the name flushed too.
+
+    with writing("model.bin") as file: file.write(b"...")          # a file
+    with writing_folder("step-100") as folder: ...                 # a folder, with all that is put in it
+
+What an interrupted writer leaves behind ends in `.part`; `remove_leftovers` clears it away.
+"""
+
+import json
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+
+def _beside(path: Path, ending: str) -> Path:
+    # In the same folder, so that the rename stays inside one file system; the random part keeps two writers apart.
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}{ending}")
+
+
+def sync_folder(folder: str | os.PathLike[str]) -> None:
+    """Flushes the names in a folder to disk: without it a rename may be lost with the power."""
+    if not hasattr(os, "O_DIRECTORY"):  # Windows cannot open a folder, and orders renames by itself
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sync_tree(folder: Path) -> None:
+    for parent, _, names in os.walk(folder, topdown=False):
+        for name in names:
+            handle = os.open(Path(parent, name), os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+        sync_folder(parent)
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A binary file to write to, which becomes ``path`` when the block ends well and vanishes if it raises."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = _beside(path, ".part")
+    try:
+        with open(part, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            part.unlink()
+        raise
+    sync_folder(path.parent)
+
+
+def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
+    """Writes a whole file."""
+    with writing(path) as file:
+        file.write(content)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Writes a whole text file, in UTF-8."""
+    write_bytes(path, text.encode())
+
+
+def write_json(path: str | os.PathLike[str], value: Any) -> None:
+    """Writes a value as JSON that a person can read. NaN and infinity are no JSON and raise ValueError."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _replace_folder(part: Path, path: Path) -> None:
+    old = _beside(path, ".part")
+    with suppress(FileNotFoundError):
+        os.rename(path, old)
+    try:
+        os.rename(part, path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.rename(old, path)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def writing_folder(path: str | os.PathLike[str], existing: Literal["replace", "keep"] = "replace") -> Iterator[Path]:
+    """A folder to fill, which becomes ``path`` when the block ends well and vanishes if it raises.
+
+    A folder that stands there already is replaced, or kept and the new one dropped (``existing="keep"``, for caches,
+    whose contents follow from their name). Folders cannot be exchanged in one step: between two renames of a
+    replacement there is a moment with no folder at ``path``, so nothing should point to it then.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = _beside(path, ".part")
+    part.mkdir()
+    try:
+        yield part
+        _sync_tree(part)
+        if existing == "keep":
+            try:
+                os.rename(part, path)
+            except OSError:
+                if not path.is_dir():
+                    raise
+                shutil.rmtree(part)
+        else:
+            _replace_folder(part, path)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    sync_folder(path.parent)
+
+
+def remove_leftovers(folder: str | os.PathLike[str], older: float = 86400.0) -> list[Path]:
+    """Clears away what interrupted writers left in a folder, if untouched for ``older`` seconds; returns what went."""
+    gone = []
+    for path in Path(folder).glob(".*.part"):
+        with suppress(FileNotFoundError):
+            # A folder keeps its time while the files in it grow: the newest of them says whether someone still writes.
+            touched = max(file.stat().st_mtime for file in (path, *path.rglob("*")))
+            if time.time() - touched >= older:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                gone.append(path)
+    return gone
+
+
+__all__ = [
+    "remove_leftovers",
+    "sync_folder",
+    "write_bytes",
+    "write_json",
+    "write_text",
+    "writing",
+    "writing_folder",
+]

@@ -1,0 +1,98 @@
+r"""Train, validation and test, kept apart by construction.
+
+The parts of some data are disjoint and cover it. Train and validation are at hand; the test part is behind
+`open_test()`, which counts how often it was asked: a model that was tuned on test data has no test left.
+Notes: N0 §1.3, N1.
+"""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Generic, TypeVar
+
+import numpy as np
+from jaxtyping import Int, Shaped
+
+from cutaway.data.draws import draw_permutation
+
+T = TypeVar("T")
+
+
+class Splits(Generic[T]):
+    """The parts of some data. ``validation`` is None if there is none; ``test`` makes the test part when asked."""
+
+    def __init__(self, name: str, train: T, validation: T | None, test: Callable[[], T] | None) -> None:
+        self.name = name
+        self.train = train
+        self.validation = validation
+        self._test = test
+        self.test_reads = 0
+
+    @property
+    def has_test(self) -> bool:
+        return self._test is not None
+
+    def open_test(self) -> T:
+        """The test part. For the end, once: `cutaway test` calls this and the run records it."""
+        if self._test is None:
+            raise ValueError(
+                f"open_test needs a test split, got {self.name} with none; open the data with test above 0"
+            )
+        self.test_reads += 1
+        return self._test()
+
+    def __repr__(self) -> str:
+        test = "none" if self._test is None else f"read {self.test_reads}×" if self.test_reads else "closed"
+        validation = "none" if self.validation is None else "open"
+        return f"Splits({self.name}: train open, validation {validation}, test {test})"
+
+
+def expect_shares(validation: float, test: float) -> None:
+    """The shares of validation and test leave something to train on."""
+    if not (0 <= validation < 1 and 0 <= test < 1 and validation + test < 1):
+        raise ValueError(
+            f"validation and test must be shares of the data from 0 to 1 that leave some for training, got "
+            f"validation={validation}, test={test}; try validation=0.1, test=0.1"
+        )
+
+
+def split_points(count: int, validation: float, test: float) -> tuple[int, int]:
+    """Where train ends and where validation ends, of ``count`` things in order.
+
+    Shares are taken as the decimals that they are written as: 0.1 is a tenth, so that test=0 leaves exactly nothing.
+
+    >>> split_points(1000, 0.1, 0.1)
+    (800, 900)
+    """
+    expect_shares(validation, test)
+    v, t = Fraction(repr(float(validation))), Fraction(repr(float(test)))
+    return math.floor(count * (1 - v - t)), math.floor(count * (1 - t))
+
+
+def split_rows(
+    count: int,
+    validation: float,
+    test: float,
+    seed: int = 0,
+    classes: Shaped[np.ndarray, "n"] | None = None,
+) -> tuple[Int[np.ndarray, "a"], Int[np.ndarray, "b"], Int[np.ndarray, "c"]]:
+    """Row numbers of train, validation and test, drawn at random, each in ascending order.
+
+    With ``classes``, one for each row, every part has each class in its share, up to a row (stratified). The only
+    row of a class is in train, if train has more than half of all rows.
+    """
+    order = draw_permutation(seed, "split", 0, count)
+    if classes is not None:
+        # Rows of a class spread evenly over the whole order: the r-th of m rows goes to place (r + ½) / m. As each
+        # part is a stretch of that order, it holds each class in proportion.
+        _, labels, sizes = np.unique(classes, return_inverse=True, return_counts=True)
+        places = np.empty(count)
+        for label, size in enumerate(sizes):
+            rows = order[labels[order] == label]
+            places[rows] = (np.arange(size) + 0.5) / size
+        order = order[np.argsort(places[order], kind="stable")]
+    a, b = split_points(count, validation, test)
+    return np.sort(order[:a]), np.sort(order[a:b]), np.sort(order[b:])
+
+
+__all__ = ["Splits", "expect_shares", "split_points", "split_rows"]

@@ -1,0 +1,59 @@
+"""Importing the data part is cheap, its names are those it says, and what is missing is named."""
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import cutaway.data
+from cutaway.data.extras import need
+
+HEAVY = ("numpy", "pandas", "sklearn", "tokenizers", "torch")
+
+
+def imported(code):
+    command = f"import sys; {code}; print(*[name for name in {HEAVY} if name in sys.modules])"
+    return subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_heavy_libraries_wait_until_they_are_used():
+    assert imported("import cutaway.data") == []
+    assert imported("import cutaway.data; cutaway.data.list_samples()") == []
+    assert imported("from cutaway.data import read_text, read_pairs, read_table, open_data") == ["numpy", "tokenizers"]
+
+
+def test_every_name_is_there_and_in_the_stub():
+    stub = Path(cutaway.data.__file__).with_name("__init__.pyi").read_text()
+    modules = {path.stem for path in Path(cutaway.data.__file__).parent.glob("*.py")}
+    for name in cutaway.data.__all__:
+        assert getattr(cutaway.data, name).__name__ == name
+        assert f"{name} as {name}" in stub
+        assert name not in modules
+    assert stub.count(" as ") == len(cutaway.data.__all__)
+    assert dir(cutaway.data) == sorted(cutaway.data.__all__)
+    with pytest.raises(AttributeError, match=r"module 'cutaway.data' has no attribute 'read_txt'; it has: Batches, "):
+        cutaway.data.read_txt  # noqa: B018
+
+
+def test_files_say_what_they_export():
+    for path in Path(cutaway.data.__file__).parent.glob("*.py"):
+        module = import_module(f"cutaway.data.{path.stem}" if path.stem != "__init__" else "cutaway.data")
+        assert module.__all__
+        assert all(hasattr(module, name) for name in module.__all__)
+
+
+def test_a_missing_library_is_missed_by_name():
+    with pytest.raises(
+        ModuleNotFoundError,
+        match=r"that needs no_such_library, which is not installed; run pip install 'cutaway\[tables\]'",
+    ):
+        need("no_such_library.part", "tables", "that")
+
+
+def test_an_error_inside_a_library_is_its_own(tmp_path, monkeypatch):
+    (tmp_path / "broken_library.py").write_text("import not_there_either")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="No module named 'not_there_either'"):
+        need("broken_library", "tables", "that")

@@ -1,0 +1,65 @@
+"""Training: objectives, optimizers, schedules, the loop, checkpoints and the run folder.
+
+Nothing is imported before it is used: `import cutaway.training` does not import torch.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_NAMES = {
+    "Averaging": "callbacks",
+    "BatchSizes": "schedules",
+    "Board": "boards",
+    "Callback": "callbacks",
+    "DivergenceError": "failures",
+    "EarlyStopping": "callbacks",
+    "FolderError": "checkpoints",
+    "Job": "jobs",
+    "Loop": "loop",
+    "Muon": "muon",
+    "Plan": "plans",
+    "RULES": "equations",
+    "RandomStream": "streams",
+    "RunFolder": "folders",
+    "SURFACES": "surfaces",
+    "Schedule": "schedules",
+    "Stopped": "interrupts",
+    "Surface": "surfaces",
+    "adadelta_step": "equations",
+    "adagrad_step": "equations",
+    "adam_step": "equations",
+    "adamw_step": "equations",
+    "amsgrad_step": "equations",
+    "beale": "surfaces",
+    "bowl": "surfaces",
+    "build_optimizers": "optimizers",
+    "descend": "equations",
+    "gradient_step": "equations",
+    "growing_batch": "schedules",
+    "hidden_matrices": "optimizers",
+    "himmelblau": "surfaces",
+    "momentum_step": "equations",
+    "muon_step": "equations",
+    "nadam_step": "equations",
+    "nesterov_step": "equations",
+    "orthogonalise": "muon",
+    "rmsprop_step": "equations",
+    "rosenbrock": "surfaces",
+    "saddle": "surfaces",
+    "set_rate": "optimizers",
+}
+__all__ = [*_NAMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NAMES:
+        raise AttributeError(
+            f"module 'cutaway.training' has no attribute {name!r}; it has: {', '.join(sorted(_NAMES))}"
+        )
+    value = getattr(import_module(f"cutaway.training.{_NAMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

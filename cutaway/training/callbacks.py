@@ -1,0 +1,105 @@
+r"""Callbacks: what may happen beside training, at five moments.
+
+    start → (step …, evaluate …, checkpoint …) → end
+
+Own ones subclass `Callback` and override what they need; what `state` and `tensors` return is kept in checkpoints. They
+may draw random numbers: training has a stream of its own.
+"""
+
+import copy
+import math
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from cutaway.training.loop import Loop
+
+
+class Callback:
+    """Does nothing at any moment. ``loop`` has the model, the step, the metrics so far; ``loop.stop(why)`` ends it."""
+
+    def start(self, loop: "Loop") -> None:
+        """Before the first step of this process; in a resumed run `restore` follows."""
+
+    def step(self, loop: "Loop", metrics: dict[str, float]) -> None:
+        """After every step, with its metrics."""
+
+    def evaluate(self, loop: "Loop", metrics: dict[str, float]) -> None:
+        """After every evaluation, with the metrics on the validation split: none if there is no such split."""
+
+    def checkpoint(self, loop: "Loop") -> None:
+        """After every checkpoint."""
+
+    def end(self, loop: "Loop") -> None:
+        """Once, however the run ends; ``loop.finished`` says whether it got to its end."""
+
+    def state(self) -> dict[str, Any]:
+        """Plain values to keep in a checkpoint."""
+        return {}
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Tensors to keep in a checkpoint."""
+        return {}
+
+    def restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+        """Takes back what the checkpoint kept."""
+
+
+class EarlyStopping(Callback):
+    """Ends the run when the validation metric has not got better for ``patience`` evaluations (N0 §1.6)."""
+
+    def __init__(self, patience: int, metric: str = "loss") -> None:
+        if patience < 1:
+            raise ValueError(f"patience must be above 0, got {patience}; try patience=5")
+        self.patience, self.metric = patience, metric
+        self.best, self.waited = math.inf, 0
+
+    def evaluate(self, loop: "Loop", metrics: dict[str, float]) -> None:
+        if metrics.get(self.metric, math.nan) < self.best:
+            self.best, self.waited = metrics[self.metric], 0
+            return
+        self.waited += 1
+        if self.waited >= self.patience:
+            loop.stop(f"validation {self.metric} has not got better for {self.waited} evaluations")
+
+    def state(self) -> dict[str, Any]:
+        return {"best": None if math.isinf(self.best) else self.best, "waited": self.waited}
+
+    def restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+        self.best = math.inf if state["best"] is None else state["best"]
+        self.waited = state["waited"]
+
+
+class Averaging(Callback):
+    """Keeps the exponential moving average of the weights, θ̄ ← γ θ̄ + (1 − γ) θ, and evaluates with it (Polyak 1992)."""
+
+    def __init__(self, decay: float) -> None:
+        if not 0 < decay < 1:
+            raise ValueError(f"ema must be between 0 and 1, got {decay}; try ema=0.999")
+        self.decay = decay
+        self.average: nn.Module | None = None
+
+    def start(self, loop: "Loop") -> None:
+        self.average = copy.deepcopy(loop.model).eval().requires_grad_(False)
+        loop.evaluated = self.average
+
+    @torch.no_grad()
+    def step(self, loop: "Loop", metrics: dict[str, float]) -> None:
+        assert self.average is not None
+        # Early on the average follows quickly, so that it does not remember the first random weights.
+        decay = min(self.decay, (1 + loop.step) / (10 + loop.step))
+        mine: list[Tensor] = list(self.average.parameters())
+        theirs: list[Tensor] = list(loop.model.parameters())
+        torch._foreach_lerp_(mine, theirs, 1 - decay)
+        for mean, now in zip(self.average.buffers(), loop.model.buffers(), strict=True):
+            mean.copy_(now)
+
+    def tensors(self) -> dict[str, Tensor]:
+        assert self.average is not None
+        return dict(self.average.state_dict())
+
+    def restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+        assert self.average is not None
+        self.average.load_state_dict(tensors)

@@ -1,0 +1,46 @@
+r"""Ctrl-C and a polite kill, held back until the step in hand is done and saved."""
+
+import signal
+import sys
+import threading
+from types import FrameType
+from typing import Any
+
+
+class Stopped(KeyboardInterrupt):
+    """A run that was asked to stop, and did, after a checkpoint. ``code`` is what a command line should exit with."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class HeldBack:
+    """While open, the first SIGINT or SIGTERM is only noted in ``asked``; a second one acts at once.
+
+    Signals belong to the main thread: in another one nothing is held back.
+    """
+
+    def __init__(self) -> None:
+        self.asked: int | None = None
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> "HeldBack":
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                handler = signal.getsignal(number)
+                if handler not in (None, signal.SIG_IGN):  # nohup and the like asked not to be disturbed
+                    self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.asked is not None:
+            self.__exit__()
+            raise KeyboardInterrupt
+        self.asked = number
+        print("\nstopping after this step (once more to stop at once)", file=sys.stderr, flush=True)
+
+    def __exit__(self, *_: object) -> None:
+        while self._before:
+            number, handler = self._before.popitem()
+            signal.signal(number, handler)

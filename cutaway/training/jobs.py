@@ -1,0 +1,35 @@
+r"""A job: what is trained, on what, towards what.
+
+cost = objective(model, batch)          a scalar to go down
+evaluate(model) → {"loss": …}           on the validation split; {} if there is none
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from cutaway.data.batches import Batches
+
+
+def no_samples(model: nn.Module) -> dict[str, str]:
+    return {}
+
+
+@dataclass
+class Job:
+    """Model, data and objective of one run. A recipe makes it; the loop runs it."""
+
+    model: nn.Module
+    batches: Batches[Any]
+    objective: Callable[[nn.Module, Any], Tensor]
+    evaluate: Callable[[nn.Module], dict[str, float]]
+    units: int = 1  # what one batch holds, for the speed shown: tokens, rows, pairs
+    unit: str = "rows"
+    samples: Callable[[nn.Module], dict[str, str]] = no_samples  # name → text, written at every evaluation
+    files: dict[str, Callable[[Path], None]] = field(default_factory=dict)  # written once into the run folder
+    data: dict[str, Any] = field(default_factory=dict)  # what config.json says of the data
+    whole: Callable[[nn.Module], dict[str, float]] | None = None  # the whole validation split, once, at the end
+    better: str = "loss"  # the metric that says which weights are best; lower is better

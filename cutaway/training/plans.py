@@ -1,0 +1,56 @@
+r"""How long and how to train: what the loop reads at every step."""
+
+from dataclasses import dataclass
+
+import torch
+
+from cutaway.training.schedules import Schedule, growing_batch
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Rates, batches, moments and precision of a run."""
+
+    schedule: Schedule
+    seed: int = 0
+    accumulate: int = 1  # batches in a step
+    growth: int = 1  # … times this at the end, doubling on the way (N3 §3.4.3)
+    clip: float | None = None
+    log_every: int = 10
+    evaluate_every: int = 100
+    checkpoint_every: int = 500
+    keep: int = 2  # checkpoints
+    final: str = "best"  # the weights that the run ends with: best by validation, or last
+    precision: torch.dtype | None = None  # of products, where the device is faster with less than float32
+
+    def batches(self, step: int) -> int:
+        """How many batches a step sums up."""
+        return growing_batch(self.accumulate, self.accumulate * self.growth, self.schedule.steps)(step)
+
+
+def find_device(name: str) -> torch.device:
+    """The device of that name; auto takes an accelerator if there is one."""
+    found = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+    if name == "auto":
+        return found or torch.device("cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise ValueError(f"device must be auto, cpu, cuda, cuda:N or mps, got {name!r}; try --device cpu") from None
+    if device.type != "cpu" and (found is None or found.type != device.type):
+        raise ValueError(f"device must be one that this machine has, got {name!r}; try --device auto")
+    if device.type != "cpu" and (device.index or 0) >= torch.accelerator.device_count():
+        count = torch.accelerator.device_count()
+        raise ValueError(f"device must be one that this machine has, got {name!r} of {count}; they count from 0")
+    return device
+
+
+def find_precision(name: str, device: torch.device) -> torch.dtype | None:
+    """What products are computed in: bfloat16 on a GPU that has units for it, else (None) as the weights are."""
+    able = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    if name == "bfloat16" and not able:
+        raise ValueError(
+            f"precision=bfloat16 needs a device with units for it, got {device.type}, where it is slower than float32 "
+            "or missing; leave it at auto"
+        )
+    return torch.bfloat16 if able and name in ("auto", "bfloat16") else None

@@ -1,0 +1,69 @@
+"""Runs in processes of their own, to be killed: the server that forks them imports torch once for all."""
+
+import multiprocessing
+import os
+import signal
+import sys
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+from typing import Any
+
+
+def server() -> ForkServerContext:
+    os.environ["OMP_WAIT_POLICY"] = "passive"  # threads that spin while they wait starve each other on a busy machine
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["killing", "cutaway.recipes.runs", "torch._dynamo"])
+    return context
+
+
+def start(out: Path, cache: str, resume: bool, moment: str, settings: dict[str, Any], threads: int = 1) -> Any:
+    """A process that trains into ``out``; with a ``moment`` (see MOMENTS) it kills itself there."""
+    process = server().Process(target=_train, args=(out, cache, resume, moment, settings, threads))
+    process.start()
+    return process
+
+
+def _train(out: Path, cache: str, resume: bool, moment: str, settings: dict[str, Any], threads: int) -> None:
+    os.environ["CUTAWAY_CACHE"] = cache
+    import torch
+
+    from cutaway.recipes import runs
+
+    torch.set_num_threads(threads)
+    # The page itself takes seconds to make; what matters here is when it is asked for.
+    runs.report_run = lambda run: (run.path / "report.html").write_text("a report")
+    if moment:
+        name, place, count = MOMENTS[moment]
+        _die_in(sys.modules[name], place, count)
+    runs.train("gpt", out=out, resume=resume, show="quiet", device="cpu", **settings)
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _die_in(module: Any, name: str, count: int) -> None:
+    """The process is killed when ``module.name`` is called for the ``count``-th time, before it does anything."""
+    real, calls = getattr(module, name), []
+
+    def dying(*args: Any, **more: Any) -> Any:
+        calls.append(name)
+        if len(calls) == count:
+            _die()
+        return real(*args, **more)
+
+    setattr(module, name, dying)
+
+
+CHECKPOINTS, ATOMIC, FOLDERS = "cutaway.training.checkpoints", "cutaway.atomic", "cutaway.training.folders"
+# Where in the writing of a run a process may die: the module, its function, and at which call of it.
+MOMENTS = {
+    "before the first line of the log": ("cutaway.training.loop", "set_rate", 1),
+    "before the first checkpoint": (CHECKPOINTS, "save_file", 1),
+    "between the files of a checkpoint": (CHECKPOINTS, "save_file", 6),
+    "before a checkpoint gets its name": (ATOMIC, "_replace_folder", 2),
+    "before a checkpoint becomes the latest": (CHECKPOINTS, "write_text", 2),
+    "before old checkpoints are removed": (CHECKPOINTS, "checkpoint_steps", 2),
+    "after the last checkpoint": (FOLDERS, "write_bytes", 1),
+    "before the report": ("cutaway.recipes.runs", "report_run", 1),
+}

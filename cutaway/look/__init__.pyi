@@ -1,0 +1,17 @@
+from cutaway.look.heads import head_scores as head_scores
+from cutaway.look.page import Page as Page
+from cutaway.look.parts import Facts as Facts
+from cutaway.look.parts import Folded as Folded
+from cutaway.look.parts import Sample as Sample
+from cutaway.look.parts import Section as Section
+from cutaway.look.parts import Table as Table
+from cutaway.look.picture import Picture as Picture
+from cutaway.look.report import report_page as report_page
+from cutaway.look.report import write_report as write_report
+from cutaway.look.views.attention import attention_grid as attention_grid
+from cutaway.look.views.attention import attention_map as attention_map
+from cutaway.look.views.distributions import histogram as histogram
+from cutaway.look.views.losses import curves as curves
+from cutaway.look.views.maps import scatter as scatter
+from cutaway.look.views.matrices import heatmap as heatmap
+from cutaway.look.views.roles import head_summary as head_summary

@@ -1,0 +1,114 @@
+"""The command line: parse, then call the library.
+
+Exit codes: 0 done; 2 the user's to mend, told in one line (a wrong flag, a full disk, a run that diverged or does not
+fit into memory); 130 or 143 stopped by Ctrl-C or a kill, after a checkpoint; 1 a fault of ours, with a traceback.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+# Each verb lives in a file of its own that is imported when it is called: `cutaway --help` imports none of them.
+VERBS = {
+    "demo": ("the tour: train a small GPT, let it write, look inside", "cutaway.commands.demo:main"),
+    "list": ("blocks with their equations, recipes, data", "cutaway.commands.listing:main"),
+    "train": ("train by a recipe: cutaway train gpt --data my.txt", "cutaway.commands.training:main"),
+    "test": ("the test split, once", "cutaway.commands.testing:main"),
+    "generate": ("let a trained language model write", "cutaway.commands.generating:main"),
+    "predict": ("what a trained model says of new rows", "cutaway.commands.predicting:main"),
+    "import": ("a Hugging Face checkpoint becomes a run", "cutaway.commands.exchange:import_main"),
+    "export": ("a run becomes a Hugging Face checkpoint", "cutaway.commands.exchange:export_main"),
+}
+HIDDEN = {"--print-completion": ("", "cutaway.commands.completing:main")}
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Runs one verb and exits."""
+    sys.exit(run(sys.argv[1:] if argv is None else argv))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Runs one verb; returns the exit code."""
+    try:
+        return _run(argv)
+    except SystemExit as stop:  # --help
+        return 0 if not stop.code else 2
+    except BrokenPipeError:  # `cutaway list blocks | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt as stop:
+        print(str(stop) or "stopped", file=sys.stderr)
+        return getattr(stop, "code", 130)
+    except Exception as error:
+        if _is_ours(error) or os.environ.get("CUTAWAY_TRACEBACK"):
+            import traceback
+
+            traceback.print_exc()
+            told = "this is a fault of Cutaway: please report it with the lines above" if _is_ours(error) else error
+            print(f"cutaway: {told}", file=sys.stderr)
+            return 1 if _is_ours(error) else 2
+        print(f"cutaway {argv[0]}: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+
+
+def _run(argv: Sequence[str]) -> int:
+    if not argv or argv[0] in ("-h", "--help", "help"):
+        print(overview())
+    elif argv[0] in ("-V", "--version"):
+        from cutaway import __version__
+
+        print(f"cutaway {__version__}")
+    else:
+        verbs = VERBS | HIDDEN
+        if argv[0] not in verbs:
+            raise ValueError(_unknown_verb(argv[0]))
+        _warn_in_a_line()
+        module, name = verbs[argv[0]][1].split(":")
+        getattr(import_module(module), name)(argv[1:])
+    sys.stdout.flush()  # a closed pipe is noticed here, not after the end
+    return 0
+
+
+def _is_ours(error: Exception) -> bool:
+    """Whether an error is a fault in Cutaway: none of the kinds that our messages for users have."""
+    if isinstance(error, ModuleNotFoundError):
+        return (error.name or "cutaway").startswith("cutaway")
+    # FloatingPointError: a run that diverged. MemoryError: one that does not fit.
+    return not isinstance(error, (ValueError, OSError, FloatingPointError, MemoryError))
+
+
+def _warn_in_a_line() -> None:
+    import warnings
+
+    warnings.formatwarning = lambda message, *_, **__: f"cutaway: {message}\n"
+
+
+def _unknown_verb(verb: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(verb, VERBS, n=1)
+    way = f"did you mean {near[0]}?" if near else "`cutaway --help` tells what each does"
+    return f"a verb must be one of {', '.join(VERBS)}, got {verb!r}; {way}"
+
+
+def overview() -> str:
+    """What `cutaway --help` shows."""
+    wide = max(map(len, VERBS))
+    lines = [f"  {verb:<{wide}}  {help}" for verb, (help, _) in VERBS.items()]
+    return "\n".join(
+        [
+            "Cutaway: deep learning with the covers off.",
+            "",
+            "usage: cutaway VERB ...        (cutaway VERB --help tells more)",
+            "",
+            *lines,
+            "",
+            "start here:",
+            "  cutaway train gpt            a small language model of Python's documentation, in a few minutes",
+            "  cutaway generate runs/gpt-1  and what it writes",
+            "",
+            "  --version                    the version",
+            "  --print-completion SHELL     completion of verbs and flags for bash, zsh or fish",
+        ]
+    )

@@ -1,0 +1,83 @@
+"""`cutaway list`: what there is."""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import tyro
+
+from cutaway.commands.parsing import parse_flags
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Lists what Cutaway has: its blocks with their equations, its recipes, its embedded data."""
+
+    what: Annotated[Literal["blocks", "recipes", "data"], tyro.conf.Positional] = "blocks"
+    """what to list"""
+    json: bool = False
+    """print JSON instead of a table"""
+
+
+def main(argv: Sequence[str]) -> None:
+    asked = parse_flags(Listing, "cutaway list", argv)
+    rows = ROWS[asked.what]()
+    if asked.json:
+        json.dump(rows, sys.stdout, ensure_ascii=False, indent=1)
+        print()
+    else:
+        _print_table(rows)
+
+
+def blocks() -> list[dict[str, str]]:
+    """Every registered block with its equation."""
+    from cutaway.registry import entries
+
+    return [{"file": entry.family, "block": entry.name, "equation": entry.equation} for entry in entries()]
+
+
+def recipes() -> list[dict[str, str]]:
+    """Every recipe with what it does and what it reaches."""
+    from cutaway.commands.training import summary
+    from cutaway.recipes.names import RECIPES, find_recipe
+
+    kinds = {name: find_recipe(name) for name in RECIPES}
+    return [{"recipe": name, "what": summary(kind), "quality": kind.quality} for name, kind in kinds.items()]
+
+
+def data() -> list[dict[str, str]]:
+    """The samples that need no download."""
+    from dataclasses import asdict
+
+    from cutaway.data.samples import list_samples
+
+    return [asdict(sample) for sample in list_samples()]
+
+
+ROWS: dict[str, Any] = {"blocks": blocks, "recipes": recipes, "data": data}
+
+
+def _print_table(rows: list[dict[str, str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=160)  # a pipe has no width of its own
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    last = None
+    for name in rows[0]:
+        table.add_column(name, overflow="fold", no_wrap=name not in ("equation", "what", "quality", "about"))
+    first = next(iter(rows[0]))
+    for row in rows:
+        shown = dict(row)
+        if row[first] == last:
+            shown[first] = ""
+        last = row[first]
+        table.add_row(*(Text(value) for value in shown.values()))
+    with console.capture() as kept:  # rich would exit by itself if the pipe is closed
+        console.print(table)
+    print(kept.get(), end="")

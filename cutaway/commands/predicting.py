@@ -1,0 +1,69 @@
+"""`cutaway predict RUN INPUT`: what a trained model says of new inputs."""
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from cutaway.commands.parsing import parse_flags
+
+if TYPE_CHECKING:
+    import pandas
+
+_DIGITS = "%.7g"  # as many as single precision has
+
+
+@dataclass(frozen=True)
+class Predict:
+    """Predicts for the rows of a table, in the labels and units of the table that the run was trained on.
+
+    Prints CSV: the target, and for classes P(label) for every label. Categories that training never saw and empty
+    fields are fine; a column that is not there is not.
+    """
+
+    run: Annotated[str, tyro.conf.Positional]
+    """the run folder"""
+    input: Annotated[str, tyro.conf.Positional]
+    """a CSV or Parquet file, with or without the target; - for CSV from standard input"""
+    out: str = ""
+    """a file to write instead of printing: .csv, .json or .parquet"""
+    json: bool = False
+    """print JSON, an object for each row"""
+
+
+def main(argv: Sequence[str]) -> None:
+    asked = parse_flags(Predict, "cutaway predict", argv)
+    kind = Path(asked.out).suffix.lower() if asked.out else ".json" if asked.json else ".csv"
+    if kind not in (".csv", ".json", ".parquet"):
+        raise ValueError(f"--out must end in .csv, .json or .parquet, got {asked.out!r}; try --out predictions.csv")
+    from cutaway.recipes.runs import load
+
+    run = load(asked.run)
+    with tempfile.TemporaryDirectory() as folder:
+        source = asked.input
+        if source == "-":
+            source = str(Path(folder) / "stdin")
+            Path(source).write_bytes(sys.stdin.buffer.read())
+        found = run.predict(source)
+    content = written(found, kind)
+    if not asked.out:
+        sys.stdout.write(content.decode())
+        return
+    from cutaway.atomic import write_bytes
+
+    write_bytes(Path(asked.out), content)
+    print(f"{len(found):,} predictions: {asked.out}", file=sys.stderr)
+
+
+def written(predictions: "pandas.DataFrame", kind: str) -> bytes:
+    """Predictions as a file of that kind."""
+    if kind == ".parquet":
+        return bytes(predictions.to_parquet(index=False))
+    if kind == ".json":
+        text = predictions.to_json(orient="records", force_ascii=False, double_precision=7)
+        return f"{text}\n".encode()
+    return predictions.to_csv(index=False, float_format=_DIGITS).encode()

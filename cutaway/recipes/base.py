@@ -1,0 +1,156 @@
+r"""What a recipe is: settings that are also the flags of the command line, and how to make a job of them.
+
+Nothing heavy is imported before a recipe is used: `cutaway train gpt --help` needs neither torch nor pandas.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from cutaway.recipes.checks import expect_at_least, expect_settings, expect_share, expect_types
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from cutaway.look.picture import Picture
+    from cutaway.recipes.opened import Run
+    from cutaway.training.jobs import Job
+
+Optimizer = Literal[
+    "muon", "adamw", "adam", "amsgrad", "nadam", "sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adadelta"
+]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Settings that every recipe has."""
+
+    name: ClassVar[str] = ""
+    quality: ClassVar[str] = ""  # what it reaches, on what, beside what
+    unit: ClassVar[str] = ""  # of the loss
+    presets: ClassVar[dict[str, dict[str, Any]]] = {}
+
+    data: str = ""
+    """what to train on: a path, or the name of an embedded sample (`cutaway list data`)"""
+    steps: int = 1000
+    """optimizer steps"""
+    batch: int = 32
+    """examples in a batch"""
+    seed: int = 0
+    """of everything that is random"""
+    optimizer: Optimizer = "adamw"
+    """what makes steps of gradients"""
+    rate: float = 1e-3
+    """full learning rate"""
+    muon_rate: float = 0.02
+    """full learning rate of the matrices that Muon trains"""
+    weight_decay: float = 0.0
+    """pull of the matrices towards zero"""
+    beta: float = 0.95
+    """how long Adam remembers squared gradients"""
+    schedule: Literal["constant", "linear", "cosine", "step", "wsd"] = "linear"
+    """shape of the learning rate"""
+    warmup: int = 0
+    """steps in which the rate rises from zero"""
+    floor: float = 0.0
+    """share of the rate at the end"""
+    clip: float = 1.0
+    """longest gradient allowed; 0 for any"""
+    accumulate: int = 1
+    """batches summed into one step"""
+    batch_growth: int = 1
+    """how many times as many batches the last steps sum as the first, doubling on the way; 1 for no growth"""
+    ema: float = 0.0
+    """decay of an average of the weights, which is then what is evaluated and kept; 0 for none"""
+    patience: int = 0
+    """evaluations without improvement before stopping; 0 to go on"""
+    final: Literal["best", "last"] = "best"
+    """the weights that the run ends with: best by validation (last, if there is none), or last"""
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """of products: auto is bfloat16 on a GPU that has it, else float32"""
+    log_every: int = 10
+    """steps that a line of metrics.jsonl is the mean of"""
+    evaluate_every: int = 100
+    """steps between evaluations"""
+    checkpoint_every: int = 500
+    """steps between checkpoints"""
+    keep: int = 2
+    """checkpoints kept"""
+
+    def __post_init__(self) -> None:
+        expect_types(self)
+        ones = (
+            "steps",
+            "batch",
+            "accumulate",
+            "batch_growth",
+            "log_every",
+            "evaluate_every",
+            "checkpoint_every",
+            "keep",
+        )
+        expect_at_least(self, 1, *ones)
+        expect_at_least(self, 0, "seed", "patience", "clip", "weight_decay")
+        expect_share(self, "beta", "ema")
+        for field in ("rate", "muon_rate"):
+            if not getattr(self, field) > 0:
+                raise ValueError(f"{field} must be above 0, got {getattr(self, field)}; try {field}=0.001")
+        if not 0 <= self.warmup < self.steps:
+            raise ValueError(f"warmup must be from 0 to below steps={self.steps}, got {self.warmup}; try warmup=0")
+        if not 0 <= self.floor <= 1:
+            raise ValueError(f"floor must be from 0 to 1, got {self.floor}; it is a share of the full rate")
+        if self.batch_growth & (self.batch_growth - 1):
+            near = 1 << self.batch_growth.bit_length()
+            raise ValueError(f"batch_growth must be a power of 2, got {self.batch_growth}; try batch_growth={near}")
+        if self.batch_growth.bit_length() > self.steps:
+            raise ValueError(
+                f"each doubling of batch_growth needs a step, got batch_growth={self.batch_growth}, "
+                f"steps={self.steps}; try batch_growth=1"
+            )
+        if self.seed >= 1 << 63:
+            raise ValueError(f"seed must be below 2⁶³, got {self.seed}; try seed=0")
+
+    @classmethod
+    def make(cls, preset: str | None = None, **settings: Any) -> "Recipe":
+        """The recipe of a preset (or of the defaults), with some settings changed."""
+        expect_settings(cls, settings)
+        if preset and preset not in cls.presets:
+            known = ", ".join(cls.presets) or "none"
+            raise ValueError(f"preset must be one of {known}, got {preset!r}; leave it out for the defaults")
+        return cls(**(cls.presets[preset] if preset else {}) | settings)
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    # What a recipe does. Those that a kind of model cannot do say so.
+
+    def job(self, rank: int = 0, world: int = 1) -> "Job":
+        """Data, model and objective."""
+        raise self._cannot("be trained")
+
+    def smaller(self) -> str:
+        """What to lower when memory runs out."""
+        return f"lower batch={self.batch} (with a higher accumulate={self.accumulate} a step stays as large)"
+
+    def open_model(self, config: dict[str, Any]) -> "nn.Module":
+        """The untrained model of a run's config.json."""
+        raise self._cannot("be loaded")
+
+    def test_metrics(self, run: "Run") -> dict[str, float]:
+        """Metrics on the test split."""
+        raise self._cannot("be tested")
+
+    def generate(self, run: "Run", prompt: str, **how: Any) -> str:
+        """Text that goes on from a prompt."""
+        raise self._cannot("generate text")
+
+    def predict(self, run: "Run", inputs: Any) -> Any:
+        """Predictions for new inputs."""
+        raise self._cannot("predict")
+
+    def pictures(self, run: "Run") -> "list[Picture]":
+        """What the report shows of the inside of the model."""
+        return []
+
+    def _cannot(self, what: str) -> ValueError:
+        return ValueError(f"a run of {self.name!r} cannot {what}; `cutaway list recipes` tells what each can do")

@@ -1,0 +1,242 @@
+r"""Training by a recipe, and the runs that come of it.
+
+run = cut.train("gpt", data="my.txt", steps=2000)
+run.generate("ROMEO:", tokens=200)
+run = cut.load("runs/gpt-1")
+"""
+
+import dataclasses
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from cutaway.data.digest import Fingerprint
+from cutaway.recipes.base import Recipe
+from cutaway.recipes.checks import expect_settings
+from cutaway.recipes.names import IMPORTED, find_recipe, register_recipe
+from cutaway.recipes.opened import Run
+from cutaway.recipes.reports import report_run
+from cutaway.training.boards import Board
+from cutaway.training.callbacks import Averaging, Callback, EarlyStopping
+from cutaway.training.failures import watching_memory
+from cutaway.training.folders import RunFolder, read_config
+from cutaway.training.interrupts import Stopped
+from cutaway.training.jobs import Job
+from cutaway.training.loop import Loop
+from cutaway.training.optimizers import build_optimizers
+from cutaway.training.plans import Plan, find_device, find_precision
+from cutaway.training.progress import progress_for
+from cutaway.training.schedules import Schedule
+
+
+class Way(NamedTuple):
+    """Where and how a run is carried out; nothing that changes what is learned."""
+
+    device: str
+    compile: bool
+    callbacks: list[Callback]
+
+
+def load(path: str | os.PathLike[str]) -> Run:
+    """Any run folder."""
+    return Run(path)
+
+
+def train(
+    recipe: str | Recipe,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    device: str = "auto",
+    compile: bool = False,
+    show: str = "auto",
+    tensorboard: bool = False,
+    preset: str | None = None,
+    callbacks: Sequence[Callback] = (),
+    **settings: Any,
+) -> Run:
+    """Trains by a recipe and returns the run. ``settings`` are the recipe's own (`cutaway train gpt --help`).
+
+    ``out`` is the run folder (default: the next free one in runs/); with ``resume`` the run in it goes on from its
+    newest checkpoint, as if it had never stopped. ``show`` is auto, bar, lines, json or quiet.
+    """
+    settings = {name: os.fspath(v) if isinstance(v, os.PathLike) else v for name, v in settings.items()}
+    board: list[Callback] = [Board()] if tensorboard else []
+    way = Way(device, compile, [*callbacks, *board, *progress_for(show)])
+    with _left_alone():
+        if resume:
+            return _resume(recipe, None if out is None else Path(out), preset, settings, way)
+        return _begin(_chosen(recipe, preset, settings), None if out is None else Path(out), way)
+
+
+def _chosen(recipe: str | Recipe, preset: str | None, settings: dict[str, Any]) -> Recipe:
+    if isinstance(recipe, str):
+        return find_recipe(recipe).make(preset, **settings)
+    if preset:
+        raise ValueError(f"a preset is for a recipe by name, got preset={preset!r} with settings; leave one out")
+    if type(recipe) is not _known(recipe.name):
+        register_recipe(type(recipe))  # so that its run can be loaded again
+    expect_settings(type(recipe), settings)
+    return dataclasses.replace(recipe, **settings)
+
+
+def _known(name: str) -> type[Recipe] | None:
+    try:
+        return find_recipe(name)
+    except ValueError:
+        return None
+
+
+def _begin(recipe: Recipe, out: Path | None, way: Way) -> Run:
+    folder = RunFolder.create_next(Path("runs"), recipe.name) if out is None else RunFolder.create(out)
+    try:
+        with watching_memory(recipe.smaller()):
+            device = find_device(way.device)
+            find_precision(recipe.precision, device)
+            job = recipe.job()
+            folder.write_files(job.files)
+            folder.write_config(
+                {
+                    "recipe": recipe.name,
+                    "config": recipe.to_dict(),
+                    "spec": _spec(job.model),
+                    "data": job.data | {"path": os.path.abspath(recipe.data) if os.path.exists(recipe.data) else None},
+                    "threads": torch.get_num_threads(),
+                    "torch": torch.__version__,
+                    "device": device.type,
+                    "compile": way.compile,
+                }
+            )
+            return _carry_out(recipe, job, folder, device, way, False)
+    finally:
+        folder.release()
+
+
+def _resume(recipe: str | Recipe, out: Path | None, preset: str | None, settings: dict[str, Any], way: Way) -> Run:
+    if out is None:
+        raise ValueError("resuming needs the run's folder, got none; add --out runs/NAME")
+    about = read_config(out)
+    if not isinstance(recipe, str):
+        settings = recipe.to_dict() | settings
+    _expect_same(about, recipe if isinstance(recipe, str) else recipe.name, preset, settings)
+    folder = RunFolder.reopen(out)
+    try:
+        run = Run(out)
+        if run.finished:
+            return _reported(run)
+        own = dataclasses.replace(run.recipe, data=settings.get("data", run.recipe.data))
+        torch.set_num_threads(about["threads"])
+        with watching_memory(own.smaller()):
+            job = own.job()
+            if "fingerprint" in job.data:
+                run.expect_same_data(Fingerprint.from_dict(job.data["fingerprint"]))
+            if own.data != run.recipe.data:  # moved: where it is now, for `cutaway test`
+                folder.write_config(about | {"data": about["data"] | {"path": os.path.abspath(own.data)}})
+            device = find_device(about["device"] if way.device == "auto" else way.device)
+            _note_changes(about, device)
+            return _carry_out(own, job, folder, device, way._replace(compile=way.compile or about["compile"]), True)
+    finally:
+        folder.release()
+
+
+def _expect_same(about: dict[str, Any], name: str, preset: str | None, settings: dict[str, Any]) -> None:
+    """A resumed run is the run that it was. Its data may have moved: the digest says whether it is the same."""
+    if about["recipe"] != name:
+        raise ValueError(
+            f"a run resumes by its own recipe, got {name!r} for a run of {about['recipe']!r}; use that name"
+        )
+    if about["recipe"] in IMPORTED:
+        raise ValueError("an imported run was not trained here and cannot be resumed; train a new one")
+    kind = find_recipe(name)
+    expect_settings(kind, settings)
+    if preset:
+        kind.make(preset)  # for its check
+        settings = kind.presets[preset] | settings
+    changed = {k: v for k, v in settings.items() if about["config"].get(k) != v and k != "data"}
+    if changed:
+        given = ", ".join(f"{k}={v!r}" for k, v in changed.items())
+        was = ", ".join(f"{k}={about['config'].get(k)!r}" for k in changed)
+        raise ValueError(
+            f"a resumed run keeps its settings, got {given} where it has {was}; leave them out, or start a new run"
+        )
+
+
+def _note_changes(about: dict[str, Any], device: torch.device) -> None:
+    now = {"torch": torch.__version__, "device": device.type}
+    for what, value in now.items():
+        if about[what] != value:
+            warnings.warn(
+                f"this run was begun with {what} {about[what]} and goes on with {value}: not the same, bit for bit",
+                stacklevel=2,
+            )
+
+
+def _carry_out(recipe: Recipe, job: Job, folder: RunFolder, device: torch.device, way: Way, resume: bool) -> Run:
+    job.model.to(device)
+    if way.compile:
+        job.model.compile()
+    own: list[Callback] = []
+    if recipe.ema:
+        own.append(Averaging(recipe.ema))
+    if recipe.patience:
+        own.append(EarlyStopping(recipe.patience, job.better))
+    loop = Loop(job, optimizers_of(recipe, job.model), plan_of(recipe, device), folder, [*own, *way.callbacks])
+    try:
+        loop.run(resume)
+    except Stopped as stop:
+        way_on = f"{stop}; to go on: cutaway train {recipe.name} --resume --out {folder.path}"
+        raise Stopped(way_on, stop.code) from None
+    folder.write_weights(dict(loop.evaluated.state_dict()))
+    return _reported(Run(folder.path))
+
+
+def _spec(model: Any) -> dict[str, Any] | None:
+    return model.spec.to_dict() if hasattr(model, "spec") else None
+
+
+def _reported(run: Run) -> Run:
+    if not (run.path / "report.html").is_file():
+        report_run(run)
+    return run
+
+
+def optimizers_of(recipe: Recipe, model: nn.Module) -> list[Any]:
+    """The optimizers that a recipe's settings ask for."""
+    betas = (0.9, recipe.beta)
+    return build_optimizers(
+        model, recipe.optimizer, recipe.rate, recipe.weight_decay, betas, muon_rate=recipe.muon_rate
+    )
+
+
+def plan_of(recipe: Recipe, device: torch.device) -> Plan:
+    """The plan that a recipe's settings ask for."""
+    return Plan(
+        schedule=Schedule(recipe.steps, recipe.schedule, recipe.warmup, recipe.floor),
+        seed=recipe.seed,
+        accumulate=recipe.accumulate,
+        growth=recipe.batch_growth,
+        clip=recipe.clip or None,
+        log_every=recipe.log_every,
+        evaluate_every=recipe.evaluate_every,
+        checkpoint_every=recipe.checkpoint_every,
+        keep=recipe.keep,
+        final=recipe.final,
+        precision=find_precision(recipe.precision, device),
+    )
+
+
+@contextmanager
+def _left_alone() -> Iterator[None]:
+    """The caller's random numbers and thread count are afterwards what they were."""
+    threads = torch.get_num_threads()
+    try:
+        with torch.random.fork_rng(devices=[]):
+            yield
+    finally:
+        torch.set_num_threads(threads)

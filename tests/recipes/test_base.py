@@ -1,0 +1,109 @@
+"""What every recipe has: settings that are checked before anything is begun."""
+
+import typing
+
+import pytest
+
+from cutaway.recipes.base import Optimizer, Recipe
+from cutaway.recipes.gpt import GPTRecipe
+from cutaway.recipes.imported import ImportedRecipe
+from cutaway.recipes.names import RECIPES, find_recipe, register_recipe
+from cutaway.training.optimizers import NAMES
+from cutaway.training.schedules import SHAPES
+
+
+def test_the_choices_are_those_of_training():
+    """The settings import without torch, so they cannot ask."""
+    assert typing.get_args(Optimizer) == NAMES
+    assert typing.get_args(typing.get_type_hints(Recipe)["schedule"]) == SHAPES
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"steps": -5}, "steps must be at least 1, got -5; try steps=1000"),
+        ({"steps": 0}, "steps must be at least 1, got 0; try steps=1000"),
+        ({"batch": 0}, "batch must be at least 1, got 0; try batch=32"),
+        ({"seed": -1}, "seed must be at least 0, got -1; try seed=0"),
+        ({"rate": 0.0}, "rate must be above 0, got 0.0; try rate=0.001"),
+        ({"muon_rate": -1.0}, "muon_rate must be above 0, got -1.0"),
+        ({"weight_decay": -0.1}, "weight_decay must be at least 0, got -0.1; try weight_decay=0.0"),
+        ({"beta": 1.0}, "beta must be from 0 to below 1, got 1.0"),
+        ({"ema": 1.0}, "ema must be from 0 to below 1, got 1.0; 0 switches it off"),
+        ({"warmup": 10, "steps": 10}, "warmup must be from 0 to below steps=10, got 10; try warmup=0"),
+        ({"floor": 1.5}, "floor must be from 0 to 1, got 1.5; it is a share of the full rate"),
+        ({"batch_growth": 3}, "batch_growth must be a power of 2, got 3; try batch_growth=4"),
+        ({"batch_growth": 8, "steps": 3}, "needs a step, got batch_growth=8, steps=3; try batch_growth=1"),
+        ({"seed": 1 << 63}, "seed must be below 2⁶³, got 9223372036854775808; try seed=0"),
+        ({"keep": 0}, "keep must be at least 1, got 0; try keep=2"),
+        ({"patience": -1}, "patience must be at least 0, got -1; try patience=0"),
+    ],
+)
+def test_wrong_settings(settings: dict, told: str):
+    with pytest.raises(ValueError, match=told):
+        Recipe(**settings)
+
+
+@pytest.mark.untyped
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"optimizer": "adamv"}, "optimizer must be one of muon, adamw, .*, got 'adamv'; did you mean adamw?"),
+        ({"schedule": "cosin"}, "schedule must be one of constant, .*, got 'cosin'; did you mean cosine?"),
+        ({"final": "first"}, "final must be one of best, last, got 'first'"),
+    ],
+)
+def test_wrong_choices(settings: dict, told: str):
+    with pytest.raises(ValueError, match=told):
+        Recipe(**settings)
+
+
+def test_presets_and_settings():
+    made = GPTRecipe.make("small", steps=5)
+    assert (made.context, made.steps) == (64, 5)
+    assert GPTRecipe.make() == GPTRecipe()
+    with pytest.raises(ValueError, match="preset must be one of small, got 'large'; leave it out for the defaults"):
+        GPTRecipe.make("large")
+    with pytest.raises(ValueError, match="preset must be one of none, got 'small'"):
+        ImportedRecipe.make("small")
+    with pytest.raises(
+        ValueError, match=r"a setting must be one that the recipe has, got 'widht'; did you mean width?"
+    ):
+        GPTRecipe.make(widht=4)
+
+
+@pytest.mark.parametrize("name", [preset for name in RECIPES for preset in find_recipe(name).presets])
+def test_every_preset_can_be_made(name: str):
+    assert GPTRecipe.make(name)
+
+
+def test_what_a_recipe_cannot_do_it_says():
+    recipe = ImportedRecipe()
+    for what, told in ((recipe.job, "be trained"), (lambda: recipe.predict(None, None), "predict")):
+        with pytest.raises(ValueError, match=f"a run of 'imported' cannot {told}; `cutaway list recipes`"):
+            what()
+
+
+def test_an_unknown_recipe_suggests_the_nearest():
+    with pytest.raises(ValueError, match=r"a recipe must be one of gpt.*, got 'gtp'; did you mean gpt?"):
+        find_recipe("gtp")
+    with pytest.raises(ValueError, match="got 'zebra'; `cutaway list recipes` tells what each does"):
+        find_recipe("zebra")
+
+
+def test_an_own_recipe_needs_a_name_of_its_own():
+    class Nameless(Recipe): ...
+
+    class Taken(Recipe):
+        name = "gpt"
+
+    class Mine(Recipe):
+        name = "mine"
+
+    assert register_recipe(Mine) is Mine
+    assert find_recipe("mine") is Mine
+    for kind in (Nameless, Taken):
+        with pytest.raises(
+            ValueError, match=f"a recipe needs a name of its own, got '{kind.name}' for {kind.__name__}"
+        ):
+            register_recipe(kind)

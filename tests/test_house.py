@@ -85,10 +85,10 @@ ALLOWED = {
     "blocks": {"blocks", "taps"},
     "models": {"blocks", "models", "taps"},
     "hub": {"blocks", "models", "hub", "data", "atomic", "taps"},
-    "data": {"data", "atomic"},
-    "training": {"blocks", "models", "data", "training", "taps", "tracing", "naming", "atomic"},
-    "look": {"look", "taps", "tracing", "kept", "naming", "atomic"},
-    "recipes": {"blocks", "models", "hub", "data", "training", "look", "recipes", "taps", "tracing", "atomic"},
+    "data": {"lazy", "data", "atomic"},
+    "training": {"lazy", "blocks", "models", "data", "training", "taps", "tracing", "naming", "atomic"},
+    "look": {"lazy", "look", "taps", "tracing", "kept", "naming", "atomic"},
+    "recipes": {"lazy", "blocks", "models", "hub", "data", "training", "look", "recipes", "taps", "tracing", "atomic"},
 }
 
 

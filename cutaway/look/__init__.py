@@ -5,8 +5,7 @@
 'Heat map of value: 2 × 2 (row × column), from 1 to 4.'
 """
 
-from importlib import import_module
-from typing import Any
+from cutaway.lazy import lazy
 
 # Public names and where they live. Nothing is imported before it is used, and Altair not before a picture is made.
 _NAMES = {
@@ -29,15 +28,4 @@ _NAMES = {
     "write_report": "report",
 }
 __all__ = [*_NAMES]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _NAMES:
-        value = getattr(import_module(f"cutaway.look.{_NAMES[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'cutaway.look' has no attribute {name!r}; it has: {', '.join(sorted(__all__))}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy(__name__, _NAMES)

@@ -3,8 +3,7 @@
 Nothing is imported before it is used: `import cutaway.training` does not import torch.
 """
 
-from importlib import import_module
-from typing import Any
+from cutaway.lazy import lazy
 
 _NAMES = {
     "Averaging": "callbacks",
@@ -49,17 +48,4 @@ _NAMES = {
     "set_rate": "optimizers",
 }
 __all__ = [*_NAMES]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _NAMES:
-        raise AttributeError(
-            f"module 'cutaway.training' has no attribute {name!r}; it has: {', '.join(sorted(_NAMES))}"
-        )
-    value = getattr(import_module(f"cutaway.training.{_NAMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy(__name__, _NAMES)

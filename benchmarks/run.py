@@ -8,7 +8,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 
 def main() -> None:
-    known = sorted(p.stem for p in Path(__file__).parent.glob("*.py") if p.stem not in ("run", "timing"))
+    known = sorted(p.stem for p in Path(__file__).parent.glob("*.py") if p.stem not in ("run", "timing", "trials"))
     asked = sys.argv[1:] or known
     for name in asked:
         if name not in known:

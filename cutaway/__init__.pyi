@@ -10,6 +10,9 @@ from cutaway import training as training
 from cutaway.hub import from_pretrained as from_pretrained
 from cutaway.hub import save_pretrained as save_pretrained
 from cutaway.kept import Seen as Seen
+from cutaway.look.flows import flow as flow
+from cutaway.look.graphs import graph as graph
+from cutaway.look.graphs import record as record
 from cutaway.recipes.runs import load as load
 from cutaway.recipes.runs import train as train
 from cutaway.registry import register as register

@@ -12,11 +12,12 @@ from importlib import import_module
 # Each verb lives in a file of its own that is imported when it is called: `cutaway --help` imports none of them.
 VERBS = {
     "demo": ("the tour: train a small GPT, let it write, look inside", "cutaway.commands.demo:main"),
-    "list": ("blocks with their equations, recipes, data", "cutaway.commands.listing:main"),
+    "list": ("blocks with their equations, recipes, views, data", "cutaway.commands.listing:main"),
     "train": ("train by a recipe: cutaway train gpt --data my.txt", "cutaway.commands.training:main"),
     "test": ("the test split, once", "cutaway.commands.testing:main"),
-    "generate": ("let a trained language model write", "cutaway.commands.generating:main"),
-    "predict": ("what a trained model says of new rows", "cutaway.commands.predicting:main"),
+    "generate": ("let a trained language model write, or translate", "cutaway.commands.generating:main"),
+    "predict": ("what a trained model says of new rows or texts", "cutaway.commands.predicting:main"),
+    "look": ("what is inside a trained model, in pictures on one page", "cutaway.commands.looking:main"),
     "import": ("a Hugging Face checkpoint becomes a run", "cutaway.commands.exchange:import_main"),
     "export": ("a run becomes a Hugging Face checkpoint", "cutaway.commands.exchange:export_main"),
 }
@@ -38,9 +39,12 @@ def run(argv: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt as stop:
-        print(str(stop) or "stopped", file=sys.stderr)
+        if _tells():
+            print(str(stop) or "stopped", file=sys.stderr)
         return getattr(stop, "code", 130)
     except Exception as error:
+        if not _tells():
+            return 1 if _is_ours(error) else 2
         if _is_ours(error) or os.environ.get("CUTAWAY_TRACEBACK"):
             import traceback
 
@@ -76,6 +80,15 @@ def _is_ours(error: Exception) -> bool:
         return (error.name or "cutaway").startswith("cutaway")
     # FloatingPointError: a run that diverged. MemoryError: one that does not fit.
     return not isinstance(error, (ValueError, OSError, FloatingPointError, MemoryError))
+
+
+def _tells() -> bool:
+    """Whether to say what went wrong: of many processes (torchrun) that fail together, one does."""
+    if os.environ.get("WORLD_SIZE", "1") == "1":
+        return True
+    from cutaway.training.processes import tells
+
+    return tells()
 
 
 def _warn_in_a_line() -> None:

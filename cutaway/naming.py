@@ -85,7 +85,8 @@ def _regex(pattern: str) -> re.Pattern[str]:
     return re.compile(out)
 
 
-def _matching(pattern: str, known: Iterable[str]) -> list[str]:
+def matching(pattern: str, known: Iterable[str]) -> list[str]:
+    """The known paths that a pattern names."""
     match = _regex(pattern).fullmatch
     return [path for path in known if path and match(path)]
 
@@ -96,9 +97,9 @@ def find_sites(known: Mapping[str, nn.Module], pattern: str) -> dict[str, Site]:
     if pattern == "input" and "" in known:
         found["input"] = Site(known[""], is_input=True)
     if pattern.endswith(".input"):
-        stems = _matching(pattern.removesuffix(".input"), known)
+        stems = matching(pattern.removesuffix(".input"), known)
         found |= {f"{path}.input": Site(known[path], is_input=True) for path in stems}
-    found |= {path: Site(known[path]) for path in _matching(pattern, known)}
+    found |= {path: Site(known[path]) for path in matching(pattern, known)}
     if not found:
         raise UnknownAddress(unknown_address(pattern, filter(None, known)))
     return found
@@ -145,4 +146,7 @@ class Addresses(Mapping[str, Any]):
         return "\n".join(lines)
 
 
-__all__ = ["Addresses", "Site", "UnknownAddress", "find_sites", "inner_name", "named_sites", "unknown_address"]
+__all__ = [
+    *("Addresses", "Site", "UnknownAddress"),
+    *("find_sites", "inner_name", "matching", "named_sites", "unknown_address"),
+]

@@ -1,16 +1,24 @@
-r"""The list of blocks, and how your own joins it.
+r"""What joins Cutaway by an explicit call: blocks, recipes and views, ours and yours.
 
-    cut.register(Swish, example=lambda: (Swish(3), torch.randn(2, 5, 3)))
+    cut.register(Swish, example=lambda: (Swish(3), torch.randn(2, 5, 3)))          a block
+    cut.register(MyRecipe)                                                         a recipe: a subclass of Recipe
+    cut.register(my_view, suits="gpt")                                             a view: function of (run, subject)
 
-A registered block is shown by `cutaway list blocks` and goes through the battery of tests/test_battery.py, as ours do.
+A block is shown by `cutaway list blocks` and goes through the battery of tests/test_battery.py, a recipe is known to
+`cut.train` and `cut.load` by its name, and a view is drawn by `cutaway look` for the runs that it suits.
 """
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from cutaway.look.picture import Picture
+    from cutaway.recipes.opened import Run
+    from cutaway.recipes.subjects import Subject
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -33,7 +41,7 @@ class Entry:
     @property
     def summary(self) -> str:
         """The first sentence of its docstring."""
-        return re.split(r"(?<=[.:;])\s", " ".join((inspect.getdoc(self.target) or "").split("\n\n")[0].split()))[0]
+        return first_sentence(self.target)
 
     @property
     def equation(self) -> str:
@@ -45,35 +53,127 @@ class Entry:
         return ""
 
 
+@dataclass(frozen=True)
+class View:
+    """A registered view: what it draws of a run, for which runs, and under which heading."""
+
+    name: str
+    draw: "Callable[[Run, Subject], Picture | Sequence[Picture]]"
+    suits: "tuple[str, ...] | Callable[[Run], bool]"
+    section: str
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of its docstring."""
+        return first_sentence(self.draw)
+
+    @property
+    def runs(self) -> str:
+        """The runs that it suits, in words."""
+        if callable(self.suits):
+            return first_sentence(self.suits).rstrip(".") or "by the run"
+        return ", ".join(self.suits)
+
+    def fits(self, run: "Run") -> bool:
+        """Whether there is something to draw of this run."""
+        return self.suits(run) if callable(self.suits) else run.recipe.name in self.suits
+
+    def pictures(self, run: "Run", subject: "Subject") -> "list[Picture]":
+        """What it draws, as a list."""
+        from cutaway.look.picture import Picture
+
+        found = self.draw(run, subject)
+        pictures = [found] if isinstance(found, Picture) else list(found)
+        for picture in pictures:
+            if not isinstance(picture, Picture):
+                raise ValueError(
+                    f"a view gives a Picture or a list of them, got {type(picture).__name__} from {self.name!r}; "
+                    "wrap a chart as cut.look.Picture(chart, title, alt)"
+                )
+        return pictures
+
+
 _entries: dict[str, Entry] = {}
+_views: dict[str, View] = {}
 
 
 def register(
     target: T,
     *,
-    example: Callable[[], tuple[Any, ...]],
     name: str | None = None,
+    example: Callable[[], tuple[Any, ...]] | None = None,
     extreme: Callable[[], tuple[Any, ...]] | None = None,
     kinks: str = "",
+    suits: "str | Sequence[str] | Callable[[Run], bool] | None" = None,
+    section: str = "More views",
 ) -> T:
-    """Adds a block (a module class or a function) to the list and to the battery; returns it.
+    """Adds a block, a recipe or a view of yours; returns it.
 
-    ``example()`` makes one and its inputs: ``(block, *inputs)``, with tensors in torch's default dtype. ``extreme()``
-    does the same with extreme but legal inputs (default: the example's floats times 1e4, and all zero). ``kinks`` says
-    why finite differences cannot check the gradient, if so.
+    A *block* (a module class or a function) comes with an ``example()``, which makes one and its inputs:
+    ``(block, *inputs)``, with tensors in torch's default dtype. ``extreme()`` does the same with extreme but legal
+    inputs (default: the example's floats times 1e4, and all zero). ``kinks`` says why finite differences cannot check
+    the gradient, if so.
+
+    A *recipe* is a subclass of `cut.recipes.Recipe` and comes with its own name.
+
+    A *view* is a function of a run and its subject (what goes into the model, `cut.recipes.Subject`) that gives a
+    Picture or a list of them. ``suits`` are the names of the recipes that it is for, or a function of a run that tells;
+    ``section`` is the heading that it stands under.
     """
-    name = name or target.__name__
-    known = _entries.get(name)
-    if known is not None and known.target is not target:
+    from cutaway.recipes.base import Recipe  # imports neither torch nor anything else that is heavy
+
+    if isinstance(target, type) and issubclass(target, Recipe):
+        from cutaway.recipes.names import register_recipe
+
+        if name is not None and name != target.name:
+            raise ValueError(f"a recipe has its name inside, got name={name!r} for {target.name!r}; set `name` there")
+        register_recipe(target)
+    elif suits is not None and example is None:
+        draw: Any = target
+        _add(_views, View(name or target.__name__, draw, _as_suits(suits), section))
+    elif example is not None and suits is None:
+        _add(_entries, Entry(name or target.__name__, target, example, extreme, kinks))
+    else:
+        which = "both" if example is not None else "neither"
         raise ValueError(
-            f"a name can be registered once, got {name!r} for {target.__module__}.{target.__qualname__} but it is "
-            f"{known.target.__module__}.{known.target.__qualname__}; pass another name="
+            f"a block is registered with example=, a view with suits=, a recipe is a subclass of cut.recipes.Recipe; "
+            f"got {which} for {getattr(target, '__qualname__', target)!r}; pass one of the two"
         )
-    _entries[name] = Entry(name, target, example, extreme, kinks)
     return target
 
 
+def _as_suits(suits: Any) -> Any:
+    return suits if callable(suits) else (suits,) if isinstance(suits, str) else tuple(suits)
+
+
+def _add(known: dict[str, Any], new: Any) -> None:
+    target = _target(new)
+    if new.name in known and _target(known[new.name]) is not target:
+        other = _target(known[new.name])
+        raise ValueError(
+            f"a name can be registered once, got {new.name!r} for {target.__module__}.{target.__qualname__} but it is "
+            f"{other.__module__}.{other.__qualname__}; pass another name="
+        )
+    known[new.name] = new
+
+
+def _target(entry: Any) -> Any:
+    return entry.draw if isinstance(entry, View) else entry.target
+
+
+def first_sentence(documented: Any) -> str:
+    """The first sentence of a docstring."""
+    words = " ".join((inspect.getdoc(documented) or "").split("\n\n")[0].split())
+    return re.split(r"(?<=[.:;])\s", words)[0]
+
+
 def entries() -> list[Entry]:
-    """Everything registered, ours first, in the order of the catalogue."""
+    """Every registered block, ours first, in the order of the catalogue."""
     import_module("cutaway.catalogue")  # registers ours
     return list(_entries.values())
+
+
+def views() -> list[View]:
+    """Every registered view, ours first, in the order of a page."""
+    import_module("cutaway.recipes.views")  # registers ours
+    return list(_views.values())

@@ -16,14 +16,24 @@ def server() -> ForkServerContext:
     return context
 
 
-def start(out: Path, cache: str, resume: bool, moment: str, settings: dict[str, Any], threads: int = 1) -> Any:
+def start(
+    out: Path,
+    cache: str,
+    resume: bool,
+    moment: str,
+    settings: dict[str, Any],
+    threads: int = 1,
+    recipe: str = "gpt",
+) -> Any:
     """A process that trains into ``out``; with a ``moment`` (see MOMENTS) it kills itself there."""
-    process = server().Process(target=_train, args=(out, cache, resume, moment, settings, threads))
+    process = server().Process(target=_train, args=(out, cache, resume, moment, settings, threads, recipe))
     process.start()
     return process
 
 
-def _train(out: Path, cache: str, resume: bool, moment: str, settings: dict[str, Any], threads: int) -> None:
+def _train(
+    out: Path, cache: str, resume: bool, moment: str, settings: dict[str, Any], threads: int, recipe: str
+) -> None:
     os.environ["CUTAWAY_CACHE"] = cache
     import torch
 
@@ -35,7 +45,7 @@ def _train(out: Path, cache: str, resume: bool, moment: str, settings: dict[str,
     if moment:
         name, place, count = MOMENTS[moment]
         _die_in(sys.modules[name], place, count)
-    runs.train("gpt", out=out, resume=resume, show="quiet", device="cpu", **settings)
+    runs.train(recipe, out=out, resume=resume, show="quiet", device="cpu", **settings)
 
 
 def _die() -> None:

@@ -167,6 +167,7 @@ def python(code: str, **more: Any) -> subprocess.CompletedProcess[str]:
         (["train", "gpt", "--help"], HEAVY),
         (["generate", "--help"], HEAVY),
         (["test", "--help"], HEAVY),
+        (["look", "--help"], HEAVY),
         (["export", "--help"], HEAVY),
         (["list", "recipes"], HEAVY),
         (["list", "data"], HEAVY),

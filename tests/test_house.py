@@ -85,10 +85,13 @@ ALLOWED = {
     "blocks": {"blocks", "taps"},
     "models": {"blocks", "models", "taps"},
     "hub": {"blocks", "models", "hub", "data", "atomic", "taps"},
-    "data": {"lazy", "data", "atomic"},
+    "data": {"lazy", "data", "atomic", "extras"},
     "training": {"lazy", "blocks", "models", "data", "training", "taps", "tracing", "naming", "atomic"},
-    "look": {"lazy", "look", "taps", "tracing", "kept", "naming", "atomic"},
-    "recipes": {"lazy", "blocks", "models", "hub", "data", "training", "look", "recipes", "taps", "tracing", "atomic"},
+    "look": {"lazy", "look", "taps", "tracing", "watching", "kept", "naming", "atomic", "extras"},
+    "recipes": {
+        *("lazy", "blocks", "models", "hub", "data", "training", "look", "recipes"),
+        *("taps", "tracing", "kept", "naming", "registry", "atomic", "extras"),
+    },
 }
 
 

@@ -38,6 +38,7 @@ def verbs() -> dict[str, Any]:
     from cutaway.commands.exchange import Export, Import
     from cutaway.commands.generating import Generate
     from cutaway.commands.listing import Listing
+    from cutaway.commands.looking import Look
     from cutaway.commands.predicting import Predict
     from cutaway.commands.testing import Test
 
@@ -48,6 +49,7 @@ def verbs() -> dict[str, Any]:
         "test": Test,
         "generate": Generate,
         "predict": Predict,
+        "look": Look,
         "import": Import,
         "export": Export,
     }

@@ -13,9 +13,9 @@ from cutaway.commands.parsing import parse_flags
 
 @dataclass(frozen=True)
 class Listing:
-    """Lists what Cutaway has: its blocks with their equations, its recipes, its embedded data."""
+    """Lists what Cutaway has: its blocks with their equations, its recipes, its views, its embedded data."""
 
-    what: Annotated[Literal["blocks", "recipes", "data"], tyro.conf.Positional] = "blocks"
+    what: Annotated[Literal["blocks", "recipes", "views", "data"], tyro.conf.Positional] = "blocks"
     """what to list"""
     json: bool = False
     """print JSON instead of a table"""
@@ -41,10 +41,19 @@ def blocks() -> list[dict[str, str]]:
 def recipes() -> list[dict[str, str]]:
     """Every recipe with what it does and what it reaches."""
     from cutaway.commands.training import summary
-    from cutaway.recipes.names import RECIPES, find_recipe
+    from cutaway.recipes.names import find_recipe, known_recipes
 
-    kinds = {name: find_recipe(name) for name in RECIPES}
+    kinds = {name: find_recipe(name) for name in known_recipes()}
     return [{"recipe": name, "what": summary(kind), "quality": kind.quality} for name, kind in kinds.items()]
+
+
+def views() -> list[dict[str, str]]:
+    """Every registered view of a run, with what it draws and the runs that it suits."""
+    from cutaway.registry import views as registered
+
+    return [
+        {"section": view.section, "view": view.name, "what": view.summary, "suits": view.runs} for view in registered()
+    ]
 
 
 def data() -> list[dict[str, str]]:
@@ -56,7 +65,7 @@ def data() -> list[dict[str, str]]:
     return [asdict(sample) for sample in list_samples()]
 
 
-ROWS: dict[str, Any] = {"blocks": blocks, "recipes": recipes, "data": data}
+ROWS: dict[str, Any] = {"blocks": blocks, "recipes": recipes, "views": views, "data": data}
 
 
 def _print_table(rows: list[dict[str, str]]) -> None:
@@ -70,7 +79,7 @@ def _print_table(rows: list[dict[str, str]]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     last = None
     for name in rows[0]:
-        table.add_column(name, overflow="fold", no_wrap=name not in ("equation", "what", "quality", "about"))
+        table.add_column(name, overflow="fold", no_wrap=name not in ("equation", "what", "quality", "suits", "about"))
     first = next(iter(rows[0]))
     for row in rows:
         shown = dict(row)

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
@@ -14,7 +14,7 @@ from cutaway.recipes.names import RECIPES, find_recipe
 if TYPE_CHECKING:
     from cutaway.recipes.opened import Run
 
-VERBS = {"generate": " --prompt ...", "predict": " rows.csv", "test": ""}  # what a run may be used for
+VERBS = {"generate": " --prompt ...", "predict": " {input}", "test": ""}  # what a run may be used for
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class Options:
     """a named set of settings, which other flags then change"""
     device: str = "auto"
     """auto, cpu, cuda, cuda:N or mps"""
+    strategy: Literal["auto", "ddp", "fsdp"] = "auto"
+    """of several processes (torchrun): ddp, each has the whole model; fsdp, each has a share of it; auto is ddp"""
     compile: bool = False
     """compile the model first: slower to start, faster after"""
     quiet: bool = False
@@ -47,22 +49,24 @@ def main(argv: Sequence[str]) -> None:
     if kind.name not in RECIPES:
         raise ValueError(f"a recipe to train by must be one of {', '.join(RECIPES)}, got {argv[0]!r}")
     options, recipe, given = parse(kind, argv)
-    from cutaway.recipes.runs import load, train
+    from cutaway.recipes.runs import is_first, load, train
 
-    if options.resume and options.out and not (options.json or options.quiet) and load(options.out).finished:
+    told = is_first() and not (options.json or options.quiet)
+    if options.resume and options.out and told and load(options.out).finished:
         print("this run was finished before: nothing is left to train")
     run = train(
         kind.name if options.resume else recipe,
         out=options.out or None,
         resume=options.resume,
         device=options.device,
+        strategy=options.strategy,
         compile=options.compile,
         tensorboard=options.tensorboard,
         show="json" if options.json else "quiet" if options.quiet else "auto",
         preset=options.preset or None if options.resume else None,
         **({name: getattr(recipe, name) for name in given} if options.resume else {}),
     )
-    if not options.json and not options.quiet:
+    if told:
         print_end(run)
 
 
@@ -71,7 +75,7 @@ def print_recipes(argv: Sequence[str]) -> None:
         raise ValueError(f"the recipe comes first, got {argv[0]!r}; try `cutaway train gpt {' '.join(argv)}`")
     print("usage: cutaway train RECIPE [flags]        (cutaway train RECIPE --help shows its flags)\n")
     for name in RECIPES:
-        print(f"  {name:<8}  {summary(find_recipe(name))}")
+        print(f"  {name:<11}  {summary(find_recipe(name))}")
     print("\nexamples:\n  cutaway train gpt\n  cutaway train gpt --data my.txt --steps 2000 --tokenizer bpe")
     print("  cutaway train gpt --resume --out runs/gpt-1")
 
@@ -86,7 +90,8 @@ def print_end(run: "Run") -> None:
     if figures:
         print(f"{', '.join(figures)} ({run.recipe.final} weights, on the whole validation split)")
     print(f"run: {run.path}   report: {run.path / 'report.html'}")
-    ways = [f"cutaway {verb} {run.path}{more}" for verb, more in VERBS.items() if can(run.recipe, verb)]
+    told = {verb: more.format(input=run.recipe.input) for verb, more in VERBS.items() if can(run.recipe, verb)}
+    ways = [f"cutaway {verb} {run.path}{more}" for verb, more in told.items()]
     print(f"next: {'   '.join(ways)}")
 
 
@@ -98,7 +103,7 @@ def can(recipe: Recipe, verb: str) -> bool:
 
 def summary(kind: type[Recipe]) -> str:
     """What a recipe does, in a line."""
-    return (kind.__doc__ or "").splitlines()[0]
+    return next(iter((kind.__doc__ or "").splitlines()), "")  # one of your own may have none
 
 
 def flags_of(kind: type[Recipe], preset: str = "") -> Any:

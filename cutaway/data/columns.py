@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from cutaway.data.extras import need
 from cutaway.data.schema import Column
+from cutaway.extras import need
 
 if TYPE_CHECKING:
     import pandas

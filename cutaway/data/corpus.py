@@ -19,6 +19,7 @@ from cutaway.data.cache import cached, recall_fingerprint, remember_fingerprint
 from cutaway.data.cutting import cut_safely
 from cutaway.data.digest import Fingerprint
 from cutaway.data.files import TextSource
+from cutaway.data.marks import MARKS, find_marks, frame, marked_bpe
 from cutaway.data.samples import resolve
 from cutaway.data.splits import Splits, expect_shares, split_points
 from cutaway.data.tokenizers import Bytes, Characters, Tokenizer, code_points, load_tokenizer, train_bpe
@@ -94,14 +95,18 @@ def read_text(
     test: float = 0.05,
     encoding: str = "utf-8",
     pattern: str = "*",
+    marks: bool = False,
 ) -> Corpus:
     """The corpus of a text: a sample's name, a file or folder (of files that match ``pattern``), or a `TextSource`.
 
     ``tokenizer`` is "characters", "bytes", "bpe" or "bpe-N" for a vocabulary of N, the path of a `tokenizer.json`, or a
-    tokenizer. ``validation`` and ``test`` are shares of the text, taken from its end.
+    tokenizer. ``validation`` and ``test`` are shares of the text, taken from its end. With ``marks`` the vocabulary has
+    the tokens of marks.py too, for a model that fills gaps.
     """
     expect_shares(validation, test)
     chosen = _choose(tokenizer)
+    if marks and isinstance(chosen, Tokenizer):
+        find_marks(chosen)
     found = resolve(text, "text")
     source = found if isinstance(found, TextSource) else _source(found, encoding, pattern)
     key = {
@@ -111,8 +116,8 @@ def read_text(
         "tokenizer": chosen.key if isinstance(chosen, Tokenizer) else chosen,
         "validation": float(validation),
         "test": float(test),
-    }
-    folder = cached("tokens", key, lambda part: _write(source, chosen, validation, test, part), _sound)
+    } | ({"marks": MARKS} if marks else {})
+    folder = cached("tokens", key, lambda part: _write(source, chosen, (validation, test), marks, part), _sound)
     return _open(source, folder)
 
 
@@ -165,19 +170,20 @@ def _by_part(pieces: Iterable[str], ends: tuple[int, int, int]) -> Iterator[tupl
             yield PARTS[part], here
 
 
-def _make(kind: str, characters: str, training: Iterator[str], length: int) -> Tokenizer:
+def _make(kind: str, characters: str, training: Iterator[str], length: int, marks: bool) -> Tokenizer:
     if kind == "characters":
-        return Characters(characters)
+        return Characters(characters, special=MARKS if marks else ())
     if kind == "bytes":
-        return Bytes()
+        return Bytes(MARKS if marks else ())
     # every k-th piece, so that the time it takes does not grow with the text
     stride = max(-(-length // _BPE_TEXT), 1)
-    return train_bpe(itertools.islice(cut_safely(training), 0, None, stride), int(kind.removeprefix("bpe-")))
+    pieces = itertools.islice(cut_safely(training), 0, None, stride)
+    return train_bpe(pieces, int(kind.removeprefix("bpe-")), marked_bpe() if marks else ())
 
 
-def _write(source: TextSource, chosen: str | Tokenizer, validation: float, test: float, folder: Path) -> None:
+def _write(source: TextSource, chosen: str | Tokenizer, shares: tuple[float, float], marks: bool, folder: Path) -> None:
     characters, alphabet = _measure(source)
-    ends = (*split_points(characters, validation, test), characters)
+    ends = (*split_points(characters, *shares), characters)
 
     def parts() -> Iterator[tuple[str, str]]:
         return _by_part(source.pieces(), ends)
@@ -186,7 +192,8 @@ def _write(source: TextSource, chosen: str | Tokenizer, validation: float, test:
         tokenizer = chosen
     else:
         training = itertools.takewhile(lambda item: item[0] == "train", parts())
-        tokenizer = _make(chosen, alphabet, (text for _, text in training), ends[0])
+        made = _make(chosen, alphabet, (text for _, text in training), ends[0], marks)
+        tokenizer = frame(made) if marks else made
     tokenizer.save(folder / "tokenizer.json")
     dtype = token_type(tokenizer.vocabulary)
     counts = dict.fromkeys(PARTS, 0)

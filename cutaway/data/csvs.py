@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutaway.data.extras import need
 from cutaway.data.files import expect_encoding, open_plain, read_pieces
+from cutaway.extras import need
 
 if TYPE_CHECKING:
     import pandas

@@ -9,9 +9,9 @@ from jaxtyping import Float, Int, Shaped
 from cutaway.data.batches import Batches, ShuffledRows
 from cutaway.data.checks import nearest
 from cutaway.data.columns import column_numbers, waves, word_codes
-from cutaway.data.extras import need
 from cutaway.data.schema import FIRST, MISSING, UNSEEN, Column, Schema
 from cutaway.data.targets import label_ids
+from cutaway.extras import need
 
 if TYPE_CHECKING:
     import pandas

@@ -1,7 +1,7 @@
-r"""Data that needs no download: text that every Python has, and the tables of scikit-learn.
+r"""Data that needs no download: text that every Python has, the tables of scikit-learn, and pairs that are made here.
 
 The texts are made from the documentation and the source of the Python that runs, so their digest is that of the
-Python version; the tables are the same everywhere.
+Python version; the tables and pairs are the same everywhere.
 """
 
 import ast
@@ -11,15 +11,15 @@ import os
 import sys
 import sysconfig
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cutaway.atomic import write_text
 from cutaway.data.cache import cached, recall_fingerprint, remember_fingerprint
-from cutaway.data.extras import need
 from cutaway.data.files import TextSource
+from cutaway.extras import need
 
 if TYPE_CHECKING:
     import pandas
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sample:
-    """Data that comes with Python or with scikit-learn: its name, kind ("text" or "table"), size and what it is."""
+    """Data that needs no download: its name, kind ("text", "table" or "pairs"), size and what it is."""
 
     name: str
     kind: str
@@ -43,6 +43,7 @@ _SAMPLES = (
     Sample("breast-cancer", "table", "569 rows, 31 columns", "benign or malignant, from cell measurements"),
     Sample("diabetes", "table", "442 rows, 11 columns", "progression of the disease in a year; a number"),
     Sample("digits", "table", "1,797 rows, 65 columns", "handwritten digits of 8×8 pixels; 10 classes"),
+    Sample("dates", "pairs", "20,000 pairs", "dates as people write them, and in figures: 3 March 1987, 1987-03-03"),
 )
 # The function of scikit-learn that has it, what its target is called here, and whether the target has names.
 _TABLES = {
@@ -73,7 +74,8 @@ def resolve(data: Any, kind: str) -> Any:
         return path
     if sample.kind != kind:
         raise ValueError(f"{kind} was asked for, got the {sample.kind} sample {name}; {_known(kind)}")
-    return sample_text(name) if kind == "text" else sample_table(name)
+    make: dict[str, Callable[[str], Any]] = {"text": sample_text, "table": sample_table, "pairs": sample_pairs}
+    return make[kind](name)
 
 
 def expect_data(data: Any) -> None:
@@ -114,6 +116,14 @@ def sample_table(name: str) -> "pandas.DataFrame":
         frame[target] = [str(loaded.target_names[i]) for i in loaded.target]
     frame.attrs["name"] = name
     return frame
+
+
+def sample_pairs(name: str) -> TextSource:
+    """Sample pairs, a tab between the two of a line."""
+    from cutaway.data.dates import make_dates
+
+    assert name == "dates", name
+    return TextSource.from_text(make_dates(), name)
 
 
 def sample_text(name: str) -> TextSource:
@@ -184,4 +194,4 @@ def _source() -> str:
     return "\n\n".join(modules[name] for name in order)
 
 
-__all__ = ["Sample", "expect_data", "list_samples", "resolve", "sample_table", "sample_text"]
+__all__ = ["Sample", "expect_data", "list_samples", "resolve", "sample_pairs", "sample_table", "sample_text"]

@@ -16,12 +16,12 @@ from cutaway.data.columns import find_column, measure_column
 from cutaway.data.csvs import read_csv
 from cutaway.data.digest import Fingerprint, fingerprint_files
 from cutaway.data.encoders import Encoded, encode, tidy
-from cutaway.data.extras import need
 from cutaway.data.files import find_files
 from cutaway.data.samples import resolve
 from cutaway.data.schema import Column, Schema
 from cutaway.data.splits import Splits, expect_shares, split_rows
 from cutaway.data.targets import expect_varied, find_labels, find_targets, find_task, has_target
+from cutaway.extras import need
 
 if TYPE_CHECKING:
     import pandas

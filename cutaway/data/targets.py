@@ -14,8 +14,8 @@ from jaxtyping import Bool, Int
 
 from cutaway.data.checks import expect_choice, nearest
 from cutaway.data.columns import column_numbers, find_column, plain_text, word_codes
-from cutaway.data.extras import need
 from cutaway.data.schema import TASKS, Column, Label, Schema
+from cutaway.extras import need
 
 if TYPE_CHECKING:
     import pandas

@@ -99,10 +99,11 @@ class Tokenizer:
 class Characters(Tokenizer):
     """One id for each character, in the order of their code points.
 
-    A character that is not in the vocabulary is an error, or with ``unknown="<unk>"`` a last id of its own.
+    A character that is not in the vocabulary is an error, or with ``unknown="<unk>"`` a last id of its own. ``special``
+    tokens, which no text is made of, come behind it.
     """
 
-    def __init__(self, characters: Iterable[str], unknown: str = "error") -> None:
+    def __init__(self, characters: Iterable[str], unknown: str = "error", special: Sequence[str] = ()) -> None:
         expect_choice("unknown", unknown, ("error", UNKNOWN))
         self.characters = sorted(set(characters))
         tokens = self.characters if unknown == "error" else [*self.characters, UNKNOWN]
@@ -111,6 +112,7 @@ class Characters(Tokenizer):
         inner = hf.Tokenizer(models.WordLevel(vocabulary, unk_token=UNKNOWN))
         inner.pre_tokenizer = pre_tokenizers.Split(hf.Regex(_EVERY_CHARACTER), "isolated")
         inner.decoder = decoders.Fuse()
+        inner.add_special_tokens(list(special))
         super().__init__(inner, "characters")
         # id of each code point; one place more, for all that lie beyond
         points = [ord(c) for c in self.characters]
@@ -136,16 +138,20 @@ class Characters(Tokenizer):
         return map(self.encode, pieces)
 
     def decode(self, ids: Iterable[SupportsInt]) -> str:
-        return "".join(self._tokens[i] for i in self._checked(ids))
+        return "".join(self._tokens[i] for i in self._checked(ids) if i < len(self._tokens))
 
 
 class Bytes(Tokenizer):
-    """The 256 bytes of UTF-8; the id of a byte is its value. Every text has ids, and no text has an unknown."""
+    """The 256 bytes of UTF-8; the id of a byte is its value. Every text has ids, and no text has an unknown.
 
-    def __init__(self) -> None:
+    ``special`` tokens, which no text is made of, come behind them.
+    """
+
+    def __init__(self, special: Sequence[str] = ()) -> None:
         inner = hf.Tokenizer(models.BPE(_bytes_as_letters(), []))
         inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
         inner.decoder = decoders.ByteLevel()
+        inner.add_special_tokens(list(special))
         super().__init__(inner, "bytes")
 
     def encode(self, text: str) -> Int[np.ndarray, "n"]:
@@ -158,7 +164,7 @@ class Bytes(Tokenizer):
         return map(self.encode, pieces)
 
     def decode(self, ids: Iterable[SupportsInt]) -> str:
-        return bytes(self._checked(ids)).decode(errors="replace")
+        return bytes(i for i in self._checked(ids) if i < 256).decode(errors="replace")
 
 
 class BytePairs(Tokenizer):
@@ -192,7 +198,9 @@ class BytePairs(Tokenizer):
             yield np.frombuffer(ids, np.int64)[before + np.arange(len(before))]
 
 
-def train_bpe(pieces: Iterable[str], vocabulary: int, special: Sequence[str] = ()) -> Tokenizer:
+def train_bpe(
+    pieces: Iterable[str], vocabulary: int, special: Sequence[str] | Sequence[hf.AddedToken] = ()
+) -> Tokenizer:
     """Learns byte-pair encoding from text: the pair of tokens seen most often becomes a token, again and again.
 
     ``special`` tokens come first (ids 0, 1, …) and are never made from text. A short text may not yield as many tokens
@@ -236,17 +244,24 @@ def parse_tokenizer(content: str) -> Tokenizer:
     inner = hf.Tokenizer.from_str(content)
     told = json.loads(content)
     model, pre = told["model"], told["pre_tokenizer"] or {}
+    special = [token["content"] for token in told["added_tokens"]]
     if model["type"] == "WordLevel" and pre.get("pattern") == {"Regex": _EVERY_CHARACTER}:
-        return Characters(
-            (token for token in model["vocab"] if len(token) == 1),
-            unknown=UNKNOWN if UNKNOWN in model["vocab"] else "error",
-        )
+        unknown = UNKNOWN if UNKNOWN in model["vocab"] else "error"
+        letters = (token for token in model["vocab"] if len(token) == 1)
+        return _framed(Characters(letters, unknown, special), inner)
     if model["type"] == "BPE" and not model["merges"] and model["vocab"] == _bytes_as_letters():
-        return Bytes()
+        return _framed(Bytes(special), inner)
     like_ours = pre.get("type") == "ByteLevel" and pre["use_regex"] and not pre["add_prefix_space"]
     if model["type"] == "BPE" and like_ours and not told["normalizer"]:
         return BytePairs(inner)
     return Tokenizer(inner)
+
+
+def _framed(tokenizer: Tokenizer, like: hf.Tokenizer) -> Tokenizer:
+    """With what ``like`` puts around whole texts, if anything: see marks.py."""
+    if like.post_processor is not None:
+        tokenizer.inner.post_processor = like.post_processor
+    return tokenizer
 
 
 def code_points(text: str) -> Integer[np.ndarray, "n"]:

@@ -14,10 +14,15 @@ _POOL = 64  # batches that are sorted by length together: more make them evener,
 
 
 class PairBatch(NamedTuple):
-    """Sources, and targets from <start> to <end>, each padded with 0 to the longest of the batch."""
+    """Sources, and targets from <start> to <end>, each padded with 0 to the longest of the batch.
+
+    ``each`` is how many target tokens a process predicts, in the mean over all that share the batch: what sums over
+    their parts are to be divided by, so that the mean over processes is the mean over the batch's tokens.
+    """
 
     source: Int[np.ndarray, "b s"]
     target: Int[np.ndarray, "b t"]
+    each: float
 
 
 class TokenPairs:
@@ -35,7 +40,17 @@ class TokenPairs:
 
     def batch(self, rows: Int[np.ndarray, "b"]) -> PairBatch:
         """These pairs, padded."""
-        return PairBatch(self.source.padded(rows), self.target.padded(rows))
+        target = self.target.padded(rows)
+        return PairBatch(self.source.padded(rows), target, float((target[:, 1:] != PAD).sum()))
+
+    def within(self, context: int) -> "TokenPairs":
+        """The pairs of which neither text, with its marks, is longer than ``context`` tokens."""
+        fits = np.maximum(self.source.lengths, self.target.lengths) <= context
+        if fits.all():
+            return self
+        kept = np.flatnonzero(fits).tolist()
+        sides = (TokenRows.from_rows([rows[i].astype(np.int64) for i in kept]) for rows in (self.source, self.target))
+        return TokenPairs(*sides)
 
 
 class TokenRows:
@@ -89,7 +104,7 @@ class PairBatches(Batches[PairBatch]):
             self._known = (epoch, self._batches(epoch))
         # Padded to the longest of the whole batch, so that the shares of several processes have one width.
         whole = self.pairs.batch(self._known[1][place])
-        return PairBatch(self.share(whole.source), self.share(whole.target))
+        return PairBatch(self.share(whole.source), self.share(whole.target), whole.each / self.world)
 
     def _batches(self, epoch: int) -> Int[np.ndarray, "n b"]:
         order = draw_permutation(self.seed, "pool", epoch, len(self.pairs))[: self.per_epoch * self.batch]

@@ -28,8 +28,26 @@ def visible(token: str, longest: int = 12) -> str:
     '␣the↵'
     """
     shown = "".join(_BLANKS.get(c, chr(0x2400 + ord(c)) if ord(c) < 32 else c) for c in token) or "∅"
-    shown = writable(shown)
+    return short(shown, longest)
+
+
+def short(text: str, longest: int) -> str:
+    """A name as it is, cut if long.
+
+    >>> short("gradient descent", 10)
+    'gradient …'
+    """
+    shown = writable(text)
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+
+
+def quoted(token: str, longest: int = 24) -> str:
+    r"""A token as it is written within a sentence, in quotes, cut if long.
+
+    >>> quoted(" the\n")
+    "' the\\n'"
+    """
+    return repr(token if len(token) <= longest else f"{token[: longest - 1]}…")
 
 
 def escape(text: str) -> str:

@@ -61,10 +61,14 @@ class BERT(Model):
         tokens: Int[Tensor, "b t"],
         segments: Int[Tensor, "b t"] | None = None,
         mask: Bool[Tensor, "b t"] | None = None,
-    ) -> Float[Tensor, "b ..."]:
+        at: Bool[Tensor, "b t"] | None = None,
+    ) -> Float[Tensor, "..."]:
+        """With ``at``, a head for masked tokens gives the logits (n, vocabulary) of those tokens alone."""
         z = self.encode(tokens, segments, mask)
         if isinstance(self.head, MaskedHead):
-            return self.head(z, self.embed.weight)
+            return self.head(z if at is None else z[at], self.embed.weight)
+        if at is not None:
+            raise ValueError("only a head for masked tokens takes some of them, got at with another; leave it out")
         return z if self.head is None else self.head(z, mask)
 
     def encode(

@@ -118,7 +118,11 @@ class GPTSpec(ModelSpec):
 
     @staticmethod
     def quick(*, vocabulary: int, width: int, depth: int, heads: int, context: int) -> "GPTSpec":
-        """Learns fast at small sizes: rotary, RMSNorm, QK-norm, ReLU², no biases, untied. Jordan et al. 2024."""
+        """Learns fast at small sizes: rotary, QK-norm, ReLU², no biases, untied (Jordan et al. 2024).
+
+        LayerNorm where Jordan et al. have RMSNorm: it learns as well, and torch has a fused one on CPUs, which makes a
+        step of a small model shorter by about a tenth.
+        """
         return GPTSpec(
             vocabulary=vocabulary,
             width=width,
@@ -126,7 +130,7 @@ class GPTSpec(ModelSpec):
             context=context,
             attention=AttentionSpec(heads=heads, bias=False, norm=True),
             mlp=MLPSpec(hidden=4 * width, activation="relu_squared", bias=False),
-            norm=NormSpec("rms", 1e-6),
+            norm=NormSpec("layer", 1e-6, bias=False),
             position=PositionSpec("rotary"),
             head=HeadSpec("language", tied=False),
         )

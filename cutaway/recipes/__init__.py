@@ -8,11 +8,12 @@ from cutaway.lazy import lazy
 _NAMES = {
     "Recipe": "base",
     "Run": "opened",
+    "Subject": "subjects",
     "export_run": "imported",
     "find_recipe": "names",
     "import_checkpoint": "imported",
     "load": "runs",
-    "register_recipe": "names",
+    "look_page": "looking",
     "report_run": "reports",
     "train": "runs",
 }

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from cutaway.look.picture import Picture
     from cutaway.recipes.opened import Run
+    from cutaway.recipes.subjects import Subject
     from cutaway.training.jobs import Job
 
 Optimizer = Literal[
@@ -29,6 +30,7 @@ class Recipe:
     quality: ClassVar[str] = ""  # what it reaches, on what, beside what
     unit: ClassVar[str] = ""  # of the loss
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
+    input: ClassVar[str] = "rows.csv"  # what `cutaway predict` takes, as an example
 
     data: str = ""
     """what to train on: a path, or the name of an embedded sample (`cutaway list data`)"""
@@ -44,6 +46,8 @@ class Recipe:
     """full learning rate"""
     muon_rate: float = 0.02
     """full learning rate of the matrices that Muon trains"""
+    momentum: float = 0.95
+    """how long Muon, momentum and Nesterov remember gradients"""
     weight_decay: float = 0.0
     """pull of the matrices towards zero"""
     beta: float = 0.95
@@ -76,6 +80,8 @@ class Recipe:
     """steps between checkpoints"""
     keep: int = 2
     """checkpoints kept"""
+    flow_every: int = 0
+    """steps between looks at the gradient flow, which the report shows; 0 for none"""
 
     def __post_init__(self) -> None:
         expect_types(self)
@@ -90,8 +96,8 @@ class Recipe:
             "keep",
         )
         expect_at_least(self, 1, *ones)
-        expect_at_least(self, 0, "seed", "patience", "clip", "weight_decay")
-        expect_share(self, "beta", "ema")
+        expect_at_least(self, 0, "seed", "patience", "clip", "weight_decay", "flow_every")
+        expect_share(self, "beta", "ema", "momentum")
         for field in ("rate", "muon_rate"):
             if not getattr(self, field) > 0:
                 raise ValueError(f"{field} must be above 0, got {getattr(self, field)}; try {field}=0.001")
@@ -144,9 +150,19 @@ class Recipe:
         """Text that goes on from a prompt."""
         raise self._cannot("generate text")
 
+    def read_inputs(self, source: str) -> Any:
+        """What `cutaway predict` was given (a path, or for some recipes a text) as `predict` takes it."""
+        return source
+
     def predict(self, run: "Run", inputs: Any) -> Any:
         """Predictions for new inputs."""
         raise self._cannot("predict")
+
+    def subject(self, run: "Run", given: str | None = None) -> "Subject":
+        """What `cutaway look` puts into the model: what was given, else data that it was not trained on."""
+        from cutaway.recipes.subjects import any_subject
+
+        return any_subject(run, given)
 
     def pictures(self, run: "Run") -> "list[Picture]":
         """What the report shows of the inside of the model."""

@@ -61,3 +61,11 @@ def expect_share(settings: Any, *names: str) -> None:
         value = getattr(settings, name)
         if not 0 <= value < 1:
             raise ValueError(f"{name} must be from 0 to below 1, got {value}; 0 switches it off")
+
+
+def expect_heads(settings: Any) -> None:
+    """The width must fall into heads of one size."""
+    width, heads = settings.width, settings.heads
+    if width % heads:
+        near = min((n for n in range(1, width + 1) if width % n == 0), key=lambda n: abs(n - heads))
+        raise ValueError(f"width must be a multiple of heads, got width={width}, heads={heads}; try heads={near}")

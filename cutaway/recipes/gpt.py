@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cutaway.look.picture import Picture
     from cutaway.models.specs import GPTSpec
     from cutaway.recipes.opened import Run
+    from cutaway.recipes.subjects import Subject
     from cutaway.training.jobs import Job
 
 _SHOWN = 64  # tokens of an attention map: what a page can show
@@ -25,13 +26,24 @@ _SHOWN = 64  # tokens of an attention map: what a page can show
 class GPTRecipe(Recipe):
     """Trains a small GPT on text and lets it write.
 
-    The default design, "quick", has rotary positions, RMSNorm, normed queries and keys, ReLU² and zero-started outputs.
+    The default design, "quick", has rotary positions, normed queries and keys, ReLU², and outputs that start at zero.
     """
 
     name: ClassVar[str] = "gpt"
     unit: ClassVar[str] = "nats a token"
     presets: ClassVar[dict[str, dict[str, Any]]] = {
-        "small": dict(width=128, depth=4, heads=4, context=64, tokenizer="characters", validation=0.1, test=0.0),
+        "small": dict(
+            width=128,
+            depth=4,
+            heads=4,
+            context=64,
+            tokenizer="characters",
+            validation=0.1,
+            test=0.0,
+            batch=16,
+            steps=200,
+            rate=2e-2,
+        ),
     }
 
     data: str = "python-docs"
@@ -59,12 +71,18 @@ class GPTRecipe(Recipe):
     checkpointing: bool = False
     """recompute layers in backward: less memory, more time"""
 
-    batch: int = 32
+    steps: int = 800
+    """optimizer steps"""
+    batch: int = 16
     """stretches of text in a batch"""
     optimizer: Optimizer = "muon"
     """what makes steps of gradients"""
-    rate: float = 3e-3
+    rate: float = 1e-2
     """full learning rate of AdamW"""
+    muon_rate: float = 0.02
+    """full learning rate of the matrices that Muon trains"""
+    momentum: float = 0.9
+    """how long Muon, momentum and Nesterov remember gradients"""
     evaluate_tokens: int = 20_000
     """validation tokens used while training; the whole split is used at the end"""
     sample_tokens: int = 200
@@ -153,6 +171,15 @@ class GPTRecipe(Recipe):
 
         return generate_text(run.model, prompt, tokenizer=run.tokenizer, **how)
 
+    def subject(self, run: "Run", given: str | None = None) -> "Subject":
+        from cutaway.recipes.subjects import SHOWN, text_subject
+
+        if given is not None:
+            return text_subject(run, run.tokenizer.encode(given), "your text")
+        corpus = self._corpus_of(run)
+        tokens = corpus.train if corpus.validation is None else corpus.validation
+        return text_subject(run, tokens[: min(SHOWN, self.context)], "the beginning of the validation text")
+
     def pictures(self, run: "Run") -> "list[Picture]":
         corpus = self._corpus_of(run)
         tokens = corpus.train if corpus.validation is None else corpus.validation
@@ -160,12 +187,13 @@ class GPTRecipe(Recipe):
 
 
 def start_quietly(model: "nn.Module") -> None:
-    """Zeros the maps back into the residual stream, so that every layer starts as the identity."""
+    """Zeros the maps back into the residual stream and the last one: layers start as the identity, guesses as even."""
     import torch
 
     for block in model.blocks:  # type: ignore[union-attr]
         torch.nn.init.zeros_(block.attention.out.weight)
         torch.nn.init.zeros_(block.mlp.down.weight)
+    torch.nn.init.zeros_(model.unembed.weight)  # type: ignore[union-attr, arg-type]
 
 
 def next_token_cost(model: "nn.Module", batch: "Window") -> "Tensor":

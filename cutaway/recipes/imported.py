@@ -31,6 +31,23 @@ class ImportedRecipe(Recipe):
 
         return generate_text(run.model, prompt, tokenizer=run.tokenizer, **how)
 
+    def read_inputs(self, source: str) -> list[str]:
+        from cutaway.recipes.inputs import read_lines
+
+        return read_lines(source)
+
+    def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:
+        """For each mask of a text, or of several, its most probable fillings, if the model is a BERT for that."""
+        from cutaway.models.outputs import MaskedHead
+        from cutaway.recipes.filling import fill_gaps
+        from cutaway.recipes.inputs import as_texts
+
+        if not isinstance(getattr(run.model, "head", None), MaskedHead):
+            raise self._cannot("predict, as its model has no head for masked tokens")
+        if run.tokenizer is None:
+            raise ValueError(f"text needs a tokenizer, got {run.path} without one; import a checkpoint that has it")
+        return [guess._asdict() for guess in fill_gaps(run.model, run.tokenizer, as_texts(inputs))]
+
 
 def import_checkpoint(source: str, out: str | None = None) -> "Run":
     """A run folder of a checkpoint: its spec, weights and tokenizer."""
@@ -64,6 +81,8 @@ def import_checkpoint(source: str, out: str | None = None) -> "Run":
 
 def export_run(path: str, to: str) -> Path:
     """The checkpoint of a run's model, with its tokenizer, in a folder that holds nothing else yet."""
+    from cutaway.atomic import write_json
+    from cutaway.data.marks import MARKS
     from cutaway.hub import save_pretrained
     from cutaway.recipes.opened import Run
 
@@ -75,4 +94,8 @@ def export_run(path: str, to: str) -> Path:
     tokenizer = run.tokenizer
     if tokenizer is not None and not (folder / "tokenizer.json").exists():
         tokenizer.save(folder / "tokenizer.json")
+    if tokenizer is not None and all(tokenizer.inner.token_to_id(name) is not None for name in MARKS):
+        # without it, transformers would build BERT's own tokenizer around our vocabulary
+        roles = dict(zip(("pad_token", "cls_token", "sep_token", "mask_token"), MARKS, strict=True))
+        write_json(folder / "tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast"} | roles)
     return folder

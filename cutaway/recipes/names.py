@@ -7,6 +7,8 @@ from cutaway.recipes.base import Recipe
 
 RECIPES = {
     "gpt": "cutaway.recipes.gpt:GPTRecipe",
+    "bert": "cutaway.recipes.bert:BERTRecipe",
+    "transformer": "cutaway.recipes.transformer:TransformerRecipe",
     "linear": "cutaway.recipes.linear_models:LinearRecipe",
     "logistic": "cutaway.recipes.linear_models:LogisticRecipe",
     "softmax": "cutaway.recipes.linear_models:SoftmaxRecipe",
@@ -25,13 +27,23 @@ def register_recipe(kind: type[Recipe]) -> type[Recipe]:
     return kind
 
 
+def is_ours(name: str) -> bool:
+    """Whether a recipe is one of Cutaway's."""
+    return name in RECIPES | IMPORTED
+
+
+def known_recipes() -> list[str]:
+    """The names of all recipes, ours first."""
+    return [*RECIPES, *_own]
+
+
 def find_recipe(name: str) -> type[Recipe]:
     """The recipe of that name."""
     if name in _own:
         return _own[name]
     places = RECIPES | IMPORTED
     if name not in places:
-        known = [*RECIPES, *_own]
+        known = known_recipes()
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
         hint = f"did you mean {near[0]}?" if near else "`cutaway list recipes` tells what each does"
         raise ValueError(f"a recipe must be one of {', '.join(known)}, got {name!r}; {hint}")

@@ -3,9 +3,10 @@ r"""report.html of a run: written when it ends, and again when its test split is
 import json
 from pathlib import Path
 
-from cutaway.look import write_report
+from cutaway.look import flow_pictures, write_report
 from cutaway.recipes.opened import Run
 from cutaway.training.checkpoints import writing_to
+from cutaway.training.flow_callback import read_flow
 
 
 def report_run(run: Run) -> Path:
@@ -19,7 +20,7 @@ def report_run(run: Run) -> Path:
             run.about,
             run.metrics,
             run.all_samples,
-            run.recipe.pictures(run),
+            [*run.recipe.pictures(run), *flow_pictures(read_flow(run.path))],
             test=test,
             parameters=sum(p.numel() for p in run.model.parameters()),
             unit=run.recipe.unit,

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from cutaway.data.encoders import Encoded, TableBatches, decode, encode
-from cutaway.data.extras import need
 from cutaway.data.schema import MISSING, UNSEEN, Schema
+from cutaway.extras import need
 
 if TYPE_CHECKING:
     import pandas

@@ -24,13 +24,17 @@ from cutaway.recipes.opened import Run
 from cutaway.recipes.reports import report_run
 from cutaway.training.boards import Board
 from cutaway.training.callbacks import Averaging, Callback, EarlyStopping
+from cutaway.training.callbacks import refuse_shares as refuse_average
 from cutaway.training.failures import watching_memory
+from cutaway.training.flow_callback import FlowCallback
 from cutaway.training.folders import RunFolder, read_config
 from cutaway.training.interrupts import Stopped
 from cutaway.training.jobs import Job
 from cutaway.training.loop import Loop
+from cutaway.training.muon import refuse_shares as refuse_muon
 from cutaway.training.optimizers import build_optimizers
-from cutaway.training.plans import Plan, find_device, find_precision
+from cutaway.training.plans import Plan, find_precision
+from cutaway.training.processes import Alone, find_processes, is_first, missing_others, world
 from cutaway.training.progress import progress_for
 from cutaway.training.schedules import Schedule
 
@@ -39,6 +43,7 @@ class Way(NamedTuple):
     """Where and how a run is carried out; nothing that changes what is learned."""
 
     device: str
+    strategy: str
     compile: bool
     callbacks: list[Callback]
 
@@ -54,6 +59,7 @@ def train(
     out: str | os.PathLike[str] | None = None,
     resume: bool = False,
     device: str = "auto",
+    strategy: str = "auto",
     compile: bool = False,
     show: str = "auto",
     tensorboard: bool = False,
@@ -64,12 +70,15 @@ def train(
     """Trains by a recipe and returns the run. ``settings`` are the recipe's own (`cutaway train gpt --help`).
 
     ``out`` is the run folder (default: the next free one in runs/); with ``resume`` the run in it goes on from its
-    newest checkpoint, as if it had never stopped. ``show`` is auto, bar, lines, json or quiet.
+    newest checkpoint, as if it had never stopped. ``show`` is auto, bar, lines, json or quiet. In processes that
+    torchrun started, all of which call this, each takes its share of every batch (docs/many-processes.md); callbacks
+    run in all of them, while only the first writes and shows.
     """
     settings = {name: os.fspath(v) if isinstance(v, os.PathLike) else v for name, v in settings.items()}
-    board: list[Callback] = [Board()] if tensorboard else []
-    way = Way(device, compile, [*callbacks, *board, *progress_for(show)])
-    with _left_alone():
+    shown: list[Callback] = progress_for(show if is_first() else "quiet")
+    board: list[Callback] = [Board()] if tensorboard and is_first() else []
+    way = Way(device, strategy, compile, [*callbacks, *board, *shown])
+    with _left_alone(), missing_others():
         if resume:
             return _resume(recipe, None if out is None else Path(out), preset, settings, way)
         return _begin(_chosen(recipe, preset, settings), None if out is None else Path(out), way)
@@ -94,12 +103,15 @@ def _known(name: str) -> type[Recipe] | None:
 
 
 def _begin(recipe: Recipe, out: Path | None, way: Way) -> Run:
-    folder = RunFolder.create_next(Path("runs"), recipe.name) if out is None else RunFolder.create(out)
+    processes = _found(recipe, way)
+    root = Path("runs")
+    folder = processes.folder(
+        lambda: RunFolder.create_next(root, recipe.name) if out is None else RunFolder.create(out)
+    )
     try:
         with watching_memory(recipe.smaller()):
-            device = find_device(way.device)
-            find_precision(recipe.precision, device)
-            job = recipe.job()
+            find_precision(recipe.precision, processes.device)
+            job = _job(recipe, processes)
             folder.write_files(job.files)
             folder.write_config(
                 {
@@ -108,14 +120,32 @@ def _begin(recipe: Recipe, out: Path | None, way: Way) -> Run:
                     "spec": _spec(job.model),
                     "data": job.data | {"path": os.path.abspath(recipe.data) if os.path.exists(recipe.data) else None},
                     "threads": torch.get_num_threads(),
+                    "processes": processes.world,
+                    "strategy": processes.strategy,
                     "torch": torch.__version__,
-                    "device": device.type,
+                    "device": processes.device.type,
                     "compile": way.compile,
                 }
             )
-            return _carry_out(recipe, job, folder, device, way, False)
+            return _carry_out(recipe, job, folder, processes, way, False)
     finally:
         folder.release()
+
+
+def _found(recipe: Recipe, way: Way) -> Alone:
+    """This process among others, if what it is to do can be shared."""
+    processes = find_processes(way.strategy, way.device)
+    if processes.strategy == "fsdp" and recipe.optimizer == "muon":
+        refuse_muon()
+    if processes.strategy == "fsdp" and recipe.ema:
+        refuse_average(recipe.ema)
+    return processes
+
+
+def _job(recipe: Recipe, processes: Alone) -> Job:
+    job = processes.in_turn(lambda: recipe.job(processes.rank, processes.world))
+    processes.expect_same(job.data.get("fingerprint", {}).get("digest"))
+    return job
 
 
 def _resume(recipe: str | Recipe, out: Path | None, preset: str | None, settings: dict[str, Any], way: Way) -> Run:
@@ -125,24 +155,34 @@ def _resume(recipe: str | Recipe, out: Path | None, preset: str | None, settings
     if not isinstance(recipe, str):
         settings = recipe.to_dict() | settings
     _expect_same(about, recipe if isinstance(recipe, str) else recipe.name, preset, settings)
-    folder = RunFolder.reopen(out)
+    run = Run(out)
+    processes = _found(run.recipe, _as_begun(about, way))
+    folder = processes.folder(lambda: RunFolder.reopen(out))
     try:
-        run = Run(out)
         if run.finished:
-            return _reported(run)
+            return _reported(run, processes)
         own = dataclasses.replace(run.recipe, data=settings.get("data", run.recipe.data))
-        torch.set_num_threads(about["threads"])
+        if processes.world == about.get("processes", 1):
+            torch.set_num_threads(about["threads"])
         with watching_memory(own.smaller()):
-            job = own.job()
+            job = _job(own, processes)
             if "fingerprint" in job.data:
                 run.expect_same_data(Fingerprint.from_dict(job.data["fingerprint"]))
             if own.data != run.recipe.data:  # moved: where it is now, for `cutaway test`
                 folder.write_config(about | {"data": about["data"] | {"path": os.path.abspath(own.data)}})
-            device = find_device(about["device"] if way.device == "auto" else way.device)
-            _note_changes(about, device)
-            return _carry_out(own, job, folder, device, way._replace(compile=way.compile or about["compile"]), True)
+            if processes.is_first:
+                _note_changes(about, processes)
+            return _carry_out(own, job, folder, processes, way._replace(compile=way.compile or about["compile"]), True)
     finally:
         folder.release()
+
+
+def _as_begun(about: dict[str, Any], way: Way) -> Way:
+    """Where a run goes on if nothing else is said: as it was, but for the number of processes."""
+    device = about["device"] if way.device == "auto" else way.device
+    if way.strategy == "auto" and world() > 1 and about.get("processes", 1) > 1:
+        way = way._replace(strategy=about["strategy"])
+    return way._replace(device=device)
 
 
 def _expect_same(about: dict[str, Any], name: str, preset: str | None, settings: dict[str, Any]) -> None:
@@ -167,42 +207,47 @@ def _expect_same(about: dict[str, Any], name: str, preset: str | None, settings:
         )
 
 
-def _note_changes(about: dict[str, Any], device: torch.device) -> None:
-    now = {"torch": torch.__version__, "device": device.type}
+def _note_changes(about: dict[str, Any], processes: Alone) -> None:
+    begun = {"processes": 1} | about
+    now = {"torch": torch.__version__, "device": processes.device.type, "processes": processes.world}
     for what, value in now.items():
-        if about[what] != value:
+        if begun[what] != value:
             warnings.warn(
-                f"this run was begun with {what} {about[what]} and goes on with {value}: not the same, bit for bit",
+                f"this run was begun with {what} {begun[what]} and goes on with {value}: not the same, bit for bit",
                 stacklevel=2,
             )
 
 
-def _carry_out(recipe: Recipe, job: Job, folder: RunFolder, device: torch.device, way: Way, resume: bool) -> Run:
-    job.model.to(device)
+def _carry_out(recipe: Recipe, job: Job, folder: RunFolder, processes: Alone, way: Way, resume: bool) -> Run:
     if way.compile:
         job.model.compile()
+    processes.prepare(job)
     own: list[Callback] = []
     if recipe.ema:
         own.append(Averaging(recipe.ema))
     if recipe.patience:
         own.append(EarlyStopping(recipe.patience, job.better))
-    loop = Loop(job, optimizers_of(recipe, job.model), plan_of(recipe, device), folder, [*own, *way.callbacks])
+    if recipe.flow_every:
+        own.append(FlowCallback(recipe.flow_every))
+    optimizers, plan = optimizers_of(recipe, job.model), plan_of(recipe, processes.device)
+    loop = Loop(job, optimizers, plan, folder, [*own, *way.callbacks], processes)
     try:
         loop.run(resume)
     except Stopped as stop:
         way_on = f"{stop}; to go on: cutaway train {recipe.name} --resume --out {folder.path}"
         raise Stopped(way_on, stop.code) from None
-    folder.write_weights(dict(loop.evaluated.state_dict()))
-    return _reported(Run(folder.path))
+    weights = processes.whole(dict(loop.evaluated.state_dict()))
+    processes.first(lambda: folder.write_weights(weights))
+    return _reported(Run(folder.path), processes)
 
 
 def _spec(model: Any) -> dict[str, Any] | None:
     return model.spec.to_dict() if hasattr(model, "spec") else None
 
 
-def _reported(run: Run) -> Run:
-    if not (run.path / "report.html").is_file():
-        report_run(run)
+def _reported(run: Run, processes: Alone) -> Run:
+    if not processes.first((run.path / "report.html").is_file):
+        processes.first(lambda: report_run(run))
     return run
 
 
@@ -210,7 +255,7 @@ def optimizers_of(recipe: Recipe, model: nn.Module) -> list[Any]:
     """The optimizers that a recipe's settings ask for."""
     betas = (0.9, recipe.beta)
     return build_optimizers(
-        model, recipe.optimizer, recipe.rate, recipe.weight_decay, betas, muon_rate=recipe.muon_rate
+        model, recipe.optimizer, recipe.rate, recipe.weight_decay, betas, recipe.momentum, recipe.muon_rate
     )
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cutaway.look.picture import Picture
     from cutaway.models.tablenet import TableNet, TableNetSpec
     from cutaway.recipes.opened import Run
+    from cutaway.recipes.subjects import Subject
     from cutaway.training.jobs import Job
 
 ALL_TASKS = ("regression", "binary", "multi-class", "multi-label")
@@ -187,6 +188,19 @@ class TableRecipe(Recipe):
         frame = read_rows(schema, inputs, self.encoding)
         outputs = outputs_of(run.model, encode_rows(schema, frame))
         return describe(schema, run.model.head, outputs, frame.index, self.probable)
+
+    def subject(self, run: "Run", given: str | None = None) -> "Subject":
+        """Rows of a file; without one, rows that it was not trained on (or was, if there are no others)."""
+        from cutaway.recipes.rows import encode_rows, read_rows, schema_of
+        from cutaway.recipes.table_views import row_subject
+
+        if given is not None:
+            schema = schema_of(run)
+            return row_subject(run, encode_rows(schema, read_rows(schema, given, self.encoding)), "your rows")
+        table = self.table(run)
+        if table.validation is None:
+            return row_subject(run, table.train, "rows that it was trained on")
+        return row_subject(run, table.validation, "rows that it was not trained on")
 
     def pictures(self, run: "Run") -> "list[Picture]":
         from cutaway.recipes.rows import outputs_of

@@ -17,6 +17,8 @@ from cutaway.training.equations import nadam_step as nadam_step
 from cutaway.training.equations import nesterov_step as nesterov_step
 from cutaway.training.equations import rmsprop_step as rmsprop_step
 from cutaway.training.failures import DivergenceError as DivergenceError
+from cutaway.training.flow_callback import FlowCallback as FlowCallback
+from cutaway.training.flow_callback import read_flow as read_flow
 from cutaway.training.folders import RunFolder as RunFolder
 from cutaway.training.interrupts import Stopped as Stopped
 from cutaway.training.jobs import Job as Job

@@ -1,6 +1,6 @@
-r"""Callbacks: what may happen beside training, at five moments.
+r"""Callbacks: what may happen beside training, at six moments.
 
-    start → (step …, evaluate …, checkpoint …) → end
+    start → (before step …, evaluate …, checkpoint …) → end
 
 Own ones subclass `Callback` and override what they need; what `state` and `tensors` return is kept in checkpoints. They
 may draw random numbers: training has a stream of its own.
@@ -8,7 +8,7 @@ may draw random numbers: training has a stream of its own.
 
 import copy
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +22,9 @@ class Callback:
 
     def start(self, loop: "Loop") -> None:
         """Before the first step of this process; in a resumed run `restore` follows."""
+
+    def before(self, loop: "Loop") -> None:
+        """Before every step; ``loop.step`` is the number of steps so far."""
 
     def step(self, loop: "Loop", metrics: dict[str, float]) -> None:
         """After every step, with its metrics."""
@@ -82,6 +85,8 @@ class Averaging(Callback):
         self.average: nn.Module | None = None
 
     def start(self, loop: "Loop") -> None:
+        if loop.processes.strategy == "fsdp":
+            refuse_shares(self.decay)
         self.average = copy.deepcopy(loop.model).eval().requires_grad_(False)
         loop.evaluated = self.average
 
@@ -103,3 +108,11 @@ class Averaging(Callback):
     def restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
         assert self.average is not None
         self.average.load_state_dict(tensors)
+
+
+def refuse_shares(decay: float) -> NoReturn:
+    """A model whose layers are put together only in passing has no copy to evaluate."""
+    raise ValueError(
+        f"an average of the weights is a whole model, got ema={decay} with strategy=fsdp, which leaves a share of it "
+        "to each process; use --ema 0, or --strategy ddp"
+    )

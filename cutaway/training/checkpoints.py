@@ -10,7 +10,7 @@ import errno
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -65,14 +65,20 @@ def optimizer_tensors(optimizers: list[Optimizer]) -> tuple[dict[str, Tensor], l
     return tensors, plain
 
 
-def restore_optimizers(optimizers: list[Optimizer], tensors: dict[str, Tensor], plain: list[dict[str, Any]]) -> None:
-    """Puts back what `optimizer_tensors` took."""
+def restore_optimizers(
+    optimizers: list[Optimizer],
+    tensors: dict[str, Tensor],
+    plain: list[dict[str, Any]],
+    share: Callable[[Tensor, Tensor], Tensor] = lambda tensor, parameter: tensor,
+) -> None:
+    """Puts back what `optimizer_tensors` took; ``share`` is what this process keeps of a parameter's state."""
     for i, (optimizer, part) in enumerate(zip(optimizers, plain, strict=True)):
         state: dict[int, dict[str, Any]] = {int(p): dict(values) for p, values in part["numbers"].items()}
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
         for key, tensor in tensors.items():
             which, p, name = key.split(".", 2)
             if int(which) == i:
-                state.setdefault(int(p), {})[name] = tensor
+                state.setdefault(int(p), {})[name] = share(tensor, parameters[int(p)])
         # JSON has lists where torch wants tuples (betas); "params" is a list in both
         groups = [
             {k: tuple(v) if isinstance(v, list) and k != "params" else v for k, v in group.items()}

@@ -32,14 +32,18 @@ def report_failure(loop: "Loop", what: str, batches: list[Any], run: Callable[[]
     ``run`` does again what went wrong (default: the cost of each batch).
     """
     again = [lambda batch=batch: loop.cost(batch) for batch in batches] if run is None else [run]
-    culprit = broken_parameter(loop.model)
-    for attempt in again:
-        culprit = culprit or first_broken(loop.model if run is None else loop.evaluated, attempt)
+    model = loop.model if run is None else loop.evaluated
+    # Everything is tried, whatever was found before: another process may wait for its part in it.
+    found = [broken_parameter(loop.model), *[first_broken(model, attempt) for attempt in again]]
+    found = loop.processes.all_said(next(filter(None, found), ""))
+    culprit = next(filter(None, found), "")
     kept = left = ""
     if loop.folder is not None:
         path = loop.folder.path / "failed" / f"step-{loop.step}"
         if batches:
-            _keep(path, batches, loop.folder.path)
+            if loop.processes.rank == found.index(culprit):
+                _keep(path, batches, loop.folder.path)
+            loop.processes.wait()
             kept = f"; its batch is in {path}"
         steps = checkpoint_steps(loop.folder.path)
         left = f" (the last checkpoint, of step {steps[-1]}, is sound)" if steps else ""

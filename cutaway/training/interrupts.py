@@ -18,11 +18,12 @@ class Stopped(KeyboardInterrupt):
 class HeldBack:
     """While open, the first SIGINT or SIGTERM is only noted in ``asked``; a second one acts at once.
 
-    Signals belong to the main thread: in another one nothing is held back.
+    Signals belong to the main thread: in another one nothing is held back. It prints that it heard, if it ``tells``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tells: bool = True) -> None:
         self.asked: int | None = None
+        self._tells = tells
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> "HeldBack":
@@ -38,7 +39,8 @@ class HeldBack:
             self.__exit__()
             raise KeyboardInterrupt
         self.asked = number
-        print("\nstopping after this step (once more to stop at once)", file=sys.stderr, flush=True)
+        if self._tells:
+            print("\nstopping after this step (once more to stop at once)", file=sys.stderr, flush=True)
 
     def __exit__(self, *_: object) -> None:
         while self._before:

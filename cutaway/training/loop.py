@@ -35,6 +35,7 @@ from cutaway.training.interrupts import HeldBack, Stopped
 from cutaway.training.jobs import Job
 from cutaway.training.optimizers import set_rate
 from cutaway.training.plans import Plan
+from cutaway.training.processes import Alone
 from cutaway.training.streams import RandomStream
 
 
@@ -48,9 +49,12 @@ class Loop:
         plan: Plan,
         folder: RunFolder | None = None,
         callbacks: Sequence[Callback] = (),
+        processes: Alone | None = None,
     ) -> None:
         self.job, self.optimizers, self.plan, self.folder = job, optimizers, plan, folder
+        self.processes = Alone() if processes is None else processes
         self.model: nn.Module = job.model
+        self._called: nn.Module = self.processes.called or job.model  # in training
         self.evaluated: nn.Module = job.model  # the one that is evaluated and kept: an average, if someone makes it
         self.callbacks = _named(callbacks)
         self.step = 0
@@ -66,7 +70,8 @@ class Loop:
         self._sums: dict[str, float] = {}  # of metrics since the last line of the log
         self._parameters = [p for p in job.model.parameters() if p.requires_grad]
         self.device = self._parameters[0].device
-        self._random = RandomStream(plan.seed, self.device)
+        self._random = RandomStream(plan.seed + self.processes.rank, self.device)
+        self._held = HeldBack(tells=self.processes.is_first)
 
     def stop(self, why: str) -> None:
         """Ends the run after this step."""
@@ -83,14 +88,16 @@ class Loop:
                     callback.restore(*kept[name])
             if self.step == 0:
                 self._evaluate()
-            with HeldBack() as held:
+            with self._held:
                 while self.step < self.steps and not self.why_stopped:
                     self._advance()
-                    if held.asked is not None:
-                        self._stop_here(held.asked)
+                    if (signal := self.processes.asked(self._held)) is not None:
+                        self._stop_here(signal)
             self._finish()
 
     def _advance(self) -> None:
+        for callback in self.callbacks.values():
+            callback.before(self)
         started = time.perf_counter()
         count = self.plan.batches(self.step)
         try:
@@ -105,6 +112,7 @@ class Loop:
         self._log_training(metrics)
         for callback in self.callbacks.values():
             callback.step(self, metrics)
+        self.why_stopped = self.processes.agree(self.why_stopped, self._held)
         if self.step % self.plan.evaluate_every == 0 or self._is_last():
             self._evaluate()
         if self.step % self.plan.checkpoint_every == 0 or self._is_last():
@@ -120,14 +128,15 @@ class Loop:
             self.model.train()
         total = 0.0
         for part in range(count):
-            cost = self.cost(self.job.batches.at(self.taken + part))
-            (cost if count == 1 else cost / count).backward()
-            value = cost.item()
+            with self.processes.summing(part + 1 < count):
+                cost = self.cost(self.job.batches.at(self.taken + part), self._called)
+                self.processes.backward(cost if count == 1 else cost / count)
+            value = self.processes.mean(cost)
             if not math.isfinite(value):
                 raise NotFinite(f"loss is {value}")
             total += value / count
         gradients = [p.grad for p in self._parameters if p.grad is not None]
-        norm = nn.utils.get_total_norm(gradients, foreach=True)
+        norm = self.processes.norm(gradients)
         length = norm.item()
         if not math.isfinite(length):
             raise NotFinite(f"length of the gradient is {length}")
@@ -138,13 +147,13 @@ class Loop:
             optimizer.zero_grad(set_to_none=True)
         return {"loss": total, "gradient_norm": length, "rate": share}
 
-    def cost(self, batch: Any) -> Tensor:
+    def cost(self, batch: Any, model: nn.Module | None = None) -> Tensor:
         """The objective on one batch, in the plan's precision."""
         half: AbstractContextManager[Any] = nullcontext()
         if self.plan.precision is not None:
             half = torch.autocast(self.device.type, dtype=self.plan.precision)
         with half:
-            return self.job.objective(self.model, batch)
+            return self.job.objective(self.model if model is None else model, batch)
 
     def _log_training(self, metrics: dict[str, float]) -> None:
         """A line of means every few steps: single batches jump."""
@@ -162,14 +171,14 @@ class Loop:
         modes = [(module, module.training) for module in self.evaluated.modules()]
         self.evaluated.eval()
         try:
-            with torch.no_grad():
+            with torch.no_grad(), self.processes.opened(self.evaluated):
                 return how(self.evaluated)
         finally:
             for module, training in modes:
                 module.training = training
 
     def _evaluate(self) -> None:
-        metrics = self._score(self.job.evaluate)
+        metrics = self.processes.of_first(self._score(self.job.evaluate))
         if metrics:
             score = metrics[self.job.better]
             if not math.isfinite(score):
@@ -187,6 +196,7 @@ class Loop:
                 self.folder.write_samples(self.step, self.samples)
         for callback in self.callbacks.values():
             callback.evaluate(self, metrics)
+        self.why_stopped = self.processes.agree(self.why_stopped, self._held)
 
     def _log(self, split: str, metrics: dict[str, float]) -> None:
         if self.folder is not None:
@@ -198,12 +208,14 @@ class Loop:
         if broken_parameter(self.model):  # never a checkpoint to go on from
             report_failure(self, "weights are not finite", [])
         tensors, plain = optimizer_tensors(self.optimizers)
-        files = {"weights": dict(self.model.state_dict()), "optimizer": tensors, "random": self._random.tensors()}
+        files = {"weights": dict(self.model.state_dict()), "optimizer": tensors}
         if self._best_weights:
             files["best"] = self._best_weights
         for name, callback in self.callbacks.items():
             if kept := callback.tensors():
                 files[f"callback-{name}"] = kept
+        files = {name: self.processes.whole(tensors) for name, tensors in files.items()}
+        files["random"] = self.processes.every_stream(self._random.tensors())
         state = {
             "batches": self.taken,
             "seconds": self.seconds,
@@ -214,7 +226,8 @@ class Loop:
             "optimizers": plain,
             "callbacks": {name: callback.state() for name, callback in self.callbacks.items()},
         }
-        save_checkpoint(self.folder.path, self.step, files, state, self.plan.keep)
+        folder = self.folder.path
+        self.processes.first(lambda: save_checkpoint(folder, self.step, files, state, self.plan.keep))
         for callback in self.callbacks.values():
             callback.checkpoint(self)
 
@@ -230,15 +243,18 @@ class Loop:
             return {}
         files = {path.stem: read_tensors(path) for path in checkpoint.glob("*.safetensors")}
         state = read_state(checkpoint)
-        self.model.load_state_dict(files["weights"])
-        restore_optimizers(self.optimizers, files["optimizer"], state["optimizers"])
-        self._random.restore(files["random"])
-        self._best_weights = {name: tensor.to(self.device) for name, tensor in files.get("best", {}).items()}
+        share, own = self.processes.share, self.model.state_dict()
+        self.model.load_state_dict({name: share(tensor, own[name]) for name, tensor in files["weights"].items()})
+        restore_optimizers(self.optimizers, files["optimizer"], state["optimizers"], share)
+        self._random.restore(self.processes.own_stream(files["random"]))
+        best = files.get("best", {})
+        self._best_weights = {name: share(tensor.to(self.device), own[name]) for name, tensor in best.items()}
         self.step, self.taken, self.seconds = state["step"], state["batches"], state["seconds"]
         self.best = None if state["best"] is None else tuple(state["best"])
         self.why_stopped, self._sums = state["why_stopped"], state["sums"]
         self.folder.cut_metrics(state["metrics_bytes"])
-        forget_later(self.folder.path, self.step)
+        if self.processes.is_first:
+            forget_later(self.folder.path, self.step)
         return {name: (plain, files.get(f"callback-{name}", {})) for name, plain in state["callbacks"].items()}
 
     def _stop_here(self, signal: int) -> None:
@@ -253,7 +269,7 @@ class Loop:
         if self._best_weights:
             self.evaluated.load_state_dict(self._best_weights)
         if self.job.whole is not None:
-            whole = self._score(self.job.whole)
+            whole = self.processes.of_first(self._score(self.job.whole))
             self.metrics |= {f"whole_validation_{name}": value for name, value in whole.items()}
             if whole:
                 self._log("validation-whole", whole)

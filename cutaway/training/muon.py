@@ -16,7 +16,7 @@ CPU without bfloat16 units does hundreds of times slower: here it is float32, ba
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from jaxtyping import Float
@@ -75,6 +75,8 @@ class Muon(Optimizer):
         super().add_param_group(param_group)
         group = self.param_groups[-1]
         for p in group["params"]:
+            if hasattr(p, "device_mesh"):
+                refuse_shares()
             if p.ndim != 2 or not _falls_into(group["parts"], p.shape[group["axis"]]):
                 del self.param_groups[-1]
                 raise ValueError(
@@ -120,6 +122,14 @@ class Muon(Optimizer):
             rate = group["lr"] * max(1.0, outputs / inputs) ** 0.5
             for (w, _), o in zip(pairs, O, strict=True):
                 w.sub_(o, alpha=rate)
+
+
+def refuse_shares() -> NoReturn:
+    """A process that holds a part of a matrix cannot make the whole orthogonal."""
+    raise ValueError(
+        "Muon takes whole matrices, got the shares of them that strategy=fsdp leaves to a process; "
+        "use --optimizer adamw, or --strategy ddp"
+    )
 
 
 def _sizes(parts: int | list[int] | tuple[int, ...], outputs: int) -> list[int]:

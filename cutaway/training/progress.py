@@ -19,10 +19,16 @@ def count_parameters(loop: "Loop") -> int:
     return sum(p.numel() for p in loop.model.parameters())
 
 
+def kind_of(loop: "Loop") -> str:
+    """The name of the model's class, also if it is made into shares."""
+    return type(loop.model).__name__.removeprefix("FSDP")
+
+
 def header(loop: "Loop") -> list[str]:
     """What is trained, on what, where to."""
     lines = str(loop.job.data.get("summary", "")).splitlines()
-    lines.append(f"model: {type(loop.model).__name__}, {count_parameters(loop):,} parameters, on {loop.device}")
+    many = f" of {loop.processes.world} processes ({loop.processes.strategy})" if loop.processes.world > 1 else ""
+    lines.append(f"model: {kind_of(loop)}, {count_parameters(loop):,} parameters, on {loop.device}{many}")
     if loop.folder is not None:
         lines.append(f"run: {loop.folder.path}" + (f", from step {loop.step} on" if loop.step else ""))
     return lines
@@ -156,9 +162,10 @@ class JsonLines(Callback):
             "start",
             steps=loop.steps,
             data=loop.job.data.get("summary"),
-            model=type(loop.model).__name__,
+            model=kind_of(loop),
             parameters=count_parameters(loop),
             device=str(loop.device),
+            processes=loop.processes.world,
         )
 
     def step(self, loop: "Loop", metrics: dict[str, float]) -> None:

@@ -54,7 +54,7 @@ def test_help_says_what_every_flag_is_for(capsys: pytest.CaptureFixture[str]):
 def test_recipes_are_listed(capsys: pytest.CaptureFixture[str]):
     for argv in (["train"], ["train", "--help"]):
         assert cli.run(argv) == 0
-        assert "  gpt       Trains a small GPT on text and lets it write." in capsys.readouterr().out
+        assert "  gpt          Trains a small GPT on text and lets it write." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_recipes_are_listed(capsys: pytest.CaptureFixture[str]):
         (["gtp"], "got 'gtp'; did you mean gpt?"),
         (["imported"], "got 'imported'"),
         (["--steps", "5"], "the recipe comes first, got '--steps'; try `cutaway train gpt --steps 5`"),
-        (["gpt", "--steps", "-5"], "steps must be at least 1, got -5; try steps=1000"),
+        (["gpt", "--steps", "-5"], "steps must be at least 1, got -5; try steps=800"),
         (["gpt", "--steps", "many"], "--steps"),
         (["gpt", "--stepz", "5"], "--stepz"),
         (["gpt", "--preset", "large"], "preset must be one of small, got 'large'"),

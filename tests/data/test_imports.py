@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import cutaway.data
-from cutaway.data.extras import need
 
 HEAVY = ("numpy", "pandas", "sklearn", "tokenizers", "torch")
 
@@ -42,18 +41,3 @@ def test_files_say_what_they_export():
         module = import_module(f"cutaway.data.{path.stem}" if path.stem != "__init__" else "cutaway.data")
         assert module.__all__
         assert all(hasattr(module, name) for name in module.__all__)
-
-
-def test_a_missing_library_is_missed_by_name():
-    with pytest.raises(
-        ModuleNotFoundError,
-        match=r"that needs no_such_library, which is not installed; run pip install 'cutaway\[tables\]'",
-    ):
-        need("no_such_library.part", "tables", "that")
-
-
-def test_an_error_inside_a_library_is_its_own(tmp_path, monkeypatch):
-    (tmp_path / "broken_library.py").write_text("import not_there_either")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ModuleNotFoundError, match="No module named 'not_there_either'"):
-        need("broken_library", "tables", "that")

@@ -95,6 +95,22 @@ def test_padding_by_hand():
     assert rows.padded(np.array([2])).tolist() == [[3]]  # no wider than its longest
 
 
+def test_how_many_tokens_a_process_predicts():
+    pairs = TokenPairs(make_rows([2, 3, 1, 4]), make_rows([3, 2, 4, 5]))
+    assert pairs.batch(np.array([0, 2])).each == 2 + 3  # all target tokens but the first of each row
+    assert PairBatches(pairs, 4).at(0).each == 2 + 1 + 3 + 4
+    assert PairBatches(pairs, 4, rank=1, world=2).at(0).each == 5
+
+
+def test_pairs_that_fit_the_context():
+    pairs = TokenPairs(make_rows([2, 9, 1, 4]), make_rows([3, 2, 6, 5]))
+    kept = pairs.within(5)
+    assert [len(kept), kept.source.lengths.tolist(), kept.target.lengths.tolist()] == [2, [2, 4], [3, 5]]
+    assert kept.source[1].tolist() == [3, 4, 5, 6]
+    assert pairs.within(9) is pairs
+    assert len(pairs.within(1)) == 0
+
+
 def test_every_pair_once_in_each_epoch():
     lengths = np.random.default_rng(0).integers(1, 30, 96)
     ids = TokenRows.from_rows([np.full(n, i + 3) for i, n in enumerate(lengths)])

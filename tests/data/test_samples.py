@@ -83,6 +83,7 @@ def test_one_door(tmp_path):
     assert isinstance(open_data(tmp_path / "t.csv"), Table)
     assert isinstance(open_data(tmp_path / "t.csv", kind="text", validation=0), Corpus)
     assert isinstance(open_data(tmp_path / "t.tsv", kind="pairs", tokenizer="bpe-280"), Pairs)
+    assert isinstance(open_data("dates"), Pairs)
     assert open_data("iris", target="petal width (cm)").schema.task == "regression"
 
 
@@ -108,7 +109,7 @@ def test_unknown_names(tmp_path, monkeypatch):
         ValueError, match=f"{rule} 'zzz', which is none; give a path, or a text sample: python-docs, python"
     ):
         read_text("zzz")
-    with pytest.raises(ValueError, match=f"{rule} 'zzz', which is none; give the path of a file"):
+    with pytest.raises(ValueError, match=f"{rule} 'zzz', which is none; give a path, or a pairs sample: dates"):
         read_pairs("zzz")
     with pytest.raises(ValueError, match=f"{rule} '.', which is none; give a path, or a sample: python-docs, "):
         open_data("")

@@ -145,6 +145,21 @@ def test_special_tokens_come_first_and_never_from_text():
         tokenizer.id_of("<mask>")
 
 
+@pytest.mark.parametrize("plain", [Characters("abc"), Bytes()])
+def test_special_tokens_of_characters_and_bytes_come_last(plain, tmp_path):
+    special = ["[CLS]", "[MASK]"]
+    tokenizer = Characters("abc", special=special) if isinstance(plain, Characters) else Bytes(special)
+    size = plain.vocabulary
+    assert [tokenizer.id_of(name) for name in special] == [size, size + 1]
+    assert tokenizer.vocabulary == size + 2
+    assert tokenizer.encode("cab").tolist() == plain.encode("cab").tolist()
+    assert tokenizer.decode([size, *plain.encode("ab"), size + 1]) == "ab"  # they only steer a model
+    again = parse_tokenizer(tokenizer.to_json())
+    assert (type(again), again.key) == (type(plain), tokenizer.key)
+    theirs = hf.Tokenizer.from_str(tokenizer.to_json())
+    assert theirs.encode("a[MASK]b").ids == [*plain.encode("a"), size + 1, *plain.encode("b")]
+
+
 def test_bpe_needs_room_for_every_byte():
     with pytest.raises(
         ValueError, match=r"must be above 257 \(every byte, and 1 special tokens\), got 257; try vocabulary=513"

@@ -63,7 +63,7 @@ def test_designs_that_a_family_holds(spec, kind: str):
         (LLAMA.but(position__share=0.5), r"all of a head must turn in these families, got partial_rotary_factor=0.5"),
         (LLAMA.but(mlp=MLPSpec(20, "silu", gated=True, bias=True)), r"mlp.bias=True"),
         (LLAMA.but(attention__norm=True, attention__bias="qkv"), r"attention.bias='qkv'"),
-        (GPTSpec.quick(**SIZES), r"llama \(no room for mlp.gated=False\)"),
+        (GPTSpec.quick(**SIZES), r"llama \(no room for mlp.gated=False, norm.kind='layer'\)"),
         (BERT.but(order="pre"), r"bert \(no room for order='pre'\), roberta \(that is a bert\)"),
         (BERT.but(head=HeadSpec("classes", classes=3, pooling="mean", hidden=True)), r"head.pooling='mean'"),
         (BERT.but(head=HeadSpec("classes", classes=3)), r"head.hidden=False"),

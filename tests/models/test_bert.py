@@ -143,3 +143,11 @@ def test_messages():
         build("roberta")(draw(1, 17))
     with pytest.raises(ValueError, match=r"a mask must be boolean, True at real tokens, got torch.int64"):
         build("bert")(draw(1, 3), mask=draw(1, 3))
+
+
+def test_the_logits_of_some_tokens_are_those_of_all():
+    model, tokens = build("masked"), draw(3, 6)
+    chosen = torch.rand(3, 6) < 0.4
+    torch.testing.assert_close(model(tokens, at=chosen), model(tokens)[chosen])
+    with pytest.raises(ValueError, match="only a head for masked tokens takes some of them, got at with another"):
+        build("tags")(tokens, at=chosen)

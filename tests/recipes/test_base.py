@@ -72,14 +72,14 @@ def test_presets_and_settings():
         GPTRecipe.make(widht=4)
 
 
-@pytest.mark.parametrize("name", [preset for name in RECIPES for preset in find_recipe(name).presets])
-def test_every_preset_can_be_made(name: str):
-    assert GPTRecipe.make(name)
+@pytest.mark.parametrize(("recipe", "preset"), [(name, p) for name in RECIPES for p in find_recipe(name).presets])
+def test_every_preset_can_be_made(recipe: str, preset: str):
+    assert find_recipe(recipe).make(preset)
 
 
 def test_what_a_recipe_cannot_do_it_says():
     recipe = ImportedRecipe()
-    for what, told in ((recipe.job, "be trained"), (lambda: recipe.predict(None, None), "predict")):
+    for what, told in ((recipe.job, "be trained"), (lambda: recipe.test_metrics(None), "be tested")):
         with pytest.raises(ValueError, match=f"a run of 'imported' cannot {told}; `cutaway list recipes`"):
             what()
 
@@ -87,8 +87,8 @@ def test_what_a_recipe_cannot_do_it_says():
 def test_an_unknown_recipe_suggests_the_nearest():
     with pytest.raises(ValueError, match=r"a recipe must be one of gpt.*, got 'gtp'; did you mean gpt?"):
         find_recipe("gtp")
-    with pytest.raises(ValueError, match="got 'zebra'; `cutaway list recipes` tells what each does"):
-        find_recipe("zebra")
+    with pytest.raises(ValueError, match="got 'quux'; `cutaway list recipes` tells what each does"):
+        find_recipe("quux")
 
 
 def test_an_own_recipe_needs_a_name_of_its_own():

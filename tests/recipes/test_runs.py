@@ -241,7 +241,7 @@ def test_data_may_have_moved(text: Path, tmp_path: Path, monkeypatch: pytest.Mon
 def test_settings_stay(text: Path):
     broken_off(text)
     with pytest.raises(
-        ValueError, match=r"keeps its settings, got steps=99, rate=0.1 where it has steps=12, rate=0.003;"
+        ValueError, match=r"keeps its settings, got steps=99, rate=0.1 where it has steps=12, rate=0.01;"
     ):
         cut.train("gpt", out="run", resume=True, show="quiet", steps=99, rate=0.1)
     with pytest.raises(
@@ -321,7 +321,7 @@ def test_a_run_that_never_began_leaves_nothing():
 
 def test_a_run_that_diverges(text: Path):
     with pytest.raises(
-        DivergenceError, match=r"training needs finite numbers, but at step 1 the .* is nan, first broken by"
+        DivergenceError, match=r"training needs finite numbers, but at step 1 the .* is (nan|inf), first broken by"
     ):
         train(text, rate=1e38, optimizer="sgd", clip=0.0, out="run")
     assert not cut.load("run").finished

@@ -21,6 +21,8 @@ from cutaway.look.wording import number, visible
 CELLS = 64  # rows or columns that are drawn as cells, with names, and values under the pointer
 _PIXELS = 512  # of an image, along each side
 _SIDE = 512  # of the picture, the longer one
+_LINE = 12  # a line of an image that has a name
+_MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 _LEAST = 60  # of an image, the shorter one
 _ROOT = "Colours follow the square root of the {}, so that small ones show."
 
@@ -84,7 +86,8 @@ def heatmap(
     if max(entries.shape) <= CELLS:
         chart, data = _cells(entries, shades, names, axes, value)
     else:
-        chart, data, how = _image(entries, shades, axes, value)
+        named = [names[i] if given is not None else None for i, given in enumerate((rows, columns))]
+        chart, data, how = _image(entries, shades, named, axes, value)
         notes.append(how)
     finite = entries[np.isfinite(entries)]
     if finite.size < entries.size:
@@ -125,7 +128,7 @@ def _cells(
             ticks=False,
             domain=False,
             grid=False,
-            labelFont="ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace",
+            labelFont=_MONO,
         )
         return dict(axis=look, scale=alt.Scale(domain=list(range(entries.shape[which]))))
 
@@ -154,7 +157,7 @@ def _cells(
 
 
 def _image(
-    entries: np.ndarray, shades: Shades, axes: tuple[str, str], value: str
+    entries: np.ndarray, shades: Shades, names: list[list[str] | None], axes: tuple[str, str], value: str
 ) -> tuple[Any, list[dict[str, Any]], str]:
     import altair as alt
 
@@ -162,12 +165,22 @@ def _image(
     levels = levels_of(strongest(entries, *blocks), shades.low, shades.high, shades.root)
     # the blocks at the ends may be cut short; the image is as long as if they were whole, and is clipped
     bottom, right = (n * block for n, block in zip(levels.shape, blocks))
-    height, width = (max(_LEAST, round(_SIDE * n / max(entries.shape))) for n in entries.shape)
+    # the shorter side may have names, and then room for them
+    named = [n is not None and len(n) <= CELLS for n in names]
+    least = [_LINE * n if has else _LEAST for n, has in zip(entries.shape, named)]
+    height, width = (max(low, round(_SIDE * n / max(entries.shape))) for n, low in zip(entries.shape, least))
     data = [{"url": image_url(levels, shades.colours), "left": 0, "top": 0, "value": shades.low}]
 
     def axis(which: int) -> dict[str, Any]:
         ends = [0, entries.shape[1]] if which else [entries.shape[0], 0]
-        look = alt.Axis(grid=False, tickCount=8 if (height, width)[which] > 200 else 3)
+        if named[which]:
+            middles = [i + 0.5 for i in range(entries.shape[which])]
+            words = f"{('names', 'others')[which]}[floor(datum.value)]"
+            look = alt.Axis(
+                grid=False, values=middles, labelExpr=words, labelOverlap=False, ticks=False, labelFont=_MONO
+            )
+        else:
+            look = alt.Axis(grid=False, tickCount=8 if (height, width)[which] > 200 else 3)
         return dict(title=axes[which], scale=alt.Scale(domain=ends, nice=False), axis=look)
 
     base = alt.Chart(alt.NamedData("rows")).encode(x=alt.X("left:Q", **axis(1)), y=alt.Y("top:Q", **axis(0)))
@@ -187,4 +200,8 @@ def _image(
     if max(blocks) > 1:
         how += f", and each pixel is the strongest of {blocks[0]}\u00a0×\u00a0{blocks[1]} values"
     chart = alt.layer(image, legend).properties(width=width, height=height)
+    for name, words in zip(("names", "others"), names):
+        chart = (
+            chart.add_params(alt.param(name=name, value=words)) if words is not None and len(words) <= CELLS else chart
+        )
     return chart, data, f"{how}. Pass a part, as in x[:{CELLS}, :{CELLS}], to read names and values."

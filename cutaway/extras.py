@@ -1,4 +1,4 @@
-r"""Libraries that only some data needs: imported where they are used, and missed by name."""
+r"""Libraries that only some parts need: imported where they are used, and missed by name."""
 
 from importlib import import_module
 from typing import Any

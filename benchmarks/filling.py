@@ -1,0 +1,122 @@
+"""Filling gaps in held-out text: the `bert` recipe's default run beside what counts know, and transformers' BERT.
+
+All see the same gaps of Python's documentation. "Unigram" always answers with the frequencies of tokens; "neighbours"
+takes p(x | left) p(x | right) / p(x) from counts of the training text. The peer is transformers' BertForMaskedLM of the
+same size on the same batches, trained with AdamW at the best of three rates.
+"""
+
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+from timing import show
+from torch import nn
+from transformers import BertConfig, BertForMaskedLM
+
+from cutaway.data.masking import Gaps, every_gap
+from cutaway.recipes.bert import BERTRecipe
+from cutaway.recipes.runs import train
+
+PULL = 20.0  # how many sightings the plain frequencies count as
+RATES = (3e-4, 1e-3, 3e-3)
+
+
+class Counts:
+    """Frequencies of tokens, and of tokens beside each other."""
+
+    def __init__(self, ids: np.ndarray, vocabulary: int) -> None:
+        self.p = (np.bincount(ids, minlength=vocabulary) + 0.5) / (len(ids) + 0.5 * vocabulary)
+        pairs = np.zeros((vocabulary, vocabulary))
+        np.add.at(pairs, (ids[:-1], ids[1:]), 1)
+        after = pairs + PULL * self.p
+        before = pairs.T + PULL * self.p
+        self.after = after / after.sum(1, keepdims=True)  # p(x | left neighbour)
+        self.before = before / before.sum(1, keepdims=True)  # p(x | right neighbour)
+
+    def unigram(self, gaps: Gaps) -> np.ndarray:
+        return np.broadcast_to(self.p, (len(gaps.targets), len(self.p)))
+
+    def neighbours(self, gaps: Gaps, marks: set[int]) -> np.ndarray:
+        rows, places = np.nonzero(gaps.chosen)
+        found = []
+        for row, place in zip(rows, places):
+            left, right = gaps.tokens[row, place - 1], gaps.tokens[row, place + 1]
+            p = self.p.copy()
+            p *= 1 if left in marks else self.after[left] / self.p
+            p *= 1 if right in marks else self.before[right] / self.p
+            found.append(p / p.sum())
+        return np.stack(found)
+
+
+def figures(chances: list[np.ndarray], targets: list[np.ndarray]) -> str:
+    p, y = np.concatenate(chances), np.concatenate(targets)
+    right, cost = (p.argmax(1) == y).mean(), -np.log(p[np.arange(len(y)), y]).mean()
+    return f"accuracy {right:.3f}   loss {cost:.3f}"
+
+
+def peer(recipe: BERTRecipe, rate: float, held_out: list[Gaps]) -> tuple[float, str, float]:
+    """The loss and figures of transformers' BERT after as many steps on the same batches, and its seconds."""
+    job = recipe.job()
+    torch.manual_seed(recipe.seed)
+    config = BertConfig(
+        vocab_size=job.model.spec.vocabulary,
+        hidden_size=recipe.width,
+        num_hidden_layers=recipe.depth,
+        num_attention_heads=recipe.heads,
+        intermediate_size=4 * recipe.width,
+        max_position_embeddings=recipe.context,
+        hidden_dropout_prob=recipe.dropout,
+        attention_probs_dropout_prob=recipe.dropout,
+    )
+    model = BertForMaskedLM(config).train()
+    optimizer = torch.optim.AdamW(model.parameters(), rate, betas=(0.9, 0.98), weight_decay=0.01)
+    started = time.perf_counter()
+    for step in range(recipe.steps):
+        share = min(1.0, (step + 1) / max(1, recipe.warmup)) * (1 - step / recipe.steps)
+        optimizer.param_groups[0]["lr"] = rate * share
+        gaps = job.batches.at(step)
+        hidden = model.bert(torch.from_numpy(gaps.tokens)).last_hidden_state[torch.from_numpy(gaps.chosen)]
+        nn.functional.cross_entropy(model.cls(hidden), torch.from_numpy(gaps.targets)).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+    seconds = time.perf_counter() - started
+    model.eval()
+    chances = []
+    with torch.no_grad():
+        for gaps in held_out:
+            logits = model(torch.from_numpy(gaps.tokens)).logits[torch.from_numpy(gaps.chosen)]
+            chances.append(logits.softmax(-1).numpy())
+    targets = [gaps.targets for gaps in held_out]
+    y = np.concatenate(targets)
+    loss = float(-np.log(np.concatenate(chances)[np.arange(len(y)), y]).mean())
+    return loss, figures(chances, targets), seconds
+
+
+def main(**settings: int) -> None:
+    recipe = BERTRecipe(**settings)  # type: ignore[arg-type]
+    corpus = recipe.corpus()
+    how = recipe.masking(corpus)
+    assert corpus.validation is not None
+    held_out = list(every_gap(corpus.validation, how, 32))
+    targets = [gaps.targets for gaps in held_out]
+    counts = Counts(np.asarray(corpus.train[:]).astype(np.int64), corpus.vocabulary)
+    marks = {how.marks.start, how.marks.end, how.marks.mask}
+    with tempfile.TemporaryDirectory() as folder:
+        run = train(recipe, out=Path(folder) / "run", show="quiet")
+        whole = next(row for row in run.metrics if row["split"] == "validation-whole")
+        seconds = max(row.get("seconds", 0.0) for row in run.metrics)
+    rows = [
+        ("unigram", figures([counts.unigram(gaps) for gaps in held_out], targets)),
+        ("neighbours", figures([counts.neighbours(gaps, marks) for gaps in held_out], targets)),
+        ("cutaway bert", f"accuracy {whole['accuracy']:.3f}   loss {whole['loss']:.3f}   {seconds:.0f} s"),
+    ]
+    _, told, spent = min(peer(recipe, rate, held_out) for rate in RATES)
+    rows.append(("transformers BertForMaskedLM", f"{told}   {spent:.0f} s"))
+    show(f"Gaps of held-out python-docs, {len(np.concatenate(targets)):,} of them, {recipe.steps} steps", rows)
+
+
+if __name__ == "__main__":
+    main()

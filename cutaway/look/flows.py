@@ -1,0 +1,259 @@
+r"""Gradient flow: how large values are on their way through a network, and gradients on their way back.
+
+    h_ℓ = f_ℓ(h_{ℓ−1})          δ_ℓ = ∂C/∂h_ℓ = J_{ℓ+1}ᵀ δ_{ℓ+1}
+
+Both are products over the layers: where the factors are below 1 they vanish with depth (or time), above 1 they explode.
+
+    with cut.flow(model) as flow:
+        cost(model(x), y).backward()
+    print(flow)                         # a row for each layer, and what is wrong
+
+Works on any `nn.Module`, trained or not. Values are reduced to a few numbers when they are made and none is kept.
+Hochreiter 1991; Glorot, Bengio 2010; He et al. 2015. Notes: N0 §1.6, N3 §3.6–3.8.
+"""
+
+import copy
+from collections.abc import Iterable
+from functools import partial
+from types import TracebackType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from cutaway.kept import LookError, tensors
+from cutaway.look.flow_layers import Place, axes_of, default_places, named_places
+from cutaway.look.flow_tallies import Call, Layer, Ledger, Tally, Times
+from cutaway.look.flow_verdicts import named, verdicts
+from cutaway.look.picture import Picture
+from cutaway.naming import Site, UnknownAddress, named_sites, unknown_address
+from cutaway.taps import Part, Tap, sessions
+from cutaway.watching import Watch, enclosing_function
+
+_COLUMNS = ("activation", "delta", "gradient", "weight", "ratio", "dead", "saturated")
+
+
+class Flow:
+    """What a flow saw; printed, its layers in the order of the pass, and the verdict.
+
+    Several passes, or several calls of one layer, are taken together: norms are over all of their values, and dead is
+    what never lived. The gradient of weights is what ``.grad`` holds after the last backward pass inside.
+    """
+
+    def __init__(self) -> None:
+        self._ledger = Ledger()
+        self._tallies: dict[str, Tally] = {}  # in the order in which the pass came by
+
+    @property
+    def layers(self) -> list[Layer]:
+        """One row for each layer that a pass came by, in the order of the pass."""
+        came = [tally for tally in self._tallies.values() if tally.calls]
+        for tally in came:
+            tally.settle()
+        read = self._ledger.read()
+        return [tally.layer(read) for tally in came]
+
+    def __getitem__(self, address: str) -> Layer:
+        self._expect(address)
+        return next(layer for layer in self.layers if layer.address == address)
+
+    @property
+    def timed(self) -> list[str]:
+        """The layers that `times` can tell about: those with values for each time step, or called more than once."""
+        return [address for address, tally in self._tallies.items() if tally.timed]
+
+    def times(self, address: str) -> Times:
+        """Norms of the values and of δ at each time step of a layer: along its axis of time, else call by call."""
+        self._expect(address)
+        if not self._tallies[address].timed:
+            raise LookError(
+                f"a layer has time steps if its values have the axes (batch, time, width) or it is called more than "
+                f"once in a pass, got neither at {address!r}; flow.timed lists those that have"
+            )
+        return self._tallies[address].times(self._ledger.read())
+
+    @property
+    def verdict(self) -> list[str]:
+        """What explodes, vanishes, is dead or saturated, and where, in sentences."""
+        return verdicts(self.layers, {address: self.times(address) for address in self.timed})
+
+    def table(self) -> str:
+        """The layers as text, a line for each."""
+        layers = self.layers
+        rows = [["layer", "kind", *_COLUMNS]]
+        rows += [[named(x), x.kind, *(_cell(name, getattr(x, name)) for name in _COLUMNS)] for x in layers]
+        filled = [i for i in range(len(rows[0])) if i < 4 or any(row[i] for row in rows[1:])]  # δ is always there
+        wide = {i: max(len(row[i]) for row in rows) for i in filled}
+        lines = ["  ".join(f"{row[i]:<{wide[i]}}" if i < 2 else f"{row[i]:>{wide[i]}}" for i in filled) for row in rows]
+        return "\n".join(line.rstrip() for line in lines)
+
+    def picture(self) -> Picture:
+        """The norms of values and of δ over the depth."""
+        from cutaway.look.views.flow_views import flow_picture
+
+        return flow_picture(self)
+
+    def time_picture(self, *addresses: str) -> Picture:
+        """The norms of values and of δ over time, at these layers (default: all that have time steps)."""
+        from cutaway.look.views.flow_views import flow_time_picture
+
+        return flow_time_picture(self, *addresses)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON can hold it."""
+        times = {address: self.times(address)._asdict() for address in self.timed}
+        return {"layers": [layer.to_dict() for layer in self.layers], "times": times, "verdict": self.verdict}
+
+    def __repr__(self) -> str:
+        if not any(tally.calls for tally in self._tallies.values()):
+            return "no flow yet: run the model and backward() inside the `with` block"
+        return "\n".join([self.table(), "", *self.verdict])
+
+    def _expect(self, address: str) -> None:
+        if address not in self._tallies:
+            raise UnknownAddress(unknown_address(address, self._tallies, rule="be a layer that the flow saw"))
+
+
+class flow(Watch):  # noqa: N801 -- used like a function
+    """Measures values and gradients by layer: ``with cut.flow(model) as flow: cost(model(x)).backward()``.
+
+    Layers are the modules that own weights or apply an activation; ``addresses`` are patterns that choose others, as
+    for `trace`. ``time`` is the axis of time in values of three axes: 1 for (batch, time, width), 0 for time first.
+
+    To have a δ everywhere, frozen layers are put into the graph, and a block with a tap in ``addresses`` takes its
+    written-out equation. With ``as_is`` the pass runs as it would unseen, the same to the bit, and δ is None there.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        addresses: str | Iterable[str] | None = None,
+        *,
+        time: int = 1,
+        as_is: bool = False,
+    ) -> None:
+        if not isinstance(model, nn.Module):
+            raise ValueError(f"a model must be a torch.nn.Module, got {type(model).__name__}; pass the module itself")
+        if time not in (0, 1):
+            raise ValueError(f"time must be 0 or 1, the axis of time steps, got {time}; try time=1")
+        patterns = [addresses] if isinstance(addresses, str) else list(addresses or [])
+        self.patterns = named_places(model, patterns)
+        chosen = [place for found in self.patterns.values() for place in found] if patterns else default_places(model)
+        self.places: dict[Site, Place] = {}
+        for place in chosen:
+            self.places.setdefault(place.site, place)
+        names = {site: [place.address] for site, place in self.places.items()}
+        self._whole = Site(named_sites(model).get("", model))
+        names.setdefault(self._whole, [""])  # its output ends a pass
+        taps = bool(patterns) and any(isinstance(site.module, Tap) for site in self.places)
+        super().__init__(names, edits=taps and not as_is, gradients=not as_is)
+        self.time = time
+        self._start()
+
+    def _start(self) -> None:
+        self.seen = Flow()
+        self._passes = 0
+        self._layouts: dict[tuple[int, ...], int] = {}
+        self._backwards: set[int] = set()  # backward passes that came through our values
+        self._why_none = "call backward() on the loss inside, or choose a loss that depends on the model"
+
+    def anew(self) -> "flow":
+        """Another flow at the same layers, without the search for them."""
+        other = copy.copy(self)
+        other.order, other.is_open, other.reached, other.passed_elsewhere = 0, False, set(), False
+        other._start()
+        return other
+
+    def open(self) -> None:
+        if self.order:
+            raise LookError("a flow can be entered once, got a second time; make a new one")
+        super().open()
+        sessions.set((*sessions.get(), self))
+        for place in self.places.values():
+            tally = Tally(place, self.seen._ledger)
+            tally.take_weights()
+            self.seen._tallies[place.address] = tally
+            for index, weight in enumerate(place.weights):
+                if weight.requires_grad:
+                    handle = weight.register_post_accumulate_grad_hook(partial(self._take_gradient, tally, index))
+                    self._undo.callback(handle.remove)
+
+    def close(self) -> None:
+        """Lets go of the model; what came by is kept, in the order in which it did."""
+        super().close()
+        sessions.set(tuple(session for session in sessions.get() if session.is_open))
+        came = [tally for tally in self.seen._tallies.values() if tally.calls]
+        self.seen._tallies = {tally.place.address: tally for tally in sorted(came, key=lambda t: t.calls[0].total)}
+
+    def prepare(self, value: Any) -> Any:
+        if any(torch._C._functorch.is_functorch_wrapped_tensor(x) for x in tensors(value)):
+            raise LookError(
+                "a flow measures plain tensors, got one inside a torch.func transform (vmap, grad, jvp); "
+                "call the model outside of it"
+            )
+        return super().prepare(value)
+
+    def read(self, site: Site, value: Any) -> None:
+        if site in self.places:
+            value = value.value if isinstance(value, Part) else value
+            x = next((x for x in tensors(value) if x.is_floating_point() and x.numel()), None)
+            if x is not None:
+                self._take(self.places[site], x)
+        if site == self._whole:
+            self._passes += 1
+
+    def _take(self, place: Place, x: Tensor) -> None:
+        if not torch.is_grad_enabled():
+            inside = enclosing_function()
+            self._why_none = (
+                f"the pass ran inside {inside}, a torch.autograd.Function: pass use_reentrant=False to the checkpoint"
+                if inside
+                else "the pass ran under torch.no_grad() or inference_mode(): run the model outside of it"
+            )
+        axes = axes_of(x, place.site, self._layouts, self.time)
+        call = self.seen._tallies[place.address].take(x.detach(), axes, self._passes)
+        if x.requires_grad:
+            x.register_hook(partial(self._come_back, call))  # holds sums, never the graph
+
+    def _come_back(self, call: Call, gradient: Tensor) -> None:
+        self._backwards.add(torch._C._current_graph_task_id())
+        call.take(gradient)
+
+    def _take_gradient(self, tally: Tally, index: int, weight: Tensor) -> None:
+        # Another thread may train the same weights: only what came back through our values is ours.
+        if weight.grad is not None and torch._C._current_graph_task_id() in self._backwards:
+            tally.take_gradient(index, weight.grad)
+
+    def __enter__(self) -> Flow:
+        self.open()
+        return self.seen
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.close()
+        if kind is None:
+            self._expect_reached()
+            if not any(tally.has_gradient for tally in self.seen._tallies.values()):
+                raise LookError(
+                    f"a flow needs a backward pass inside the `with` block, got none through any of "
+                    f"{len(self.seen._tallies)} layers; {self._why_none}"
+                )
+
+    def _expect_reached(self) -> None:
+        asked = self.patterns or {"**": list(self.places.values())}
+        for pattern, found in asked.items():
+            if not any(place.address in self.seen._tallies for place in found):
+                way_out = "; run the model inside, or drop the address if this pass does not use it"
+                if self.passed_elsewhere:
+                    way_out = " but in another thread, task or backward pass; run the model where the block was opened"
+                raise LookError(
+                    "every address asked for must be reached by a pass inside the `with` block, got none through "
+                    f"{pattern!r}{way_out}"
+                )
+
+
+def _cell(name: str, value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:.0%}" if name in ("dead", "saturated") else f"{value:.3g}"

@@ -1,0 +1,41 @@
+r"""Texts to predict for: one, several, or the lines of a file."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from cutaway.data.files import TextSource
+
+
+def read_lines(source: str, encoding: str = "utf-8") -> list[str]:
+    """The lines of a file that is there, empty ones left out; else the text itself."""
+    if not _is_file(source):
+        return [source]
+    lines = "".join(TextSource.from_path(source, encoding).pieces()).split("\n")
+    found = [line for line in lines if line.strip()]
+    if not found:
+        raise ValueError(f"texts must come one a line, got {source}, which has none; give a file with lines, or a text")
+    return found
+
+
+def _is_file(source: str) -> bool:
+    try:
+        return Path(source).expanduser().is_file()
+    except (OSError, ValueError):  # too long for a name, or with a character that no name has: a text
+        return False
+
+
+def as_texts(inputs: Any) -> list[str]:
+    """One text, the lines of a file given as a Path, or several texts."""
+    if isinstance(inputs, str):
+        return [inputs]
+    if isinstance(inputs, os.PathLike):
+        if not _is_file(os.fspath(inputs)):
+            raise ValueError(f"a path must lead to a file of texts, got {os.fspath(inputs)!r}; give a text as a str")
+        return read_lines(os.fspath(inputs))
+    if not isinstance(inputs, (list, tuple)) or not all(isinstance(text, str) for text in inputs):
+        raise ValueError(f"texts must be a str, a list of them or the Path of a file, got {type(inputs).__name__}")
+    return list(inputs)
+
+
+__all__ = ["as_texts", "read_lines"]

@@ -17,7 +17,7 @@ from cutaway.recipes.names import find_recipe, known_recipes
 
 @pytest.fixture(autouse=True)
 def _as_before() -> Iterator[None]:
-    registry.views()  # ours are there
+    registry.entries(), registry.views()  # ours are there
     kept = [dict(known) for known in (registry._entries, registry._views, names._own)]
     yield
     for known, before in zip((registry._entries, registry._views, names._own), kept):

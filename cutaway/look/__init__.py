@@ -36,7 +36,7 @@ _NAMES = {
     "flow_pictures": "views.flow_looks",
     "flow_time_picture": "views.flow_views",
     "gradient_times_input": "attributions",
-    "graph_picture": "graph_drawing",
+    "graph_picture": "drawing.svg",
     "head_scores": "heads",
     "head_summary": "views.roles",
     "heatmap": "views.matrices",

@@ -2,9 +2,9 @@ from cutaway.look.attributions import gradient_times_input as gradient_times_inp
 from cutaway.look.attributions import integrated_gradients as integrated_gradients
 from cutaway.look.attributions import saliency as saliency
 from cutaway.look.contributions import logit_contributions as logit_contributions
+from cutaway.look.drawing.svg import graph_picture as graph_picture
 from cutaway.look.flows import Flow as Flow
 from cutaway.look.flows import flow as flow
-from cutaway.look.graph_drawing import graph_picture as graph_picture
 from cutaway.look.graphs import Edge as Edge
 from cutaway.look.graphs import Graph as Graph
 from cutaway.look.graphs import Node as Node

@@ -7,10 +7,11 @@ r"""The compute graph of a real pass: every operator with its values, and after 
     g.values[3].delta, g.edges[2].delta     # ∂ loss / ∂ value, and the share of it that came through one edge
 
 It works on any `nn.Module` and any function of tensors. The pass is the one that would have run without it: same
-kernels, same bits. How it is recorded is in graph_capture.py, how δ is found in graph_deltas.py. Notes: N3 §3.2–3.3.
+kernels, same bits. How it is recorded is in recording/capture.py, how δ is found in recording/deltas.py. Notes: N3 §3.2–3.3.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext, suppress
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -18,10 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from cutaway.kept import LookError, rebuilt, tensors
-from cutaway.look.graph_capture import Capture, unrecorded
-from cutaway.look.graph_deltas import Deltas
-from cutaway.look.graph_export import backward_steps, forward_steps, to_json, to_table
-from cutaway.look.graph_finishing import (
+from cutaway.look.recording.assembly import (
     callers_frame,
     finish,
     is_end,
@@ -30,11 +28,14 @@ from cutaway.look.graph_finishing import (
     variables_in,
     variables_of,
 )
-from cutaway.look.graph_inputs import Ready, name_inputs
-from cutaway.look.graph_inside import open_nodes, pass_on
-from cutaway.look.graph_parts import Edge, ModuleGroup, Node, Step, Value
-from cutaway.look.graph_standing import contents
-from cutaway.look.graph_start import choose_delta, choose_output
+from cutaway.look.recording.capture import Capture, unrecorded
+from cutaway.look.recording.deltas import Deltas
+from cutaway.look.recording.export import backward_steps, forward_steps, to_json, to_table
+from cutaway.look.recording.inputs import Ready, name_inputs
+from cutaway.look.recording.inside import open_nodes, pass_on
+from cutaway.look.recording.parts import Edge, ModuleGroup, Node, Step, Value
+from cutaway.look.recording.seed import choose_delta, choose_output
+from cutaway.look.recording.standing import contents
 from cutaway.naming import UnknownAddress, _regex, unknown_address
 
 KEEP = ("all", "statistics", "shapes")
@@ -137,15 +138,15 @@ class Graph:
 
     @unrecorded()
     def to_svg(self, **how: Any) -> str:
-        """The graph drawn as SVG; see `cutaway.look.graph_drawing`."""
-        from cutaway.look.graph_drawing import draw_svg
+        """The graph drawn as SVG; see `cutaway.look.drawing.svg`."""
+        from cutaway.look.drawing.svg import draw_svg
 
         return draw_svg(self, **how)
 
     @unrecorded()
     def to_html(self, **how: Any) -> str:
-        """The graph as a page that folds and steps, offline; see `cutaway.look.graph_page`."""
-        from cutaway.look.graph_page import graph_html
+        """The graph as a page that folds and steps, offline; see `cutaway.look.drawing.page`."""
+        from cutaway.look.drawing.page import graph_html
 
         return graph_html(self, **how)
 
@@ -219,7 +220,8 @@ class record:  # noqa: N801 -- used like a function
     """Records a piece of code: ``with cut.record() as g: loss = ...``; the graph is there when the block ends.
 
     Tensors from outside are its inputs, by the names of their variables. What gives parameters made inside their start
-    values is left out: a parameter begins where it is first used. For ``keep``, ``limit`` and ``opened`` see `graph`.
+    values is left out: a parameter begins where it is first used. An error inside goes on to the caller, and the graph
+    holds what ran before it. For ``keep``, ``limit`` and ``opened`` see `graph`.
     """
 
     def __init__(self, keep: str = "all", limit: int | None = None, opened: bool | str | Iterable[str] = ()) -> None:
@@ -242,9 +244,12 @@ class record:  # noqa: N801 -- used like a function
         self._frame = None
         assert capture is not None
         capture.__exit__(kind, error, where)
-        if kind is not None:
-            return
-        _finish(self.graph, capture, {} if frame is None else variables_in(frame), *self.how)
+        variables = {} if frame is None else variables_in(frame)
+        with nullcontext() if kind is None else suppress(Exception):  # the error inside is the one to tell
+            self._close(capture, variables)
+
+    def _close(self, capture: Capture, variables: dict[str, Any]) -> None:
+        _finish(self.graph, capture, variables, *self.how)
         made = [v for node in self.graph.nodes for v in node.outputs if v.kind != "input"]
         self.graph.outputs = [value for value in made if is_end(value)]
         last = [v for v in self.graph.outputs if v.requires_grad and not v.made_without_graph] or self.graph.outputs

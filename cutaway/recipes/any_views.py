@@ -3,7 +3,7 @@ r"""Views of every run: how training went, its weights, and the graph of a pass.
 from typing import TYPE_CHECKING
 
 from cutaway.look import curves, flow_pictures, histograms
-from cutaway.look.graph_drawing import graph_picture
+from cutaway.look.drawing.svg import graph_picture
 from cutaway.look.graphs import graph as compute_graph
 from cutaway.look.picture import Picture
 from cutaway.recipes.names import is_ours

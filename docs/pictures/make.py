@@ -20,5 +20,13 @@ def regions() -> None:
     (HERE / "regions.png").write_bytes(vl_convert.svg_to_png(svg, scale=1.0))
 
 
+def graph() -> None:
+    torch.manual_seed(0)
+    model = cut.models.GPT(vocabulary=50, width=64, depth=12, heads=4, context=32)
+    g = cut.graph(model, torch.randint(50, (1, 16))).backward(delta="ones")
+    (HERE / "graph.png").write_bytes(cut.look.graph_picture(g, title="A GPT of twelve layers").to_png(scale=1))
+
+
 if __name__ == "__main__":
     regions()
+    graph()

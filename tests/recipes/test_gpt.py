@@ -9,6 +9,7 @@ import pytest
 import torch
 from little import SETTINGS, little_text
 
+import cutaway as cut
 from cutaway.data.tokens import Tokens
 from cutaway.models import GPT
 from cutaway.recipes.gpt import GPTRecipe, attention_picture, next_token_cost, opening, text_loss
@@ -155,3 +156,11 @@ def test_what_to_lower():
     assert told.startswith("lower batch=8 (a higher accumulate=1 makes up for it), context=128, width=128 or depth=4")
     assert told.endswith(", or turn on checkpointing")
     assert "checkpointing" not in GPTRecipe(checkpointing=True).smaller()
+
+
+@pytest.mark.slow
+def test_the_small_preset_on_tinyshakespeare(data_folder: Path, tmp_path: Path):
+    data = data_folder / "text" / "tinyshakespeare.txt.xz"
+    run = cut.train("gpt", preset="small", data=str(data), out=tmp_path / "run", show="quiet", evaluate_every=200)
+    (whole,) = [row["loss"] for row in run.metrics if row["split"] == "validation-whole"]
+    assert whole < 1.88  # nanoGPT's README: 1.88 after ten times as many steps

@@ -139,6 +139,7 @@ class Blank(Recipe):
 @pytest.fixture
 def blank(tmp_path: Path) -> Iterator[Run]:
     """A run of a recipe of one's own, without tokens or tables, and the registry as it was afterwards."""
+    registry.views()  # ours are there already
     known, own = dict(registry._views), dict(names._own)
     cut.register(Blank)
     folder = RunFolder.create(tmp_path / "blank")

@@ -1,8 +1,8 @@
 """Filling gaps in held-out text: the `bert` recipe's default run beside what counts know, and transformers' BERT.
 
 All see the same gaps of Python's documentation. "Unigram" always answers with the frequencies of tokens; "neighbours"
-takes p(x | left) p(x | right) / p(x) from counts of the training text. The peer is transformers' BertForMaskedLM of the
-same size on the same batches, trained with AdamW at the best of three rates.
+takes p(x | left) p(x | right) / p(x) from counts of the training text, smoothed as suits it best. The peer is
+transformers' BertForMaskedLM of the same size on the same batches, trained with AdamW at the best of three rates.
 """
 
 import tempfile
@@ -19,19 +19,19 @@ from cutaway.data.masking import Gaps, every_gap
 from cutaway.recipes.bert import BERTRecipe
 from cutaway.recipes.runs import train
 
-PULL = 20.0  # how many sightings the plain frequencies count as
+PULLS = (10.0, 30.0, 100.0, 300.0)  # how many sightings the plain frequencies count as
 RATES = (3e-4, 1e-3, 3e-3)
 
 
 class Counts:
     """Frequencies of tokens, and of tokens beside each other."""
 
-    def __init__(self, ids: np.ndarray, vocabulary: int) -> None:
+    def __init__(self, ids: np.ndarray, vocabulary: int, pull: float) -> None:
         self.p = (np.bincount(ids, minlength=vocabulary) + 0.5) / (len(ids) + 0.5 * vocabulary)
         pairs = np.zeros((vocabulary, vocabulary))
         np.add.at(pairs, (ids[:-1], ids[1:]), 1)
-        after = pairs + PULL * self.p
-        before = pairs.T + PULL * self.p
+        after = pairs + pull * self.p
+        before = pairs.T + pull * self.p
         self.after = after / after.sum(1, keepdims=True)  # p(x | left neighbour)
         self.before = before / before.sum(1, keepdims=True)  # p(x | right neighbour)
 
@@ -50,10 +50,11 @@ class Counts:
         return np.stack(found)
 
 
-def figures(chances: list[np.ndarray], targets: list[np.ndarray]) -> str:
-    p, y = np.concatenate(chances), np.concatenate(targets)
+def figures(chances: list[np.ndarray], held_out: list[Gaps]) -> tuple[float, str]:
+    """The loss of guesses, and it with their accuracy in words."""
+    p, y = np.concatenate(chances), np.concatenate([gaps.targets for gaps in held_out])
     right, cost = (p.argmax(1) == y).mean(), -np.log(p[np.arange(len(y)), y]).mean()
-    return f"accuracy {right:.3f}   loss {cost:.3f}"
+    return float(cost), f"accuracy {right:.3f}   loss {cost:.3f}"
 
 
 def peer(recipe: BERTRecipe, rate: float, held_out: list[Gaps]) -> tuple[float, str, float]:
@@ -89,10 +90,7 @@ def peer(recipe: BERTRecipe, rate: float, held_out: list[Gaps]) -> tuple[float, 
         for gaps in held_out:
             logits = model(torch.from_numpy(gaps.tokens)).logits[torch.from_numpy(gaps.chosen)]
             chances.append(logits.softmax(-1).numpy())
-    targets = [gaps.targets for gaps in held_out]
-    y = np.concatenate(targets)
-    loss = float(-np.log(np.concatenate(chances)[np.arange(len(y)), y]).mean())
-    return loss, figures(chances, targets), seconds
+    return *figures(chances, held_out), seconds
 
 
 def main(**settings: int) -> None:
@@ -101,21 +99,24 @@ def main(**settings: int) -> None:
     how = recipe.masking(corpus)
     assert corpus.validation is not None
     held_out = list(every_gap(corpus.validation, how, 32))
-    targets = [gaps.targets for gaps in held_out]
-    counts = Counts(np.asarray(corpus.train[:]).astype(np.int64), corpus.vocabulary)
+    ids = np.asarray(corpus.train[:]).astype(np.int64)
+    counts = [Counts(ids, corpus.vocabulary, pull) for pull in PULLS]
     marks = {how.marks.start, how.marks.end, how.marks.mask}
     with tempfile.TemporaryDirectory() as folder:
         run = train(recipe, out=Path(folder) / "run", show="quiet")
         whole = next(row for row in run.metrics if row["split"] == "validation-whole")
         seconds = max(row.get("seconds", 0.0) for row in run.metrics)
     rows = [
-        ("unigram", figures([counts.unigram(gaps) for gaps in held_out], targets)),
-        ("neighbours", figures([counts.neighbours(gaps, marks) for gaps in held_out], targets)),
+        ("unigram", figures([counts[0].unigram(gaps) for gaps in held_out], held_out)[1]),
+        ("neighbours", min(figures([one.neighbours(gaps, marks) for gaps in held_out], held_out) for one in counts)[1]),
         ("cutaway bert", f"accuracy {whole['accuracy']:.3f}   loss {whole['loss']:.3f}   {seconds:.0f} s"),
     ]
     _, told, spent = min(peer(recipe, rate, held_out) for rate in RATES)
     rows.append(("transformers BertForMaskedLM", f"{told}   {spent:.0f} s"))
-    show(f"Gaps of held-out python-docs, {len(np.concatenate(targets)):,} of them, {recipe.steps} steps", rows)
+    show(
+        f"Gaps of held-out python-docs, {sum(len(gaps.targets) for gaps in held_out):,} of them, {recipe.steps} steps",
+        rows,
+    )
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ r"""The compute graph of a real pass: every operator with its values, and after 
     g.values[3].delta, g.edges[2].delta     # ∂ loss / ∂ value, and the share of it that came through one edge
 
 It works on any `nn.Module` and any function of tensors. The pass is the one that would have run without it: same
-kernels, same bits. How it is recorded is in recording/capture.py, how δ is found in recording/deltas.py. Notes: N3 §3.2–3.3.
+kernels, same bits. How it is recorded is in recording/capture.py, how δ is found in recording/deltas.py.
+Notes: N3 §3.2–3.3.
 """
 
 from collections.abc import Callable, Iterable, Iterator

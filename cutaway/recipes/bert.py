@@ -25,7 +25,8 @@ class BERTRecipe(Recipe):
     """Trains a small BERT on text to fill gaps; its hidden states are vectors of words in their context.
 
     Of every stretch 15 % of the tokens are chosen; 80 % of these are masked, 10 % replaced, 10 % kept, and the model is
-    to say what stood there. `cutaway export` makes a checkpoint of it that transformers loads as BertForMaskedLM.
+    to say what stood there. Heads start by looking at neighbours; else all is BERT's own, and `cutaway export` makes a
+    checkpoint that transformers loads as BertForMaskedLM.
     """
 
     name: ClassVar[str] = "bert"
@@ -46,23 +47,25 @@ class BERTRecipe(Recipe):
     """share of the tokens that are to be guessed"""
     width: int = 128
     """of the residual stream"""
-    depth: int = 4
+    depth: int = 2
     """layers"""
     heads: int = 4
     """of attention"""
-    context: int = 64
+    context: int = 32
     """tokens that the model sees at once, the marks at both ends among them"""
     dropout: float = 0.0
     """share of values dropped in training"""
     checkpointing: bool = False
     """recompute layers in backward: less memory, more time"""
 
-    batch: int = 64
-    """stretches of text in a batch"""
+    batch: int = 128
+    """stretches of text in a batch; only the masked tokens teach, so it is large"""
     optimizer: Optimizer = "muon"
     """what makes steps of gradients"""
-    rate: float = 3e-3
+    rate: float = 1e-2
     """full learning rate of AdamW"""
+    momentum: float = 0.9
+    """how long Muon, momentum and Nesterov remember gradients"""
     warmup: int = 50
     """steps in which the rate rises from zero"""
     evaluate_tokens: int = 20_000
@@ -107,6 +110,7 @@ class BERTRecipe(Recipe):
         from cutaway.data.masking import GapBatches
         from cutaway.models import BERT
         from cutaway.recipes import filling
+        from cutaway.recipes.nearby import start_nearby
         from cutaway.training.jobs import Job
 
         corpus = self.corpus()
@@ -114,6 +118,7 @@ class BERTRecipe(Recipe):
         how = self.masking(corpus)
         torch.manual_seed(self.seed)
         model = BERT(self.spec(corpus.vocabulary))
+        start_nearby(model)
         held_out = corpus.train if corpus.validation is None else corpus.validation
         riddles = filling.choose_riddles(held_out, how)
         return Job(

@@ -19,6 +19,7 @@ from cutaway.look.picture import Picture
 from cutaway.recipes.subjects import token_names
 
 _TOGETHER = 32  # stretches evaluated, or texts filled, in one pass
+_LEGEND = "In brackets: what the model puts into a gap and, where it is wrong, what stood there."
 _SHOWN = 48  # tokens of an attention map: what a page can show
 
 
@@ -143,7 +144,7 @@ def write_guesses(model: nn.Module, tokenizer: Any, riddles: Sequence[Riddle]) -
             pieces += [tokenizer.decode(ids[last:place]), f"{gap}[{told}]"]
             last = place + 1
         texts.append("".join([*pieces, tokenizer.decode(ids[last:])]).strip())
-    return {"gaps.txt": "\n\n———\n\n".join(texts) + "\n"}
+    return {"gaps.txt": "\n\n———\n\n".join([_LEGEND, *texts]) + "\n"}
 
 
 def _shown(tokenizer: Any, token: int) -> str:

@@ -150,7 +150,7 @@ def choose_pair(pairs: TokenPairs, length: int = 10) -> int:
     return int(np.argmin(np.abs(pairs.source.lengths - length) + np.abs(pairs.target.lengths - 1 - length)))
 
 
-def translation_pictures(model: nn.Module, pairs: TokenPairs, tokenizer: Any) -> list[Picture]:
+def translation_pictures(model: Any, pairs: TokenPairs, tokenizer: Any) -> list[Picture]:
     """Where each token of a held-out translation looks in its source, and the attention of every head."""
     from cutaway.look import attention_grid, heatmap
     from cutaway.tracing import trace
@@ -161,7 +161,7 @@ def translation_pictures(model: nn.Module, pairs: TokenPairs, tokenizer: Any) ->
         _logits(model, batch)
     read = token_names(tokenizer, batch.source[0])
     written = token_names(tokenizer, batch.target[0, 1:])  # a query's row tells what is written there
-    last = max(address for address in seen if ".cross." in address)
+    last = f"decoder.{len(model.decoder) - 1}.cross.weights"
     found = [
         heatmap(
             seen[last][0].mean(0).cpu(),

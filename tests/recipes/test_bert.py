@@ -13,6 +13,7 @@ from killing import start
 from little import little_text, same, timeless, weights_of
 
 import cutaway as cut
+from cutaway.data.masking import every_gap
 from cutaway.models import BERT
 from cutaway.recipes import runs
 from cutaway.recipes.bert import BERTRecipe
@@ -181,3 +182,27 @@ def test_what_to_lower():
     assert told.startswith("lower batch=8 (a higher accumulate=1 makes up for it), context=")
     assert told.endswith(", or turn on checkpointing")
     assert "checkpointing" not in BERTRecipe(checkpointing=True).smaller()
+
+
+@pytest.mark.slow
+def test_gaps_are_filled_as_well_as_it_says():
+    """The default run: better than the frequencies of tokens, and than what their two neighbours tell."""
+    run = cut.train("bert", show="quiet")
+    corpus = run.recipe.corpus()
+    how, v = run.recipe.masking(corpus), corpus.vocabulary
+    ids = np.asarray(corpus.train[:]).astype(np.int64)
+    p = (np.bincount(ids, minlength=v) + 0.5) / (len(ids) + 0.5 * v)
+    pairs = np.zeros((v, v))
+    np.add.at(pairs, (ids[:-1], ids[1:]), 1)
+    left, right = ((table + 30 * p) / (table + 30 * p).sum(1, keepdims=True) for table in (pairs, pairs.T))
+    hits: dict[str, list[bool]] = {"unigram": [], "neighbours": []}
+    for gaps in every_gap(corpus.validation, how, 64):
+        for row, place, target in zip(*np.nonzero(gaps.chosen), gaps.targets, strict=True):
+            before, after = gaps.tokens[row, place - 1], gaps.tokens[row, place + 1]
+            marks = how.marks[:3]
+            chances = (p if before in marks else left[before]) * (1 if after in marks else right[after] / p)
+            hits["unigram"].append(p.argmax() == target)
+            hits["neighbours"].append(chances.argmax() == target)
+    found = run.metrics[-1]["accuracy"]
+    assert found > 3 * np.mean(hits["unigram"])
+    assert found > np.mean(hits["neighbours"]) + 0.04

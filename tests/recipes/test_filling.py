@@ -120,7 +120,8 @@ def test_samples_show_right_and_wrong_guesses():
             return logits
 
     text = write_guesses(Oracle(), corpus.tokenizer, riddles)["gaps.txt"]
-    first, second = text.rstrip("\n").split("\n\n———\n\n")
+    legend, first, second = text.rstrip("\n").split("\n\n———\n\n")
+    assert legend.startswith("In brackets: what the model puts into a gap")
     for shown, riddle in ((first, riddles[0]), (second, riddles[1])):
         right, wrong = (corpus.tokenizer.decode([token]) for token in riddle.truth)
         assert f"[{right.strip(' ')}]".replace("\n", "↵") in shown or right == " "

@@ -183,3 +183,28 @@ def test_what_to_lower():
     assert told.startswith("lower batch=8 (a higher accumulate=1 makes up for it), context=128, width=128, depth=2 or")
     assert told.endswith(", or turn on checkpointing")
     assert "checkpointing" not in TransformerRecipe(checkpointing=True).smaller()
+
+
+@pytest.mark.slow
+def test_dates_are_read_as_it_says():
+    """The default run: at least 95 in 100 dates that it never saw, in whatever way they are written."""
+    run = cut.train("transformer", show="quiet")
+    found = run.test()
+    assert found["exact"] > 0.95
+    assert run.generate("Sunday the 20th of July 1969") == "1969-07-20"
+
+
+@pytest.mark.slow
+def test_english_to_spanish(data_folder: Path):
+    """A quarter of the steps of benchmarks/translation.py: far beyond the frequencies of Spanish tokens."""
+    how = dict(data=str(data_folder / "text" / "spa-eng.zip"), steps=300, validation=0.005)
+    run = cut.train("transformer", show="quiet", **how)
+    pairs = run.recipe.pairs()
+    seen, held_out = (
+        part.target.ids[part.target.ids != 1].astype(np.int64) for part in (pairs.train, pairs.validation)
+    )
+    frequencies = (np.bincount(seen, minlength=pairs.vocabulary) + 0.5) / (len(seen) + 0.5 * pairs.vocabulary)
+    unigram = -np.log(frequencies[held_out]).mean()
+    whole = run.metrics[-1]
+    assert whole["loss"] < unigram - 1.5
+    assert whole["accuracy"] > 2 * frequencies.max()

@@ -30,6 +30,12 @@ class BERTRecipe(Recipe):
     """
 
     name: ClassVar[str] = "bert"
+    quality: ClassVar[str] = (
+        "35.5 % of the masked tokens of held-out documentation right, loss 3.66, after 1,000 steps (160 s of processor "
+        "time). The most frequent token 6.9 %; counts of both neighbours 28.0 %, loss 4.15; transformers' "
+        "BertForMaskedLM of the same size, with AdamW on the same batches, 15.2 %, loss 5.69. "
+        "`python benchmarks/run.py filling` measures all of them."
+    )
     unit: ClassVar[str] = "nats a masked token"
     input: ClassVar[str] = '"The [MASK] is returned."'
 

@@ -15,9 +15,9 @@ from timing import show
 from torch import nn
 from transformers import BertConfig, BertForMaskedLM
 
-from cutaway.data.masking import Gaps, every_gap
-from cutaway.recipes.bert import BERTRecipe
-from cutaway.recipes.runs import train
+from cutaway.data.text.masking import Gaps, every_gap
+from cutaway.recipes.text.bert import BERTRecipe
+from cutaway.runs.execution import train
 
 PULLS = (10.0, 30.0, 100.0, 300.0)  # how many sightings the plain frequencies count as
 RATES = (3e-4, 1e-3, 3e-3, 1e-2)

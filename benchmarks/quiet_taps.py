@@ -7,8 +7,8 @@ from timing import compare, show
 from torch import nn
 
 from cutaway.blocks import Dense
+from cutaway.inside.taps import Tap
 from cutaway.models import GPT
-from cutaway.taps import Tap
 
 
 def without_taps(model: nn.Module) -> nn.Module:

@@ -19,7 +19,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from timing import show
 
 from cutaway.data import read_table
-from cutaway.recipes.runs import train
+from cutaway.runs.execution import train
 
 DATA = Path(os.environ.get("CUTAWAY_DATA", Path(__file__).parents[2] / "shared" / "data")) / "tables"
 SPLITS = range(10, 15)

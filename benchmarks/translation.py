@@ -17,9 +17,9 @@ from typing import Any
 import torch
 from timing import show
 
-from cutaway.data.tokenrows import PAD, TokenPairs, every_pair
-from cutaway.recipes.runs import train
-from cutaway.recipes.transformer import TransformerRecipe
+from cutaway.data.text.token_rows import PAD, TokenPairs, every_pair
+from cutaway.recipes.text.transformer import TransformerRecipe
+from cutaway.runs.execution import train
 
 DATA = Path(os.environ.get("CUTAWAY_DATA", Path(__file__).parents[2] / "shared" / "data")) / "text" / "spa-eng.zip"
 STEPS = 1302

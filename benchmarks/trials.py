@@ -7,8 +7,8 @@ from pathlib import Path
 
 import torch
 
-from cutaway.recipes.gpt import GPTRecipe
-from cutaway.recipes.runs import optimizers_of, plan_of
+from cutaway.recipes.text.gpt import GPTRecipe
+from cutaway.runs.execution import optimizers_of, plan_of
 from cutaway.training.loop import Loop
 
 

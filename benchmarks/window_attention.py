@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from cutaway.blocks import attend_sparse
-from cutaway.blocks.pattern import window
+from cutaway.blocks.attention_masks.patterns import window
 
 TOKENS, WINDOW, HEADS, WIDTH, THREADS = 8192, 256, 8, 64, 2
 

@@ -11,21 +11,21 @@ from typing import Any
 __version__ = "0.1.0"
 
 # Public names and where they live. Nothing is imported before it is used: `import cutaway` does not import torch.
-_PARTS = ("blocks", "catalogue", "data", "hub", "look", "models", "recipes", "training")
+_PARTS = ("blocks", "catalogue", "data", "hub", "look", "models", "recipes", "runs", "training")
 _NAMES = {
-    "Seen": "kept",
-    "Tap": "taps",
-    "addresses": "tracing",
+    "Seen": "inside.results",
+    "Tap": "inside.taps",
+    "addresses": "inside.tracing",
     "flow": "look.flows",
     "from_pretrained": "hub",
     "graph": "look.graphs",
-    "load": "recipes.runs",
-    "patch": "tracing",
+    "load": "runs.execution",
+    "patch": "inside.tracing",
     "record": "look.graphs",
     "register": "registry",
     "save_pretrained": "hub",
-    "trace": "tracing",
-    "train": "recipes.runs",
+    "trace": "inside.tracing",
+    "train": "runs.execution",
 }
 __all__ = ["__version__", *_PARTS, *_NAMES]
 

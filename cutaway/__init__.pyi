@@ -6,20 +6,21 @@ from cutaway import hub as hub
 from cutaway import look as look
 from cutaway import models as models
 from cutaway import recipes as recipes
+from cutaway import runs as runs
 from cutaway import training as training
 from cutaway.hub import from_pretrained as from_pretrained
 from cutaway.hub import save_pretrained as save_pretrained
-from cutaway.kept import Seen as Seen
+from cutaway.inside.results import Seen as Seen
+from cutaway.inside.taps import Tap as Tap
+from cutaway.inside.tracing import addresses as addresses
+from cutaway.inside.tracing import patch as patch
+from cutaway.inside.tracing import trace as trace
 from cutaway.look.flows import flow as flow
 from cutaway.look.graphs import graph as graph
 from cutaway.look.graphs import record as record
-from cutaway.recipes.runs import load as load
-from cutaway.recipes.runs import train as train
 from cutaway.registry import register as register
-from cutaway.taps import Tap as Tap
-from cutaway.tracing import addresses as addresses
-from cutaway.tracing import patch as patch
-from cutaway.tracing import trace as trace
+from cutaway.runs.execution import load as load
+from cutaway.runs.execution import train as train
 
 _PARTS: tuple[str, ...]
 __version__: str

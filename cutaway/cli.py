@@ -12,16 +12,16 @@ from importlib import import_module
 # Each verb lives in a file of its own that is imported when it is called: `cutaway --help` imports none of them.
 VERBS = {
     "demo": ("the tour: train a small GPT, let it write, look inside", "cutaway.commands.demo:main"),
-    "list": ("blocks with their equations, recipes, views, data", "cutaway.commands.listing:main"),
-    "train": ("train by a recipe: cutaway train gpt --data my.txt", "cutaway.commands.training:main"),
-    "test": ("the test split, once", "cutaway.commands.testing:main"),
-    "generate": ("let a trained language model write, or translate", "cutaway.commands.generating:main"),
-    "predict": ("what a trained model says of new rows or texts", "cutaway.commands.predicting:main"),
-    "look": ("what is inside a trained model, in pictures on one page", "cutaway.commands.looking:main"),
-    "import": ("a Hugging Face checkpoint becomes a run", "cutaway.commands.exchange:import_main"),
-    "export": ("a run becomes a Hugging Face checkpoint", "cutaway.commands.exchange:export_main"),
+    "list": ("blocks with their equations, recipes, views, data", "cutaway.commands.list:main"),
+    "train": ("train by a recipe: cutaway train gpt --data my.txt", "cutaway.commands.train:main"),
+    "test": ("the test split, once", "cutaway.commands.test:main"),
+    "generate": ("let a trained language model write, or translate", "cutaway.commands.generate:main"),
+    "predict": ("what a trained model says of new rows or texts", "cutaway.commands.predict:main"),
+    "look": ("what is inside a trained model, in pictures on one page", "cutaway.commands.look:main"),
+    "import": ("a Hugging Face checkpoint becomes a run", "cutaway.commands.import_export:import_main"),
+    "export": ("a run becomes a Hugging Face checkpoint", "cutaway.commands.import_export:export_main"),
 }
-HIDDEN = {"--print-completion": ("", "cutaway.commands.completing:main")}
+HIDDEN = {"--print-completion": ("", "cutaway.commands.completion:main")}
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -86,7 +86,7 @@ def _tells() -> bool:
     """Whether to say what went wrong: of many processes (torchrun) that fail together, one does."""
     if os.environ.get("WORLD_SIZE", "1") == "1":
         return True
-    from cutaway.training.processes import tells
+    from cutaway.training.processes.alone import tells
 
     return tells()
 

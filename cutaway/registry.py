@@ -16,9 +16,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from cutaway.look.picture import Picture
-    from cutaway.recipes.opened import Run
+    from cutaway.look.pages.picture import Picture
     from cutaway.recipes.subjects import Subject
+    from cutaway.runs.run import Run
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -34,7 +34,13 @@ class Entry:
     kinks: str
 
     @property
-    def family(self) -> str:
+    def kind(self) -> str:
+        """The kind of thing that it is: the folder of ours that it lives in; of yours, the module."""
+        places = self.target.__module__.split(".")
+        return places[2] if places[:2] == ["cutaway", "blocks"] else places[1] if places[0] == "cutaway" else places[0]
+
+    @property
+    def file(self) -> str:
         """The file that it lives in."""
         return self.target.__module__.rsplit(".", 1)[-1]
 
@@ -80,7 +86,7 @@ class View:
 
     def pictures(self, run: "Run", subject: "Subject") -> "list[Picture]":
         """What it draws, as a list."""
-        from cutaway.look.picture import Picture
+        from cutaway.look.pages.picture import Picture
 
         found = self.draw(run, subject)
         pictures = [found] if isinstance(found, Picture) else list(found)
@@ -123,7 +129,7 @@ def register(
     from cutaway.recipes.base import Recipe  # imports neither torch nor anything else that is heavy
 
     if isinstance(target, type) and issubclass(target, Recipe):
-        from cutaway.recipes.names import register_recipe
+        from cutaway.recipes.index import register_recipe
 
         if name is not None and name != target.name:
             raise ValueError(f"a recipe has its name inside, got name={name!r} for {target.name!r}; set `name` there")
@@ -175,5 +181,5 @@ def entries() -> list[Entry]:
 
 def views() -> list[View]:
     """Every registered view, ours first, in the order of a page."""
-    import_module("cutaway.recipes.views")  # registers ours
+    import_module("cutaway.runs.views.index")  # registers ours
     return list(_views.values())

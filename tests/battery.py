@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.utils import _pytree as pytree
 
 import cutaway as cut
+from cutaway.inside.taps import Tap
 from cutaway.registry import Entry
-from cutaway.taps import Tap
 
 
 def build(make: Callable[[], tuple[Any, ...]], dtype: torch.dtype) -> tuple[Any, list[Any]]:

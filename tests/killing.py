@@ -12,7 +12,7 @@ from typing import Any
 def server() -> ForkServerContext:
     os.environ["OMP_WAIT_POLICY"] = "passive"  # threads that spin while they wait starve each other on a busy machine
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["killing", "cutaway.recipes.runs", "torch._dynamo"])
+    context.set_forkserver_preload(["killing", "cutaway.runs.execution", "torch._dynamo"])
     return context
 
 
@@ -37,15 +37,15 @@ def _train(
     os.environ["CUTAWAY_CACHE"] = cache
     import torch
 
-    from cutaway.recipes import runs
+    from cutaway.runs import execution
 
     torch.set_num_threads(threads)
     # The page itself takes seconds to make; what matters here is when it is asked for.
-    runs.report_run = lambda run: (run.path / "report.html").write_text("a report")
+    execution.report_run = lambda run: (run.path / "report.html").write_text("a report")
     if moment:
         name, place, count = MOMENTS[moment]
         _die_in(sys.modules[name], place, count)
-    runs.train(recipe, out=out, resume=resume, show="quiet", device="cpu", **settings)
+    execution.train(recipe, out=out, resume=resume, show="quiet", device="cpu", **settings)
 
 
 def _die() -> None:
@@ -65,7 +65,8 @@ def _die_in(module: Any, name: str, count: int) -> None:
     setattr(module, name, dying)
 
 
-CHECKPOINTS, ATOMIC, FOLDERS = "cutaway.training.checkpoints", "cutaway.atomic", "cutaway.training.folders"
+CHECKPOINTS, FOLDERS = "cutaway.training.run_folder.checkpoints", "cutaway.training.run_folder.folder"
+ATOMIC = "cutaway.atomic_files"
 # Where in the writing of a run a process may die: the module, its function, and at which call of it.
 MOMENTS = {
     "before the first line of the log": ("cutaway.training.loop", "set_rate", 1),
@@ -75,5 +76,5 @@ MOMENTS = {
     "before a checkpoint becomes the latest": (CHECKPOINTS, "write_text", 2),
     "before old checkpoints are removed": (CHECKPOINTS, "checkpoint_steps", 2),
     "after the last checkpoint": (FOLDERS, "write_bytes", 1),
-    "before the report": ("cutaway.recipes.runs", "report_run", 1),
+    "before the report": ("cutaway.runs.execution", "report_run", 1),
 }

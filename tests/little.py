@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from cutaway.data.batches import Batches
 from cutaway.training.jobs import Job
 from cutaway.training.loop import Loop
-from cutaway.training.optimizers import build_optimizers
+from cutaway.training.optimizers.groups import build_optimizers
+from cutaway.training.optimizers.schedules import Schedule
 from cutaway.training.plans import Plan
-from cutaway.training.schedules import Schedule
 
 WORDS = "the dog ate the cake and the cat ate the dog; the cake was sad.\n"
 # The flags of a run that takes a second: a model of five thousand weights on sixteen characters at a time.

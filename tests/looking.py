@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from cutaway import watching
-from cutaway.taps import Tap, replays, sessions
+from cutaway.inside import hooks
+from cutaway.inside.taps import Tap, replays, sessions
 
 
 class ThreeSum(nn.Module):
@@ -58,7 +58,7 @@ def assert_nothing_left(model: nn.Module) -> None:
             assert (module.readers, module.editors) == (0, 0)
     assert sessions.get() == ()
     assert replays.get() is None
-    assert (watching._open, watching._stance) == (0, None)
-    assert not watching._watchers
-    assert not watching._handles
+    assert (hooks._open, hooks._stance) == (0, None)
+    assert not hooks._watchers
+    assert not hooks._handles
     assert torch._dynamo.eval_frame._stance.stance == "default"

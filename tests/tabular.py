@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from cutaway.recipes.base import Recipe
-from cutaway.recipes.runs import optimizers_of, plan_of
+from cutaway.runs.execution import optimizers_of, plan_of
 from cutaway.training.loop import Loop
 
 QUICK: dict[str, Any] = dict(steps=4, evaluate_every=2, checkpoint_every=2, show="quiet")

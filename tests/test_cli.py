@@ -102,7 +102,7 @@ def test_a_traceback_can_be_asked_for(verb: Any, monkeypatch: pytest.MonkeyPatch
 
 
 def test_ctrl_c(verb: Any, capsys: pytest.CaptureFixture[str]):
-    from cutaway.training.interrupts import Stopped
+    from cutaway.training.run_folder.interrupts import Stopped
 
     for error, code, told in (
         (KeyboardInterrupt(), 130, "stopped\n"),
@@ -205,11 +205,11 @@ def test_a_whole_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     """list → train → test → generate → export → import → generate, as a person would type it."""
     from little import SETTINGS, little_text
 
-    from cutaway.recipes import runs
+    from cutaway.runs import execution
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CUTAWAY_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(runs, "report_run", lambda run: None)
+    monkeypatch.setattr(execution, "report_run", lambda run: None)
     flags = [word for name, value in SETTINGS.items() for word in (f"--{name.replace('_', '-')}", str(value))]
 
     def say(*argv: str) -> str:

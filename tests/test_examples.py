@@ -58,7 +58,7 @@ def test_the_battery_can_fail():
     import torch
     from torch import nn
 
-    from cutaway.taps import Tap
+    from cutaway.inside.taps import Tap
 
     class Deaf(nn.Module):
         """y = x. Nobody 2020."""

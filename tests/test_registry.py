@@ -11,16 +11,16 @@ import pytest
 import cutaway as cut
 from cutaway import registry
 from cutaway.look import Picture
-from cutaway.recipes import Recipe, Subject, names
-from cutaway.recipes.names import find_recipe, known_recipes
+from cutaway.recipes import Recipe, Subject, index
+from cutaway.recipes.index import find_recipe, known_recipes
 
 
 @pytest.fixture(autouse=True)
 def _as_before() -> Iterator[None]:
     registry.entries(), registry.views()  # ours are there
-    kept = [dict(known) for known in (registry._entries, registry._views, names._own)]
+    kept = [dict(known) for known in (registry._entries, registry._views, index._own)]
     yield
-    for known, before in zip((registry._entries, registry._views, names._own), kept):
+    for known, before in zip((registry._entries, registry._views, index._own), kept):
         known.clear()
         known.update(before)
 

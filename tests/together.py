@@ -35,12 +35,12 @@ def train_together(folder: Path, jobs: list[dict[str, Any]]) -> list[list[dict[s
 
 def main() -> None:
     """Runs in each of the two processes."""
-    from cutaway.recipes import runs
+    from cutaway.runs import execution
     from cutaway.training.callbacks import Callback
-    from cutaway.training.interrupts import Stopped
+    from cutaway.training.run_folder.interrupts import Stopped
 
     # The page itself takes seconds to make; what matters here is who asks for it.
-    runs.report_run = lambda run: (run.path / "report.html").write_text("a report")  # type: ignore[assignment]
+    execution.report_run = lambda run: (run.path / "report.html").write_text("a report")  # type: ignore[assignment]
     rank = int(os.environ["RANK"])
 
     class Watch(Callback):
@@ -74,7 +74,7 @@ def main() -> None:
             job["data"] = job["data"][rank]
         watch = Watch(job.pop("disturb", {}))
         try:
-            run = runs.train(recipe, device=job.pop("device", "cpu"), show="quiet", callbacks=[watch], **job)
+            run = execution.train(recipe, device=job.pop("device", "cpu"), show="quiet", callbacks=[watch], **job)
             watch.seen["path"] = str(run.path)
         except (ValueError, OSError, FloatingPointError) as error:
             watch.seen["error"] = f"{type(error).__name__}: {error}"
@@ -88,7 +88,7 @@ def own_recipe(name: str, job: dict[str, Any]) -> Any:
     """A GPT whose cost is no number in the second process at step 3, or one with a parameter that nothing uses."""
     import torch
 
-    from cutaway.recipes.gpt import GPTRecipe, next_token_cost
+    from cutaway.recipes.text.gpt import GPTRecipe, next_token_cost
 
     class Broken(GPTRecipe):
         name = "broken"

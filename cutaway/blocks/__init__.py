@@ -1,6 +1,34 @@
 """Blocks: the equations, and the modules that own their weights."""
 
-from cutaway.blocks.activations import (
+from cutaway.blocks.attention.caches import Cache, LayerCache, MemoryCache
+from cutaway.blocks.attention.dot_product import Attended, attend, attend_open, attention_scores, mix_values
+from cutaway.blocks.attention.linear_time import (
+    LinearState,
+    elu_plus_one,
+    linear_attention,
+    linear_attention_weights,
+    linear_state,
+    linear_step,
+)
+from cutaway.blocks.attention.multihead import MultiHeadAttention
+from cutaway.blocks.attention.pooling import AttentionPool, pool_first, pool_last, pool_mean
+from cutaway.blocks.attention.queryless import (
+    Forgetting,
+    GatedSummary,
+    decay_weights,
+    forgetting_gate,
+    forgetting_weights,
+    lookup,
+    soft_lookup,
+)
+from cutaway.blocks.attention.scores import AdditiveScores, BilinearScores, cosine_scores, dot_scores, scaled_dot_scores
+from cutaway.blocks.attention.transformer_layers import DecoderLayer, EncoderLayer
+from cutaway.blocks.attention.weightings import hard_weights, linear_weights, soft_weights
+from cutaway.blocks.attention_masks import patterns as pattern
+from cutaway.blocks.attention_masks.patterns import Pattern
+from cutaway.blocks.attention_masks.sparse import attend_sparse
+from cutaway.blocks.convolution.as_matrix import Sharing, as_dense, weight_sharing
+from cutaway.blocks.dense.activations import (
     ELU,
     Activation,
     LeakyReLU,
@@ -16,41 +44,21 @@ from cutaway.blocks.activations import (
     silu,
     tanh,
 )
-from cutaway.blocks.affine import Dense, Linear, linear
-from cutaway.blocks.attention import Attended, attend, attend_open, attention_scores, mix_values
-from cutaway.blocks.attention_linear import (
-    LinearState,
-    elu_plus_one,
-    linear_attention,
-    linear_attention_weights,
-    linear_state,
-    linear_step,
+from cutaway.blocks.dense.affine import Dense, Linear, linear
+from cutaway.blocks.dense.mlps import MLP, GatedMLP
+from cutaway.blocks.dense.neurons import (
+    Constant,
+    StochasticBinary,
+    bernoulli,
+    stochastic_binary,
+    straight_through,
+    threshold,
 )
-from cutaway.blocks.caches import Cache, LayerCache, MemoryCache
-from cutaway.blocks.choosing import SoftmaxLayer, hard_argmax, softmax
-from cutaway.blocks.distances import (
-    cross_entropy,
-    cross_entropy_from_logits,
-    entropy,
-    entropy_from_logits,
-    kl_divergence,
-    kl_from_logits,
-    lp_distance,
-    total_variation,
-)
-from cutaway.blocks.dropouts import Dropout, MonteCarlo, dropout, dropping, monte_carlo
-from cutaway.blocks.embeddings import Embedding, embed
-from cutaway.blocks.gates import (
-    Forgetting,
-    GatedSummary,
-    decay_weights,
-    forgetting_gate,
-    forgetting_weights,
-    lookup,
-    soft_lookup,
-)
-from cutaway.blocks.heads import Head, Metric, Task, accuracy, f1, find_task, r_squared
-from cutaway.blocks.initialisers import (
+from cutaway.blocks.dense.perceptrons import Perceptron, perceptron_step
+from cutaway.blocks.dense.softmaxes import SoftmaxLayer, hard_argmax, softmax
+from cutaway.blocks.dense.tensors import is_pure, matricise, outer, pure_tensor
+from cutaway.blocks.depth.dropouts import Dropout, MonteCarlo, dropout, dropping, monte_carlo
+from cutaway.blocks.depth.initialisers import (
     fan_in_,
     fan_out_,
     initialise,
@@ -62,8 +70,26 @@ from cutaway.blocks.initialisers import (
     xavier_uniform_,
     zeros_,
 )
-from cutaway.blocks.layers import DecoderLayer, EncoderLayer
-from cutaway.blocks.losses import (
+from cutaway.blocks.depth.noises import GaussianNoise, flip_labels, gaussian_noise, label_smoothing, noisy_weights
+from cutaway.blocks.depth.skips import DenselyConnected, Residual, Skip, SkipAttention
+from cutaway.blocks.embeddings.numbers import PiecewiseEncoding, piecewise_encode
+from cutaway.blocks.embeddings.patches import PatchEmbedding, cut_patches
+from cutaway.blocks.embeddings.tokens import Embedding, embed
+from cutaway.blocks.linear_regions.lines import LineRegions, attainable_regions, line_regions, region_upper_bound
+from cutaway.blocks.linear_regions.networks import Approximation, approximate, relu_network
+from cutaway.blocks.linear_regions.windows import WindowRegions, window_regions
+from cutaway.blocks.losses.distances import (
+    cross_entropy,
+    cross_entropy_from_logits,
+    entropy,
+    entropy_from_logits,
+    kl_divergence,
+    kl_from_logits,
+    lp_distance,
+    total_variation,
+)
+from cutaway.blocks.losses.penalties import l1_penalty, l2_penalty
+from cutaway.blocks.losses.pointwise import (
     absolute_loss,
     cost,
     cross_entropy_loss,
@@ -75,25 +101,14 @@ from cutaway.blocks.losses import (
     squared_loss,
     zero_one_loss,
 )
-from cutaway.blocks.mlps import MLP, GatedMLP
-from cutaway.blocks.multihead import MultiHeadAttention
-from cutaway.blocks.neurons import Constant, StochasticBinary, bernoulli, stochastic_binary, straight_through, threshold
-from cutaway.blocks.noises import GaussianNoise, flip_labels, gaussian_noise, label_smoothing, noisy_weights
-from cutaway.blocks.norm_batch import BatchNorm, batch_norm
-from cutaway.blocks.norm_layer import LayerNorm, layer_norm
-from cutaway.blocks.norm_rms import RMSNorm, rms_norm
-from cutaway.blocks.norm_weight import WeightNormLinear, weight_norm
-from cutaway.blocks.patches import PatchEmbedding, cut_patches
-from cutaway.blocks.pattern import Pattern
-from cutaway.blocks.penalties import l1_penalty, l2_penalty
-from cutaway.blocks.perceptrons import Perceptron, perceptron_step
-from cutaway.blocks.piecewise import Approximation, approximate, relu_network
-from cutaway.blocks.piecewise_inputs import PiecewiseEncoding, piecewise_encode
-from cutaway.blocks.planar import WindowRegions, window_regions
-from cutaway.blocks.pooling import AttentionPool, pool_first, pool_last, pool_mean
-from cutaway.blocks.position_learned import LearnedPosition
-from cutaway.blocks.position_relative import RelativeBias, alibi_bias, alibi_slopes, relative_buckets
-from cutaway.blocks.position_rotary import (
+from cutaway.blocks.losses.tasks import Head, Metric, Task, accuracy, f1, find_task, r_squared
+from cutaway.blocks.norms.batch import BatchNorm, batch_norm
+from cutaway.blocks.norms.layer import LayerNorm, layer_norm
+from cutaway.blocks.norms.rms import RMSNorm, rms_norm
+from cutaway.blocks.norms.weight import WeightNormLinear, weight_norm
+from cutaway.blocks.positions.learned import LearnedPosition
+from cutaway.blocks.positions.relative import RelativeBias, alibi_bias, alibi_slopes, relative_buckets
+from cutaway.blocks.positions.rotary import (
     DynamicNTKScaling,
     LinearScaling,
     Llama3Scaling,
@@ -103,11 +118,172 @@ from cutaway.blocks.position_rotary import (
     rotary_angles,
     rotate,
 )
-from cutaway.blocks.position_sinusoidal import SinusoidalPosition, sinusoids
-from cutaway.blocks.regions import LineRegions, attainable_regions, line_regions, region_upper_bound
-from cutaway.blocks.scores import AdditiveScores, BilinearScores, cosine_scores, dot_scores, scaled_dot_scores
-from cutaway.blocks.skips import DenselyConnected, Residual, Skip, SkipAttention
-from cutaway.blocks.sparse import attend_sparse
-from cutaway.blocks.structured import Sharing, as_dense, weight_sharing
-from cutaway.blocks.tensors import is_pure, matricise, outer, pure_tensor
-from cutaway.blocks.weightings import hard_weights, linear_weights, soft_weights
+from cutaway.blocks.positions.sinusoidal import SinusoidalPosition, sinusoids
+
+__all__ = [
+    "ELU",
+    "MLP",
+    "Activation",
+    "AdditiveScores",
+    "Approximation",
+    "Attended",
+    "AttentionPool",
+    "BatchNorm",
+    "BilinearScores",
+    "Cache",
+    "Constant",
+    "DecoderLayer",
+    "Dense",
+    "DenselyConnected",
+    "Dropout",
+    "DynamicNTKScaling",
+    "Embedding",
+    "EncoderLayer",
+    "Forgetting",
+    "GatedMLP",
+    "GatedSummary",
+    "GaussianNoise",
+    "Head",
+    "LayerCache",
+    "LayerNorm",
+    "LeakyReLU",
+    "LearnedPosition",
+    "LineRegions",
+    "Linear",
+    "LinearScaling",
+    "LinearState",
+    "Llama3Scaling",
+    "MemoryCache",
+    "Metric",
+    "MonteCarlo",
+    "MultiHeadAttention",
+    "NTKScaling",
+    "PatchEmbedding",
+    "Pattern",
+    "Perceptron",
+    "PiecewiseEncoding",
+    "RMSNorm",
+    "RelativeBias",
+    "Residual",
+    "Rotary",
+    "Sharing",
+    "SinusoidalPosition",
+    "Skip",
+    "SkipAttention",
+    "SoftmaxLayer",
+    "StochasticBinary",
+    "Task",
+    "WeightNormLinear",
+    "WindowRegions",
+    "YaRNScaling",
+    "absolute_loss",
+    "accuracy",
+    "alibi_bias",
+    "alibi_slopes",
+    "approximate",
+    "as_dense",
+    "attainable_regions",
+    "attend",
+    "attend_open",
+    "attend_sparse",
+    "attention_scores",
+    "batch_norm",
+    "bernoulli",
+    "cosine_scores",
+    "cost",
+    "cross_entropy",
+    "cross_entropy_from_logits",
+    "cross_entropy_loss",
+    "cut_patches",
+    "decay_weights",
+    "dot_scores",
+    "dropout",
+    "dropping",
+    "elu",
+    "elu_plus_one",
+    "embed",
+    "entropy",
+    "entropy_from_logits",
+    "f1",
+    "fan_in_",
+    "fan_out_",
+    "find_activation",
+    "find_task",
+    "flip_labels",
+    "forgetting_gate",
+    "forgetting_weights",
+    "gaussian_noise",
+    "gelu",
+    "gelu_tanh",
+    "hard_argmax",
+    "hard_weights",
+    "hinge_loss",
+    "identity",
+    "initialise",
+    "is_pure",
+    "kaiming_normal_",
+    "kl_divergence",
+    "kl_from_logits",
+    "kl_loss",
+    "l1_penalty",
+    "l2_penalty",
+    "label_smoothing",
+    "layer_norm",
+    "leaky_relu",
+    "line_regions",
+    "linear",
+    "linear_attention",
+    "linear_attention_weights",
+    "linear_state",
+    "linear_step",
+    "linear_weights",
+    "log_loss",
+    "logistic",
+    "lookup",
+    "lp_distance",
+    "matricise",
+    "mix_values",
+    "monte_carlo",
+    "multiclass_hinge_loss",
+    "noisy_weights",
+    "normal_",
+    "orthogonal_",
+    "outer",
+    "pattern",
+    "perceptron_step",
+    "piecewise_encode",
+    "pool_first",
+    "pool_last",
+    "pool_mean",
+    "power_loss",
+    "pure_tensor",
+    "r_squared",
+    "region_upper_bound",
+    "relative_buckets",
+    "relu",
+    "relu_network",
+    "relu_squared",
+    "rms_norm",
+    "rotary_angles",
+    "rotate",
+    "scaled_dot_scores",
+    "silu",
+    "sinusoids",
+    "small_residual_",
+    "soft_lookup",
+    "soft_weights",
+    "softmax",
+    "squared_loss",
+    "stochastic_binary",
+    "straight_through",
+    "tanh",
+    "threshold",
+    "total_variation",
+    "weight_norm",
+    "weight_sharing",
+    "window_regions",
+    "xavier_normal_",
+    "xavier_uniform_",
+    "zero_one_loss",
+    "zeros_",
+]

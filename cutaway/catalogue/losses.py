@@ -1,9 +1,22 @@
-"""Losses per example, and the cost of them all."""
+"""Losses per example and the cost of them all, distances between distributions, penalties, heads by task."""
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from cutaway.blocks.losses import (
+from cutaway.blocks.losses.distances import (
+    cross_entropy,
+    cross_entropy_from_logits,
+    entropy,
+    entropy_from_logits,
+    kl_divergence,
+    kl_from_logits,
+    lp_distance,
+    total_variation,
+)
+from cutaway.blocks.losses.penalties import l1_penalty, l2_penalty
+from cutaway.blocks.losses.pointwise import (
     absolute_loss,
     cost,
     cross_entropy_loss,
@@ -15,6 +28,7 @@ from cutaway.blocks.losses import (
     squared_loss,
     zero_one_loss,
 )
+from cutaway.blocks.losses.tasks import Head, Task
 from cutaway.registry import register
 
 
@@ -51,3 +65,53 @@ register(
     zero_one_loss, example=lambda: (zero_one_loss, *_classes()), kinks="a step function: its slope is 0 or undefined"
 )
 register(cost, example=lambda: (cost, torch.rand(2, 5), "mean", torch.rand(2, 5)))
+
+
+def _pair() -> tuple[Tensor, Tensor]:
+    return torch.randn(2, 5, 3).softmax(-1), torch.randn(2, 5, 3).softmax(-1)
+
+
+def _pair_with_zeros() -> tuple[Tensor, Tensor]:
+    """Zeros in p, in q, in both, and two that are equal."""
+    p = torch.tensor([[0.0, 0.5, 0.5], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    q = torch.tensor([[0.5, 0.0, 0.5], [0.0, 0.5, 0.5], [0.0, 0.0, 1.0]])
+    return p, q
+
+
+def _logits_with_masks() -> tuple[Tensor, Tensor]:
+    """The same in logits: −inf, and ±1e4."""
+    p, q = _pair_with_zeros()
+    return torch.cat((p.log(), 1e4 * p)), torch.cat((q.log(), -1e4 * q))
+
+
+def _register(function: Callable[..., Tensor]) -> None:
+    register(function, example=lambda: (function, *_pair()), extreme=lambda: (function, *_pair_with_zeros()))
+
+
+def _register_for_logits(function: Callable[..., Tensor]) -> None:
+    register(
+        function,
+        example=lambda: (function, torch.randn(2, 5, 3), torch.randn(2, 5, 3)),
+        extreme=lambda: (function, *_logits_with_masks()),
+    )
+
+
+register(
+    lp_distance, example=lambda: (lp_distance, *_pair(), 3.0), extreme=lambda: (lp_distance, *_pair_with_zeros(), 50.0)
+)
+_register(total_variation)
+_register(kl_divergence)
+_register(cross_entropy)
+register(entropy, example=lambda: (entropy, _pair()[0]), extreme=lambda: (entropy, _pair_with_zeros()[0]))
+_register_for_logits(kl_from_logits)
+_register_for_logits(cross_entropy_from_logits)
+register(
+    entropy_from_logits,
+    example=lambda: (entropy_from_logits, torch.randn(2, 5, 3)),
+    extreme=lambda: (entropy_from_logits, _logits_with_masks()[0]),
+)
+
+register(l1_penalty, example=lambda: (l1_penalty, [torch.randn(3, 7), torch.randn(2, 5)]))
+register(l2_penalty, example=lambda: (l2_penalty, [torch.randn(3, 7), torch.randn(2, 5)]))
+
+register(Head, example=lambda: (Head(3, Task("multi-class", outputs=7)), torch.randn(2, 5, 3)))

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 
 from cutaway.models import BERT, GPT, T5, BERTSpec, GPTSpec, HeadSpec, PositionSpec, Transformer, ViT
+from cutaway.models.tables import TableNet
 from cutaway.registry import register
 
 SIZES: dict[str, Any] = dict(vocabulary=11, width=6, depth=1, heads=3, context=7)
@@ -69,4 +70,44 @@ register(
 register(
     ViT,
     example=lambda: (ViT(image=6, patch=3, channels=2, width=6, depth=1, heads=3, classes=5), torch.randn(2, 2, 6, 6)),
+)
+
+
+def ids() -> torch.Tensor:
+    return torch.stack([torch.randint(5, (7,)), torch.randint(3, (7,))], -1)
+
+
+register(
+    TableNet,
+    example=lambda: (
+        TableNet(
+            task="multi-class", outputs=3, numbers=2, cardinalities=(5, 3), pieces=(3, 0), width=11, activation="tanh"
+        ),
+        torch.randn(7, 2),
+        ids(),
+    ),
+)
+register(
+    TableNet,
+    name="TableNet (residual)",
+    example=lambda: (
+        TableNet(
+            task="regression",
+            outputs=2,
+            cardinalities=(5, 3),
+            width=11,
+            depth=3,
+            embedding=0,
+            activation="silu",
+            norm="layer",
+            residual=True,
+        ),
+        torch.randn(7, 0),
+        ids(),
+    ),
+)
+register(
+    TableNet,
+    name="TableNet (batch norm)",
+    example=lambda: (TableNet(task="binary", numbers=2, width=5, activation="gelu", norm="batch"), torch.randn(7, 2)),
 )

@@ -2,10 +2,10 @@
 
 import torch
 
-from cutaway.blocks.norm_batch import BatchNorm, batch_norm
-from cutaway.blocks.norm_layer import LayerNorm, layer_norm
-from cutaway.blocks.norm_rms import RMSNorm, rms_norm
-from cutaway.blocks.norm_weight import WeightNormLinear, weight_norm
+from cutaway.blocks.norms.batch import BatchNorm, batch_norm
+from cutaway.blocks.norms.layer import LayerNorm, layer_norm
+from cutaway.blocks.norms.rms import RMSNorm, rms_norm
+from cutaway.blocks.norms.weight import WeightNormLinear, weight_norm
 from cutaway.registry import register
 
 register(

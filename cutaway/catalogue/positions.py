@@ -2,10 +2,10 @@
 
 import torch
 
-from cutaway.blocks.position_learned import LearnedPosition
-from cutaway.blocks.position_relative import RelativeBias, alibi_bias, alibi_slopes, relative_buckets
-from cutaway.blocks.position_rotary import Rotary, YaRNScaling, rotary_angles, rotate
-from cutaway.blocks.position_sinusoidal import SinusoidalPosition, sinusoids
+from cutaway.blocks.positions.learned import LearnedPosition
+from cutaway.blocks.positions.relative import RelativeBias, alibi_bias, alibi_slopes, relative_buckets
+from cutaway.blocks.positions.rotary import Rotary, YaRNScaling, rotary_angles, rotate
+from cutaway.blocks.positions.sinusoidal import SinusoidalPosition, sinusoids
 from cutaway.registry import register
 
 # As many rows as the example has inputs: no gradient reaches the others.

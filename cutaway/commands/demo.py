@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cutaway.commands.parsing import parse_flags
+from cutaway.commands.flags import parse_flags
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ PROMPT = "The function returns"
 
 def main(argv: Sequence[str]) -> None:
     asked = parse_flags(Demo, "cutaway demo", argv)
-    from cutaway.recipes.runs import train
+    from cutaway.runs.execution import train
 
     print("1. A small GPT learns to write Python's documentation, character by character.\n")
     run = train("gpt", preset="small", data="python-docs", test=0.05, steps=asked.steps, out=asked.out or None)

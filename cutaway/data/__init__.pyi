@@ -13,54 +13,54 @@ from cutaway.data.batches import (
 from cutaway.data.batches import (
     every_window as every_window,
 )
-from cutaway.data.corpus import Corpus as Corpus
-from cutaway.data.corpus import read_text as read_text
-from cutaway.data.digest import Fingerprint as Fingerprint
-from cutaway.data.digest import expect_same_data as expect_same_data
-from cutaway.data.encoders import Encoded as Encoded
-from cutaway.data.encoders import TableBatches as TableBatches
-from cutaway.data.encoders import decode as decode
-from cutaway.data.encoders import encode as encode
 from cutaway.data.files import TextSource as TextSource
-from cutaway.data.opening import open_data as open_data
-from cutaway.data.pairs import Pairs as Pairs
-from cutaway.data.pairs import read_pairs as read_pairs
-from cutaway.data.samples import Sample as Sample
-from cutaway.data.samples import list_samples as list_samples
-from cutaway.data.schema import Column as Column
-from cutaway.data.schema import Schema as Schema
+from cutaway.data.fingerprints import Fingerprint as Fingerprint
+from cutaway.data.fingerprints import expect_same_data as expect_same_data
+from cutaway.data.kinds import open_data as open_data
+from cutaway.data.samples.embedded import Sample as Sample
+from cutaway.data.samples.embedded import list_samples as list_samples
 from cutaway.data.splits import Splits as Splits
-from cutaway.data.tables import Table as Table
-from cutaway.data.tables import load_frame as load_frame
-from cutaway.data.tables import read_table as read_table
-from cutaway.data.tokenizers import (
-    BytePairs as BytePairs,
-)
-from cutaway.data.tokenizers import (
-    Bytes as Bytes,
-)
-from cutaway.data.tokenizers import (
-    Characters as Characters,
-)
-from cutaway.data.tokenizers import (
-    Tokenizer as Tokenizer,
-)
-from cutaway.data.tokenizers import (
-    load_tokenizer as load_tokenizer,
-)
-from cutaway.data.tokenizers import (
-    train_bpe as train_bpe,
-)
-from cutaway.data.tokenrows import (
+from cutaway.data.tables.encoding import Encoded as Encoded
+from cutaway.data.tables.encoding import TableBatches as TableBatches
+from cutaway.data.tables.encoding import decode as decode
+from cutaway.data.tables.encoding import encode as encode
+from cutaway.data.tables.reading import Table as Table
+from cutaway.data.tables.reading import load_frame as load_frame
+from cutaway.data.tables.reading import read_table as read_table
+from cutaway.data.tables.schema import Column as Column
+from cutaway.data.tables.schema import Schema as Schema
+from cutaway.data.text.corpus import Corpus as Corpus
+from cutaway.data.text.corpus import read_text as read_text
+from cutaway.data.text.pairs import Pairs as Pairs
+from cutaway.data.text.pairs import read_pairs as read_pairs
+from cutaway.data.text.token_files import Tokens as Tokens
+from cutaway.data.text.token_rows import (
     PairBatch as PairBatch,
 )
-from cutaway.data.tokenrows import (
+from cutaway.data.text.token_rows import (
     PairBatches as PairBatches,
 )
-from cutaway.data.tokenrows import (
+from cutaway.data.text.token_rows import (
     TokenPairs as TokenPairs,
 )
-from cutaway.data.tokenrows import (
+from cutaway.data.text.token_rows import (
     every_pair as every_pair,
 )
-from cutaway.data.tokens import Tokens as Tokens
+from cutaway.data.text.tokenizers import (
+    BytePairs as BytePairs,
+)
+from cutaway.data.text.tokenizers import (
+    Bytes as Bytes,
+)
+from cutaway.data.text.tokenizers import (
+    Characters as Characters,
+)
+from cutaway.data.text.tokenizers import (
+    Tokenizer as Tokenizer,
+)
+from cutaway.data.text.tokenizers import (
+    load_tokenizer as load_tokenizer,
+)
+from cutaway.data.text.tokenizers import (
+    train_bpe as train_bpe,
+)

@@ -11,8 +11,8 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from jaxtyping import Int, Integer, Shaped
 
-from cutaway.data.draws import draw_integers, draw_permutation
-from cutaway.data.tokens import Tokens
+from cutaway.data.seeded_draws import draw_integers, draw_permutation
+from cutaway.data.text.token_files import Tokens
 
 B = TypeVar("B")
 

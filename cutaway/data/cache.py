@@ -14,8 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from cutaway.atomic import remove_leftovers, write_json, writing_folder
-from cutaway.data.digest import Fingerprint
+from cutaway.atomic_files import remove_leftovers, write_json, writing_folder
+from cutaway.data.fingerprints import Fingerprint
 
 
 def cache_folder() -> Path:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from cutaway.data.digest import Fingerprint, fingerprint_bytes, refresh, stamp
+from cutaway.data.fingerprints import Fingerprint, fingerprint_bytes, refresh, stamp
 
 PIECE = 1 << 16  # bytes: with larger ones the gaps that the allocator leaves add up to a hundred megabytes
 _BINARY = {

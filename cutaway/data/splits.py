@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from jaxtyping import Int, Shaped
 
-from cutaway.data.draws import draw_permutation
+from cutaway.data.seeded_draws import draw_permutation
 
 T = TypeVar("T")
 

@@ -12,11 +12,11 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from cutaway.atomic import write_json, writing
-from cutaway.hub.designs import find_family, layout_of
-from cutaway.hub.families import Family
-from cutaway.hub.folders import SINGLE, Tensors, locate, read_config
-from cutaway.hub.rules import Rules
+from cutaway.atomic_files import write_json, writing
+from cutaway.hub.checkpoint_files import SINGLE, Tensors, locate, read_config
+from cutaway.hub.families.shared import Family
+from cutaway.hub.family_choice import find_family, layout_of
+from cutaway.hub.tensor_rules import Rules
 from cutaway.hub.tokenizers import find_tokenizer
 from cutaway.models import Model, from_spec
 

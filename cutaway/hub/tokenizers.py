@@ -16,9 +16,9 @@ import tokenizers as hf
 from jaxtyping import Int
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
-from cutaway.data.tokenizers import BytePairs, Tokenizer
-from cutaway.data.tokenizers import load_tokenizer as load_json
-from cutaway.hub.folders import read_json
+from cutaway.data.text.tokenizers import BytePairs, Tokenizer
+from cutaway.data.text.tokenizers import load_tokenizer as load_json
+from cutaway.hub.checkpoint_files import read_json
 from cutaway.hub.sentencepiece import Kind, build_tokenizer, read_pieces
 
 SENTENCEPIECE = ("spiece.model", "tokenizer.model")

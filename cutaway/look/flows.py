@@ -21,14 +21,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from cutaway.kept import LookError, tensors
-from cutaway.look.flow_layers import Place, axes_of, default_places, named_places
-from cutaway.look.flow_tallies import Call, Layer, Ledger, Tally, Times
-from cutaway.look.flow_verdicts import named, verdicts
-from cutaway.look.picture import Picture
-from cutaway.naming import Site, UnknownAddress, named_sites, unknown_address
-from cutaway.taps import Part, Tap, sessions
-from cutaway.watching import Watch, enclosing_function
+from cutaway.inside.address_globs import Site, UnknownAddress, named_sites, unknown_address
+from cutaway.inside.hooks import Watch, enclosing_function
+from cutaway.inside.results import LookError, tensors
+from cutaway.inside.taps import Part, Tap, sessions
+from cutaway.look.gradient_flow.layers import Place, axes_of, default_places, named_places
+from cutaway.look.gradient_flow.tallies import Call, Layer, Ledger, Tally, Times
+from cutaway.look.gradient_flow.verdicts import named, verdicts
+from cutaway.look.pages.picture import Picture
 
 _COLUMNS = ("activation", "delta", "gradient", "weight", "ratio", "dead", "saturated")
 
@@ -89,13 +89,13 @@ class Flow:
 
     def picture(self) -> Picture:
         """The norms of values and of δ over the depth."""
-        from cutaway.look.views.flow_views import flow_picture
+        from cutaway.look.gradient_flow.over_depth import flow_picture
 
         return flow_picture(self)
 
     def time_picture(self, *addresses: str) -> Picture:
         """The norms of values and of δ over time, at these layers (default: all that have time steps)."""
-        from cutaway.look.views.flow_views import flow_time_picture
+        from cutaway.look.gradient_flow.over_depth import flow_time_picture
 
         return flow_time_picture(self, *addresses)
 

@@ -7,7 +7,7 @@ r"""The compute graph of a real pass: every operator with its values, and after 
     g.values[3].delta, g.edges[2].delta     # ∂ loss / ∂ value, and the share of it that came through one edge
 
 It works on any `nn.Module` and any function of tensors. The pass is the one that would have run without it: same
-kernels, same bits. How it is recorded is in recording/capture.py, how δ is found in recording/deltas.py.
+kernels, same bits. How it is recorded is in graph_recording/capture.py, how δ is found in graph_recording/deltas.py.
 Notes: N3 §3.2–3.3.
 """
 
@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from cutaway.kept import LookError, rebuilt, tensors
-from cutaway.look.recording.assembly import (
+from cutaway.inside.address_globs import UnknownAddress, _regex, unknown_address
+from cutaway.inside.results import LookError, rebuilt, tensors
+from cutaway.look.graph_recording.assembly import (
     callers_frame,
     finish,
     is_end,
@@ -29,15 +30,14 @@ from cutaway.look.recording.assembly import (
     variables_in,
     variables_of,
 )
-from cutaway.look.recording.capture import Capture, unrecorded
-from cutaway.look.recording.deltas import Deltas
-from cutaway.look.recording.export import backward_steps, forward_steps, to_json, to_table
-from cutaway.look.recording.inputs import Ready, name_inputs
-from cutaway.look.recording.inside import open_nodes, pass_on
-from cutaway.look.recording.parts import Edge, ModuleGroup, Node, Step, Value
-from cutaway.look.recording.seed import choose_delta, choose_output
-from cutaway.look.recording.standing import contents
-from cutaway.naming import UnknownAddress, _regex, unknown_address
+from cutaway.look.graph_recording.backward_start import choose_delta, choose_output
+from cutaway.look.graph_recording.capture import Capture, unrecorded
+from cutaway.look.graph_recording.deltas import Deltas
+from cutaway.look.graph_recording.elements import Edge, ModuleGroup, Node, Step, Value
+from cutaway.look.graph_recording.inner_graphs import open_nodes, pass_on
+from cutaway.look.graph_recording.inputs import Ready, name_inputs
+from cutaway.look.graph_recording.steps import backward_steps, forward_steps, to_json, to_table
+from cutaway.look.graph_recording.tensor_likes import contents
 
 KEEP = ("all", "statistics", "shapes")
 
@@ -139,15 +139,15 @@ class Graph:
 
     @unrecorded()
     def to_svg(self, **how: Any) -> str:
-        """The graph drawn as SVG; see `cutaway.look.drawing.svg`."""
-        from cutaway.look.drawing.svg import draw_svg
+        """The graph drawn as SVG; see `cutaway.look.graph_drawing.svg`."""
+        from cutaway.look.graph_drawing.svg import draw_svg
 
         return draw_svg(self, **how)
 
     @unrecorded()
     def to_html(self, **how: Any) -> str:
-        """The graph as a page that folds and steps, offline; see `cutaway.look.drawing.page`."""
-        from cutaway.look.drawing.page import graph_html
+        """The graph as a page that folds and steps, offline; see `cutaway.look.graph_drawing.graph_page`."""
+        from cutaway.look.graph_drawing.graph_page import graph_html
 
         return graph_html(self, **how)
 

@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from cutaway.look.page import Page
-from cutaway.look.parts import Facts, Folded, Part, Sample, Section, Table
-from cutaway.look.picture import Picture
-from cutaway.look.series import Metrics, Series, read_series, split_name
-from cutaway.look.views.losses import curves
-from cutaway.look.wording import duration, flattened
+from cutaway.look.charts.curves import curves
+from cutaway.look.charts.series import Metrics, Series, read_series, split_name
+from cutaway.look.pages.page import Page
+from cutaway.look.pages.parts import Facts, Folded, Part, Sample, Section, Table
+from cutaway.look.pages.picture import Picture
+from cutaway.look.style.wording import duration, flattened
 
 _SAMPLES = 20  # earlier ones shown; all of them are in the run folder
 _LONGEST = 20_000  # characters of one sample

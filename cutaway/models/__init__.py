@@ -1,14 +1,12 @@
 """Models: blocks wired together, and what they can do: generate, search, say how likely a text is."""
 
 from cutaway.models.base import Model, with_head
-from cutaway.models.beams import Found, beam_search, exact_top
-from cutaway.models.bert import BERT
-from cutaway.models.generation import generate, log_probabilities, stream
-from cutaway.models.gpt import GPT
-from cutaway.models.opening import from_spec, spec_from_dict
-from cutaway.models.sampling import Sampling
-from cutaway.models.seq2seq import T5, EncoderDecoder, Transformer
-from cutaway.models.specs import (
+from cutaway.models.by_spec import from_spec, spec_from_dict
+from cutaway.models.generation.beams import Found, beam_search, exact_top
+from cutaway.models.generation.sampling import Sampling
+from cutaway.models.generation.texts import generate_text, stream_text
+from cutaway.models.generation.token_streams import generate, log_probabilities, stream
+from cutaway.models.specs.architectures import (
     AttentionSpec,
     BERTSpec,
     GPTSpec,
@@ -23,6 +21,45 @@ from cutaway.models.specs import (
     TransformerSpec,
     ViTSpec,
 )
-from cutaway.models.tablenet import TableNet, TableNetSpec
-from cutaway.models.texts import generate_text, stream_text
-from cutaway.models.vit import ViT
+from cutaway.models.tables import TableNet, TableNetSpec
+from cutaway.models.transformers.bert import BERT
+from cutaway.models.transformers.gpt import GPT
+from cutaway.models.transformers.seq2seq import T5, EncoderDecoder, Transformer
+from cutaway.models.transformers.vit import ViT
+
+__all__ = [
+    "BERT",
+    "GPT",
+    "T5",
+    "AttentionSpec",
+    "BERTSpec",
+    "EncoderDecoder",
+    "Found",
+    "GPTSpec",
+    "HeadSpec",
+    "MLPSpec",
+    "Model",
+    "ModelSpec",
+    "NamedSpec",
+    "NormSpec",
+    "PositionSpec",
+    "Sampling",
+    "ScalingSpec",
+    "T5Spec",
+    "TableNet",
+    "TableNetSpec",
+    "Transformer",
+    "TransformerSpec",
+    "ViT",
+    "ViTSpec",
+    "beam_search",
+    "exact_top",
+    "from_spec",
+    "generate",
+    "generate_text",
+    "log_probabilities",
+    "spec_from_dict",
+    "stream",
+    "stream_text",
+    "with_head",
+]

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from torch import nn
 
-from cutaway.models.spec_base import NamedSpec
-from cutaway.models.spec_parts import HeadSpec
+from cutaway.models.specs.parts import HeadSpec
+from cutaway.models.specs.plain_data import NamedSpec
 
 M = TypeVar("M", bound="Model")
 

@@ -1,4 +1,4 @@
-"""Recipes: what a person trains, one file each, and the runs that come of it.
+"""Recipes: what a person trains, one file each: data, model, objective and good defaults.
 
 Nothing is imported before it is used: `import cutaway.recipes` does not import torch.
 """
@@ -7,15 +7,8 @@ from cutaway.lazy import lazy
 
 _NAMES = {
     "Recipe": "base",
-    "Run": "opened",
     "Subject": "subjects",
-    "export_run": "imported",
-    "find_recipe": "names",
-    "import_checkpoint": "imported",
-    "load": "runs",
-    "look_page": "looking",
-    "report_run": "reports",
-    "train": "runs",
+    "find_recipe": "index",
 }
 __all__ = [*_NAMES]
 __getattr__, __dir__ = lazy(__name__, _NAMES)

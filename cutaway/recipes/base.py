@@ -12,9 +12,9 @@ from cutaway.recipes.checks import expect_at_least, expect_settings, expect_shar
 if TYPE_CHECKING:
     from torch import nn
 
-    from cutaway.look.picture import Picture
-    from cutaway.recipes.opened import Run
+    from cutaway.look.pages.picture import Picture
     from cutaway.recipes.subjects import Subject
+    from cutaway.runs.run import Run
     from cutaway.training.jobs import Job
 
 Optimizer = Literal[

@@ -12,12 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from cutaway.kept import tensors
-from cutaway.tracing import trace
+from cutaway.inside.results import tensors
+from cutaway.inside.tracing import trace
 
 if TYPE_CHECKING:
-    from cutaway.data.encoders import Encoded
-    from cutaway.recipes.opened import Run
+    from cutaway.data.tables.encoding import Encoded
+    from cutaway.runs.run import Run
 
 Ids = Sequence[int] | np.ndarray
 SHOWN = 64  # tokens, or rows, at most
@@ -103,7 +103,7 @@ def any_subject(run: "Run", given: str | None) -> Subject:
 
 def with_marks(tokenizer: Any, text: str) -> list[int]:
     """A text between the marks of a model that fills gaps; without marks where the tokenizer has none."""
-    from cutaway.data.marks import encode_gaps
+    from cutaway.data.text.special_tokens import encode_gaps
 
     try:
         return encode_gaps(tokenizer, text)

@@ -10,9 +10,9 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.utils import _pytree as pytree
 
-from cutaway.atomic import writing_folder
-from cutaway.naming import named_sites
-from cutaway.training.checkpoints import checkpoint_steps, separate, writing_to
+from cutaway.atomic_files import writing_folder
+from cutaway.inside.address_globs import named_sites
+from cutaway.training.run_folder.checkpoints import checkpoint_steps, separate, writing_to
 
 if TYPE_CHECKING:
     from cutaway.training.loop import Loop

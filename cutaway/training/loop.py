@@ -20,7 +20,13 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from cutaway.training.callbacks import Callback
-from cutaway.training.checkpoints import (
+from cutaway.training.failures import NotFinite, broken_parameter, report_failure
+from cutaway.training.jobs import Job
+from cutaway.training.optimizers.groups import set_rate
+from cutaway.training.plans import Plan
+from cutaway.training.processes.alone import Alone
+from cutaway.training.random_stream import RandomStream
+from cutaway.training.run_folder.checkpoints import (
     forget_later,
     latest_checkpoint,
     optimizer_tensors,
@@ -29,14 +35,8 @@ from cutaway.training.checkpoints import (
     restore_optimizers,
     save_checkpoint,
 )
-from cutaway.training.failures import NotFinite, broken_parameter, report_failure
-from cutaway.training.folders import RunFolder
-from cutaway.training.interrupts import HeldBack, Stopped
-from cutaway.training.jobs import Job
-from cutaway.training.optimizers import set_rate
-from cutaway.training.plans import Plan
-from cutaway.training.processes import Alone
-from cutaway.training.streams import RandomStream
+from cutaway.training.run_folder.folder import RunFolder
+from cutaway.training.run_folder.interrupts import HeldBack, Stopped
 
 
 class Loop:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from cutaway.blocks.checks import expect_positive
-from cutaway.training.schedules import Schedule, growing_batch
+from cutaway.training.optimizers.schedules import Schedule, growing_batch
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from cutaway.training.callbacks import Callback
-from cutaway.training.folders import json_line
+from cutaway.training.run_folder.folder import json_line
 
 if TYPE_CHECKING:
     from cutaway.training.loop import Loop

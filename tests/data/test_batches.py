@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutaway.data.batches import ShuffledRows, Windows, every_window
-from cutaway.data.encoders import Encoded, TableBatches
-from cutaway.data.marks import Marks
-from cutaway.data.masking import GapBatches, Masking
-from cutaway.data.tokenrows import PairBatches, TokenPairs, TokenRows
-from cutaway.data.tokens import Tokens
+from cutaway.data.tables.encoding import Encoded, TableBatches
+from cutaway.data.text.masking import GapBatches, Masking
+from cutaway.data.text.special_tokens import Marks
+from cutaway.data.text.token_files import Tokens
+from cutaway.data.text.token_rows import PairBatches, TokenPairs, TokenRows
 
 TOKENS = np.arange(1000, dtype=np.uint16)
 

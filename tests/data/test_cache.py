@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from cutaway.data.cache import cache_folder, cached, recall_fingerprint, remember_fingerprint
-from cutaway.data.digest import fingerprint_bytes
+from cutaway.data.fingerprints import fingerprint_bytes
 
 
 def entry(built, key, sound=lambda folder: True):

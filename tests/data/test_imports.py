@@ -37,7 +37,9 @@ def test_every_name_is_there_and_in_the_stub():
 
 
 def test_files_say_what_they_export():
-    for path in Path(cutaway.data.__file__).parent.glob("*.py"):
-        module = import_module(f"cutaway.data.{path.stem}" if path.stem != "__init__" else "cutaway.data")
+    root = Path(cutaway.data.__file__).parent
+    for path in [root / "__init__.py", *(path for path in root.rglob("*.py") if path.stem != "__init__")]:
+        parts = path.relative_to(root).with_suffix("").parts
+        module = import_module(".".join(["cutaway.data", *parts]).removesuffix(".__init__"))
         assert module.__all__
         assert all(hasattr(module, name) for name in module.__all__)

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 import cutaway as cut
-from cutaway.data.tokenizers import Tokenizer
+from cutaway.data.text.tokenizers import Tokenizer
 from cutaway.hub import from_pretrained
-from cutaway.hub.families import FAMILIES
-from cutaway.hub.folders import read_config
+from cutaway.hub.checkpoint_files import read_config
+from cutaway.hub.family_choice import FAMILIES
 from cutaway.hub.sentencepiece import Kind, Pieces, build_tokenizer
 from cutaway.models import BERT, generate, generate_text, stream_text
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from cutaway.data.tokenizers import BytePairs, Bytes, Characters, train_bpe
+from cutaway.data.text.tokenizers import BytePairs, Bytes, Characters, train_bpe
 from cutaway.hub import from_pretrained, load_tokenizer, save_pretrained
 from cutaway.hub.tokenizers import Marking, byte_pairs, find_tokenizer
 from cutaway.models import GPT

@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 import torch
 from torch import Tensor, nn
 
-from cutaway.look.drawing.placing import Box, Placed
-from cutaway.look.drawing.svg import Drawing
+from cutaway.look.graph_drawing.coordinates import Box, Placed
+from cutaway.look.graph_drawing.svg import Drawing
 from cutaway.look.graphs import Graph, graph
 
 EVIL = '<script>alert("1")</script>&amp;</style><!--'

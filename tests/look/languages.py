@@ -9,7 +9,7 @@ import cutaway as cut
 
 TOKENS = [3, 14, 15, 9, 2, 6, 5]
 VOCABULARY = 31
-GPTSpec = cut.models.specs.GPTSpec
+GPTSpec = cut.models.GPTSpec
 
 
 def stirred(model: nn.Module) -> nn.Module:

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 import cutaway as cut
-from cutaway.kept import LookError
-from cutaway.naming import UnknownAddress
+from cutaway.inside.address_globs import UnknownAddress
+from cutaway.inside.results import LookError
 
 
 def rms(x: Tensor) -> float:

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import cutaway as cut
+from cutaway.inside.taps import Tap
 from cutaway.look.graphs import Graph, Node, Value
-from cutaway.taps import Tap
 
 
 def leaf(value: float) -> Tensor:

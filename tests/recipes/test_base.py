@@ -5,11 +5,11 @@ import typing
 import pytest
 
 from cutaway.recipes.base import Optimizer, Recipe
-from cutaway.recipes.gpt import GPTRecipe
 from cutaway.recipes.imported import ImportedRecipe
-from cutaway.recipes.names import RECIPES, find_recipe, register_recipe
-from cutaway.training.optimizers import NAMES
-from cutaway.training.schedules import SHAPES
+from cutaway.recipes.index import RECIPES, find_recipe, register_recipe
+from cutaway.recipes.text.gpt import GPTRecipe
+from cutaway.training.optimizers.groups import NAMES
+from cutaway.training.optimizers.schedules import SHAPES
 
 
 def test_the_choices_are_those_of_training():

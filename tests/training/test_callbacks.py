@@ -11,8 +11,8 @@ from little import Net, little_loop, same
 from torch import Tensor
 
 from cutaway.training.callbacks import Averaging, Callback, EarlyStopping
-from cutaway.training.checkpoints import latest_checkpoint, read_tensors
-from cutaway.training.folders import RunFolder
+from cutaway.training.run_folder.checkpoints import latest_checkpoint, read_tensors
+from cutaway.training.run_folder.folder import RunFolder
 
 
 class Diary(Callback):

@@ -10,9 +10,9 @@ from little import Points, little_job, little_loop, squared
 from torch import Tensor, nn
 
 from cutaway.training.callbacks import Averaging, Callback
-from cutaway.training.checkpoints import latest_checkpoint, read_tensors
 from cutaway.training.failures import DivergenceError, broken_parameter, first_broken, watching_memory
-from cutaway.training.folders import RunFolder
+from cutaway.training.run_folder.checkpoints import latest_checkpoint, read_tensors
+from cutaway.training.run_folder.folder import RunFolder
 
 
 class Overflows(nn.Module):

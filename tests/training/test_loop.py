@@ -12,12 +12,12 @@ from torch import Tensor, nn
 
 from cutaway.training import loop as loops
 from cutaway.training.callbacks import Averaging, Callback, EarlyStopping
-from cutaway.training.checkpoints import latest_checkpoint, read_state, read_tensors
-from cutaway.training.folders import RunFolder, read_metrics
-from cutaway.training.interrupts import Stopped
 from cutaway.training.loop import Loop
+from cutaway.training.optimizers.schedules import Schedule
 from cutaway.training.plans import Plan
-from cutaway.training.schedules import Schedule
+from cutaway.training.run_folder.checkpoints import latest_checkpoint, read_state, read_tensors
+from cutaway.training.run_folder.folder import RunFolder, read_metrics
+from cutaway.training.run_folder.interrupts import Stopped
 
 
 class Losses(Callback):

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from cutaway.training.optimizers.schedules import Schedule
 from cutaway.training.plans import Plan, find_device, find_precision
-from cutaway.training.schedules import Schedule
 
 
 def test_a_step_sums_as_many_batches_as_the_plan_says():

@@ -62,7 +62,7 @@ def test_lines_do_not_keep_silent_for_long(monkeypatch: pytest.MonkeyPatch, caps
 
 
 def test_json_lines(tmp_path: Any, capsys: pytest.CaptureFixture[str]):
-    from cutaway.training.folders import RunFolder
+    from cutaway.training.run_folder.folder import RunFolder
 
     folder = RunFolder.create(tmp_path / "run")
     job = little_job(whole=lambda m: {"loss": 0.25})

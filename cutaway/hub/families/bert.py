@@ -1,8 +1,8 @@
 r"""BERT (Devlin et al. 2019) and MiniLM, and RoBERTa (Liu et al. 2019), whose positions start behind its padding's."""
 
 from cutaway.hub.families.shared import Config, Family, activation, class_head, head_kind, label_config, refuse, written
-from cutaway.hub.rules import Rule, Rules, linear, norm, qkv, same
-from cutaway.models.specs import AttentionSpec, BERTSpec, HeadSpec, MLPSpec, NormSpec, PositionSpec
+from cutaway.hub.tensor_rules import Rule, Rules, linear, norm, qkv, same
+from cutaway.models.specs.architectures import AttentionSpec, BERTSpec, HeadSpec, MLPSpec, NormSpec, PositionSpec
 
 ENDINGS = {
     None: "Model",

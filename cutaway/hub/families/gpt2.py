@@ -12,8 +12,8 @@ from cutaway.hub.families.shared import (
     refuse,
     written,
 )
-from cutaway.hub.rules import Rules, linear, norm, same
-from cutaway.models.specs import AttentionSpec, GPTSpec, HeadSpec, MLPSpec, NormSpec, PositionSpec
+from cutaway.hub.tensor_rules import Rules, linear, norm, same
+from cutaway.models.specs.architectures import AttentionSpec, GPTSpec, HeadSpec, MLPSpec, NormSpec, PositionSpec
 
 ARCHITECTURES = {
     "language": "GPT2LMHeadModel",

@@ -13,8 +13,8 @@ from cutaway.hub.families.shared import (
     refuse,
     written,
 )
-from cutaway.hub.rules import Rules, linear, norm, qkv, same
-from cutaway.models.specs import AttentionSpec, GPTSpec, HeadSpec, MLPSpec, NormSpec
+from cutaway.hub.tensor_rules import Rules, linear, norm, qkv, same
+from cutaway.models.specs.architectures import AttentionSpec, GPTSpec, HeadSpec, MLPSpec, NormSpec
 
 NAMES = {"llama": "Llama", "qwen2": "Qwen2", "qwen3": "Qwen3"}
 ENDINGS = {

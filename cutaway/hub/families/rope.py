@@ -1,7 +1,7 @@
 r"""Rotary positions in configurations: `rope_parameters` of today, `rope_theta` with `rope_scaling` of before."""
 
 from cutaway.hub.families.shared import Config
-from cutaway.models.specs import PositionSpec, ScalingSpec
+from cutaway.models.specs.architectures import PositionSpec, ScalingSpec
 
 KINDS = ("default", "linear", "dynamic", "llama3", "yarn")
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from cutaway.hub.rules import Rules
-from cutaway.models.specs import HeadSpec, ModelSpec
+from cutaway.hub.tensor_rules import Rules
+from cutaway.models.specs.architectures import HeadSpec, ModelSpec
 
 Config = dict[str, Any]
 

@@ -1,8 +1,8 @@
 r"""T5 and T5 v1.1 (Raffel et al. 2020)."""
 
 from cutaway.hub.families.shared import Config, Family, activation, end_config, ends, written
-from cutaway.hub.rules import Rules, linear, norm, qkv, same
-from cutaway.models.specs import AttentionSpec, HeadSpec, MLPSpec, NormSpec, PositionSpec, T5Spec
+from cutaway.hub.tensor_rules import Rules, linear, norm, qkv, same
+from cutaway.models.specs.architectures import AttentionSpec, HeadSpec, MLPSpec, NormSpec, PositionSpec, T5Spec
 
 
 def read_spec(config: Config, tensors: set[str]) -> T5Spec:

@@ -1,8 +1,8 @@
 r"""ViT (Dosovitskiy et al. 2021). Its map of patches is stored as the filters of a convolution."""
 
 from cutaway.hub.families.shared import Config, Family, activation, class_head, label_config, refuse, written
-from cutaway.hub.rules import Rule, Rules, linear, norm, qkv, same
-from cutaway.models.specs import AttentionSpec, MLPSpec, NormSpec, PositionSpec, ViTSpec
+from cutaway.hub.tensor_rules import Rule, Rules, linear, norm, qkv, same
+from cutaway.models.specs.architectures import AttentionSpec, MLPSpec, NormSpec, PositionSpec, ViTSpec
 
 
 def read_spec(config: Config, tensors: set[str]) -> ViTSpec:

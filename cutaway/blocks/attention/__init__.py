@@ -1,0 +1,1 @@
+"""Attention: scores, weights, heads, caches, and the transformer layers made of them."""

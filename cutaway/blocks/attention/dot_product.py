@@ -1,0 +1,235 @@
+r"""Attention: each query takes a weighted mean of the values.
+
+    E = a(Q, K)                 scores, by default Q Kᵀ / √d
+    A = softmax(E)              weights, one row per query
+    Y = A V                     output
+
+`attend` computes Y by fused kernels, `attend_open` writes the three lines out and returns all of them. Both take
+every mask, score and weighting, and agree. Leading axes broadcast; if there are h heads of queries and g heads of keys
+and values, with h a multiple of g, each key head serves h/g query heads (grouped queries; g = 1: multi-query).
+
+Vaswani et al. 2017, eq. 1; grouped queries: Ainslie et al. 2023. Notes: N0 §2.2, N2, N3 §5.5. N2 writes columns,
+H = V A. ✎ N0's scores (QW)ᵀ(KW) are (QW)(KW)ᵀ/√d here. Axis letters: docs/notation.md.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torch.nn.functional import dropout as drop
+from torch.nn.functional import scaled_dot_product_attention
+
+from cutaway.blocks.attention.scores import Score, cosine_scores, dot_scores, find_score, scaled_dot_scores, unit
+from cutaway.blocks.attention.shapes import expect_addable, expect_fit, expect_mask, expect_one_width
+from cutaway.blocks.attention.weightings import Weighting, find_weighting, soft_weights
+from cutaway.blocks.attention_masks.patterns import Pattern
+from cutaway.blocks.attention_masks.patterns import causal as causal_pattern
+from cutaway.blocks.attention_masks.patterns import window as window_pattern
+from cutaway.blocks.attention_masks.sparse import attend_sparse
+from cutaway.blocks.checks import expect_positive, expect_probability
+
+Mask = Bool[Tensor, "*m #q #k"] | Pattern
+PRODUCTS = (scaled_dot_scores, dot_scores, cosine_scores)  # scores that the fused kernels know
+
+
+class Attended(NamedTuple):
+    """Attention written out: output Y = A V, scores E (−∞ where a query may not look), weights A."""
+
+    output: Tensor
+    scores: Tensor
+    weights: Tensor
+
+
+def attend_open(
+    q: Float[Tensor, "*b q d"],
+    k: Float[Tensor, "*c k e"],
+    v: Float[Tensor, "*g k f"],
+    mask: Mask | None = None,
+    causal: bool = False,
+    window: int | None = None,
+    score: str | Score = "scaled_dot",
+    weight: str | Weighting = "soft",
+    bias: Float[Tensor, "*n #q #k"] | None = None,
+    scale: float | None = None,
+    dropout: float = 0.0,
+) -> Attended:
+    """E = a(Q, K) + bias, A = softmax(E), Y = A V, with all three returned.
+
+    ``mask`` is True where a query may look, or a pattern. ``causal``: query i stands at position i + (keys − queries)
+    and sees the keys up to there. ``window``: only keys less than so many places away, before it and, unless causal,
+    after it. ``scale`` replaces 1/√d. ``dropout`` is the share of weights that is dropped on the way to Y, in training.
+
+    >>> q, k = torch.zeros(1, 4), torch.randn(3, 4)
+    >>> attend_open(q, k, torch.eye(3)).weights  # no preference
+    tensor([[0.3333, 0.3333, 0.3333]])
+    """
+    expect_fit(q, k, v)
+    expect_probability(dropout=dropout)
+    e = attention_scores(q, k, mask, causal, window, score, bias, scale)
+    a = find_weighting(weight)(e)
+    return Attended(mix_values(drop(a, dropout) if dropout else a, v), e, a)
+
+
+def attention_scores(
+    q: Float[Tensor, "*b q d"],
+    k: Float[Tensor, "*c k e"],
+    mask: Mask | None = None,
+    causal: bool = False,
+    window: int | None = None,
+    score: str | Score = "scaled_dot",
+    bias: Float[Tensor, "*n #q #k"] | None = None,
+    scale: float | None = None,
+    only: tuple[Any, ...] = (),
+) -> Float[Tensor, "*o q k"]:
+    """E = a(Q, K) + bias, and −∞ where a query may not look; for half precision in float32.
+
+    ``only`` indexes the leading axes: E[only], the others not computed. For the rest see `attend_open`.
+
+    >>> attention_scores(torch.ones(2, 1), torch.tensor([[3.0], [5.0]]), causal=True)
+    tensor([[3., -inf],
+            [3., 5.]])
+    """
+    lead, a = expect_fit(q, k), find_score(score)
+    if a in PRODUCTS:
+        expect_one_width(q, k)
+    seen = _visible(q, k, mask, causal, window, lead)
+    if bias is not None:
+        expect_addable(bias, lead, q.shape[-2], k.shape[-2])
+    k = _share_heads(q, k)
+    if only:
+        cut = lambda x: x.expand(*lead, *x.shape[-2:])[only]
+        q, k = cut(q), cut(k)
+        seen = cut(seen) if seen is not None and seen.ndim > 2 else seen
+        bias = cut(bias) if bias is not None and bias.ndim > 2 else bias
+    e = _raw_scores(q, k, a, scale)
+    if bias is not None:
+        e = e + bias
+    return e if seen is None else e.masked_fill(~seen, -torch.inf)
+
+
+def _raw_scores(q: Tensor, k: Tensor, a: Score, scale: float | None) -> Tensor:
+    if a is scaled_dot_scores and scale is not None:
+        a = dot_scores  # the scale stands in place of 1/√d
+    wide = torch.promote_types(q.dtype, torch.float32)
+    if a in PRODUCTS:
+        # In one layout and with a batch, so that the kernel makes the same bits of a part as of the whole.
+        q, k = (x.to(wide).contiguous() for x in (q, k))
+        e = a(q[None], k[None])[0]
+    else:
+        e = a(q, k).to(wide)  # it may have weights in half precision, so it gets what came
+    return e if scale is None else e * scale
+
+
+def mix_values(weights: Float[Tensor, "*b q k"], v: Float[Tensor, "*c k f"]) -> Float[Tensor, "*o q f"]:
+    """Y = A V, rounded to the precision of V; each value head serves its group of query heads.
+
+    >>> mix_values(torch.tensor([[0.5, 0.5], [0.0, 1.0]]), torch.tensor([[2.0], [4.0]]))
+    tensor([[3.],
+            [4.]])
+    """
+    return (weights @ _share_heads(weights, v).to(weights.dtype)).to(v.dtype)
+
+
+def attend(
+    q: Float[Tensor, "*b q d"],
+    k: Float[Tensor, "*c k e"],
+    v: Float[Tensor, "*g k f"],
+    mask: Mask | None = None,
+    causal: bool = False,
+    window: int | None = None,
+    score: str | Score = "scaled_dot",
+    weight: str | Weighting = "soft",
+    bias: Float[Tensor, "*n #q #k"] | None = None,
+    scale: float | None = None,
+    dropout: float = 0.0,
+) -> Float[Tensor, "*o q f"]:
+    """Y = softmax(a(Q, K) + bias) V by fused kernels: the output of `attend_open`, without its scores and weights.
+
+    A window or a sparse pattern costs time and memory for the blocks it occupies, not for all pairs.
+    """
+    a = find_score(score)
+    if a not in PRODUCTS or find_weighting(weight) is not soft_weights:
+        return attend_open(q, k, v, mask, causal, window, score, weight, bias, scale, dropout).output
+    lead = expect_fit(q, k, v)
+    expect_one_width(q, k)
+    if dropout:
+        expect_probability(dropout=dropout)
+    n = q.shape[-2]
+    if n == 1 and causal:
+        # The last token of a sequence: nothing lies ahead of it, and a window is the end of the keys.
+        if window is not None and mask is None and bias is None:
+            expect_positive(window=window)
+            k, v, window = k[..., -window:, :], v[..., -window:, :], None
+        causal = window is not None
+    if a is cosine_scores:
+        q, k = unit(q), unit(k)
+    if scale is None:
+        scale = 1 / math.sqrt(q.shape[-1]) if a is scaled_dot_scores else 1.0
+    pattern = _pattern(mask, causal, window)
+    if pattern is not None and bias is None and not dropout and n > 1 and not pattern.is_dense(n, keys=k.shape[-2]):
+        q, k, v = (_share_heads(q, x).expand(*lead, *x.shape[-2:]) for x in (q, k, v))
+        return attend_sparse(q, k, v, pattern, scale)
+    square = causal and mask is None and window is None and bias is None and n == k.shape[-2]
+    seen: Tensor | None = None if square else _visible(q, k, mask, causal, window, lead)
+    if bias is not None:
+        expect_addable(bias, lead, n, k.shape[-2])
+        bias = bias.to(q.dtype)
+        seen = bias if seen is None else torch.where(seen, bias, -torch.inf)
+    return _fused(q, k, v, lead, seen, square, scale, dropout)
+
+
+def _fused(
+    q: Tensor, k: Tensor, v: Tensor, lead: tuple[int, ...], mask: Tensor | None, causal: bool, scale: float, rate: float
+) -> Tensor:
+    """PyTorch's fused kernel, which wants (batch, heads, length, width), and a mask of two or four axes."""
+    plain = len(lead) == 2 and q.shape[:2] == lead and k.ndim == v.ndim == 4 and k.shape[:2] == v.shape[:2]
+    if plain and k.shape[0] == lead[0]:
+        grouped = k.shape[1] != lead[1]
+        mask = mask[None] if mask is not None and mask.ndim == 3 else mask
+        return scaled_dot_product_attention(q, k, v, mask, rate, causal, scale=scale, enable_gqa=grouped)
+    # All axes but the heads fold into the batch, so that masks with few axes stay small.
+    fold = lambda x: x.expand(*lead, *x.shape[-2:]).reshape(math.prod(lead[:-1]), *(lead[-1:] or (1,)), *x.shape[-2:])
+    if mask is not None and mask.ndim > 2:
+        mask = fold(mask)
+    q, k, v = (fold(_share_heads(q, x)) for x in (q, k, v))
+    y = scaled_dot_product_attention(q, k, v, mask, rate, causal, scale=scale)
+    return y.reshape(*lead, *y.shape[-2:])
+
+
+def _visible(
+    q: Tensor, k: Tensor, mask: Mask | None, causal: bool, window: int | None, lead: tuple[int, ...]
+) -> Bool[Tensor, "*m #q #k"] | None:
+    """The one boolean mask that ``mask``, ``causal`` and ``window`` make together; None if every query sees all."""
+    n, m = q.shape[-2], k.shape[-2]
+    seen = None
+    if window is not None:
+        expect_positive(window=window)
+        seen = window_pattern(window, causal=causal).dense(n, m, offset=m - n, device=q.device)
+    elif causal and n > 1:
+        seen = torch.ones(n, m, dtype=torch.bool, device=q.device).tril(m - n)
+    if mask is not None:
+        if isinstance(mask, Pattern):
+            mask = mask.dense(n, m, offset=m - n, device=q.device)
+        expect_mask(mask, lead, n, m)
+        seen = mask if seen is None else seen & mask
+    return seen
+
+
+def _pattern(mask: Mask | None, causal: bool, window: int | None) -> Pattern | None:
+    """The pattern to run block by block: whatever was asked for, if any of it is sparse by itself."""
+    if window is not None:
+        expect_positive(window=window)
+    if isinstance(mask, Pattern):
+        if window is not None:
+            return mask & window_pattern(window, causal=causal)
+        return mask & causal_pattern() if causal else mask
+    return window_pattern(window, causal=causal) if mask is None and window is not None else None
+
+
+def _share_heads(q: Tensor, x: Tensor) -> Tensor:
+    """Repeats key or value heads for the groups of query heads that share them."""
+    if q.ndim < 3 or x.ndim < 3 or x.shape[-3] in (1, q.shape[-3]) or q.shape[-3] == 1:
+        return x
+    return x.repeat_interleave(q.shape[-3] // x.shape[-3], -3)

@@ -1,0 +1,1 @@
+"""Dense layers, their activations, and single neurons."""

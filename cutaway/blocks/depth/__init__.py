@@ -1,0 +1,1 @@
+"""What makes deep networks trainable: skip connections, initial weights, dropout, noise."""

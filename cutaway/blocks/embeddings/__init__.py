@@ -1,0 +1,1 @@
+"""Vectors for tokens, image patches and numbers."""

@@ -1,0 +1,1 @@
+"""Batch, layer, RMS and weight normalisation."""

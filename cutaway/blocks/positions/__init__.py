@@ -1,0 +1,1 @@
+"""Positions of tokens: learned, sinusoidal, relative, rotary."""

@@ -1,0 +1,63 @@
+"""`cutaway --print-completion SHELL`: a script that completes verbs, recipes and flags."""
+
+import contextlib
+import io
+from collections.abc import Sequence
+from typing import Annotated, Any, Union
+
+import tyro
+
+from cutaway.commands.flags import CONFIG
+
+SHELLS = ("bash", "zsh", "fish")
+HELP = """prints a script that completes verbs, recipes and flags; for this shell only:
+  bash  eval "$(cutaway --print-completion bash)"
+  zsh   eval "$(cutaway --print-completion zsh)"
+  fish  cutaway --print-completion fish | source
+put the line into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish to have it always"""
+
+
+def main(argv: Sequence[str]) -> None:
+    if len(argv) != 1 or argv[0] not in SHELLS:
+        raise ValueError(f"the shell must be one of {', '.join(SHELLS)}, got {' '.join(argv)!r}; {HELP}")
+    script = io.StringIO()
+    with contextlib.redirect_stdout(script), contextlib.suppress(SystemExit):
+        tyro.extras.subcommand_cli_from_dict(
+            verbs(),
+            prog="cutaway",
+            args=["--tyro-print-completion", argv[0]],
+            config=(tyro.conf.OmitSubcommandPrefixes, *CONFIG),
+        )
+    # Where no flag fits, a file may: runs, texts, checkpoints.
+    print(script.getvalue().replace("complete -F", "complete -o default -F"))
+
+
+def verbs() -> dict[str, Any]:
+    """Every verb with the flags that it takes."""
+    from cutaway.commands.demo import Demo
+    from cutaway.commands.generate import Generate
+    from cutaway.commands.import_export import Export, Import
+    from cutaway.commands.list import Listing
+    from cutaway.commands.look import Look
+    from cutaway.commands.predict import Predict
+    from cutaway.commands.test import Test
+
+    return {
+        "demo": Demo,
+        "list": Listing,
+        "train": _train(),
+        "test": Test,
+        "generate": Generate,
+        "predict": Predict,
+        "look": Look,
+        "import": Import,
+        "export": Export,
+    }
+
+
+def _train() -> Any:
+    from cutaway.commands.train import flags_of
+    from cutaway.recipes.index import RECIPES, find_recipe
+
+    kinds = [Annotated[flags_of(find_recipe(name)), tyro.conf.subcommand(name)] for name in RECIPES]
+    return Union[tuple(kinds)]  # noqa: UP007 -- made at run time

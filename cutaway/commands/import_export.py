@@ -1,0 +1,44 @@
+"""`cutaway import CHECKPOINT` and `cutaway export RUN --to FOLDER`: Hugging Face checkpoints in and out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+
+from cutaway.commands.flags import parse_flags
+
+
+@dataclass(frozen=True)
+class Import:
+    """Makes a run of a checkpoint, so that every other verb can use it."""
+
+    checkpoint: Annotated[str, tyro.conf.Positional]
+    """a folder in the Hugging Face layout, or a hub id"""
+    out: str = ""
+    """the run folder (default: the next free one in runs/)"""
+
+
+@dataclass(frozen=True)
+class Export:
+    """Writes a run's model as a checkpoint that transformers loads."""
+
+    run: Annotated[str, tyro.conf.Positional]
+    """the run folder"""
+    to: str
+    """the folder to write"""
+
+
+def import_main(argv: Sequence[str]) -> None:
+    asked = parse_flags(Import, "cutaway import", argv)
+    from cutaway.runs.checkpoints_in_and_out import import_checkpoint
+
+    run = import_checkpoint(asked.checkpoint, asked.out or None)
+    print(f"run: {run.path}")
+
+
+def export_main(argv: Sequence[str]) -> None:
+    asked = parse_flags(Export, "cutaway export", argv)
+    from cutaway.runs.checkpoints_in_and_out import export_run
+
+    print(f"checkpoint: {export_run(asked.run, asked.to)}")

@@ -1,0 +1,90 @@
+"""`cutaway look RUN`: the pictures that suit a run, on one page."""
+
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from cutaway.commands.flags import parse_flags
+
+if TYPE_CHECKING:
+    from cutaway.look.pages.page import Page
+    from cutaway.runs.pages import Shown
+    from cutaway.runs.run import Run
+
+KINDS = (".html", ".png", ".svg")
+
+
+@dataclass(frozen=True)
+class Look:
+    """Draws what is inside a run's model: the pictures that suit its kind (`cutaway list views`), on one page.
+
+    With an address, the value there, by its shape. Wrong addresses are answered with the nearest that there are.
+    """
+
+    run: Annotated[str, tyro.conf.Positional]
+    """the run folder"""
+    input: Annotated[str, tyro.conf.Positional] = ""
+    """a text, or for tables a CSV or Parquet file; - for standard input (default: data not trained on)"""
+    at: str = ""
+    """the address of a value, or a pattern: blocks.0.attention.weights, blocks.*.mlp.hidden"""
+    out: str = ""
+    """a page, .html (default: look.html in the run); .png or .svg: a file for each picture, numbered if several"""
+    json: bool = False
+    """print JSON: the files, and every picture in words"""
+
+
+def main(argv: Sequence[str]) -> None:
+    asked = parse_flags(Look, "cutaway look", argv)
+    kind = Path(asked.out).suffix.lower() if asked.out else ".html"
+    if kind not in KINDS:
+        raise ValueError(f"--out must end in .html, .png or .svg, got {asked.out!r}; try --out picture.html")
+    from cutaway.runs.execution import load
+    from cutaway.runs.pages import described, make_page
+
+    run = load(asked.run)
+    with tempfile.TemporaryDirectory() as folder:
+        subject = run.recipe.subject(run, _given(run, asked.input, Path(folder)))
+    page, shown = make_page(run, subject, asked.at or None)
+    files = _write_page(run, page, asked.out) if kind == ".html" else _write_pictures(shown, Path(asked.out))
+    if asked.json:
+        json.dump(
+            {"files": [str(path) for path in files], "pictures": described(shown)}, sys.stdout, ensure_ascii=False
+        )
+        print()
+        return
+    for path in files:
+        print(path)
+
+
+def _given(run: "Run", asked: str, folder: Path) -> str | None:
+    """The input; what comes from standard input as a text, or for tables as a file in the folder."""
+    if asked != "-":
+        return asked or None
+    content = sys.stdin.buffer.read()
+    if not (run.path / "schema.json").is_file():
+        return content.decode()
+    (folder / "stdin").write_bytes(content)
+    return str(folder / "stdin")
+
+
+def _write_page(run: "Run", page: "Page", out: str) -> list[Path]:
+    if out:
+        return [page.save(out)]
+    from cutaway.training.run_folder.checkpoints import writing_to
+
+    with writing_to(run.path):
+        return [page.save(run.path / "look.html")]
+
+
+def _write_pictures(shown: "list[Shown]", out: Path) -> list[Path]:
+    """One picture under the name that was asked for, several as name-1, name-2 …, in the order of the page."""
+    if not shown:
+        raise ValueError(f"there must be a picture to write to {out}, got none that suits; leave --out away for a page")
+    names = [out] if len(shown) == 1 else [out.with_stem(f"{out.stem}-{i}") for i in range(1, len(shown) + 1)]
+    return [one.picture.save(path) for one, path in zip(shown, names)]

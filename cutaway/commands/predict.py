@@ -1,0 +1,91 @@
+"""`cutaway predict RUN INPUT`: what a trained model says of new inputs."""
+
+import csv
+import io
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from cutaway.commands.flags import parse_flags
+from cutaway.extras import need
+
+if TYPE_CHECKING:
+    import pandas
+
+_DIGITS = "%.7g"  # as many as single precision has
+
+
+@dataclass(frozen=True)
+class Predict:
+    """Predicts what the run was trained for, and prints it as CSV.
+
+    For a table: rows in, the target out, and for classes P(label) for every label. Categories that training never saw
+    and empty fields are fine; a column that is not there is not. For bert: texts with [MASK] in, the five most probable
+    fillings of each out. For transformer: texts in, translations out.
+    """
+
+    run: Annotated[str, tyro.conf.Positional]
+    """the run folder"""
+    input: Annotated[str, tyro.conf.Positional]
+    """a CSV or Parquet file, with or without the target; for a model of text, a file of lines or a text itself; - for
+    standard input"""
+    out: str = ""
+    """a file to write instead of printing: .csv, .json or .parquet"""
+    json: bool = False
+    """print JSON, an object for each row"""
+
+
+def main(argv: Sequence[str]) -> None:
+    asked = parse_flags(Predict, "cutaway predict", argv)
+    kind = Path(asked.out).suffix.lower() if asked.out else ".json" if asked.json else ".csv"
+    if kind not in (".csv", ".json", ".parquet"):
+        raise ValueError(f"--out must end in .csv, .json or .parquet, got {asked.out!r}; try --out predictions.csv")
+    from cutaway.runs.execution import load
+
+    run = load(asked.run)
+    with tempfile.TemporaryDirectory() as folder:
+        source = asked.input
+        if source == "-":
+            source = str(Path(folder) / "stdin")
+            Path(source).write_bytes(sys.stdin.buffer.read())
+        found = run.predict(run.recipe.read_inputs(source))
+    content = written(found, kind)
+    if not asked.out:
+        sys.stdout.write(content.decode())
+        return
+    from cutaway.atomic_files import write_bytes
+
+    write_bytes(Path(asked.out), content)
+    print(f"{len(found):,} predictions: {asked.out}", file=sys.stderr)
+
+
+def written(predictions: "pandas.DataFrame | list[dict[str, Any]]", kind: str) -> bytes:
+    """Predictions as a file of that kind: a table, or rows by the names of their columns."""
+    if isinstance(predictions, list):
+        return _listed(predictions, kind)
+    if kind == ".parquet":
+        return bytes(predictions.to_parquet(index=False))
+    if kind == ".json":
+        text = predictions.to_json(orient="records", force_ascii=False, double_precision=7)
+        return f"{text}\n".encode()
+    return predictions.to_csv(index=False, float_format=_DIGITS).encode()
+
+
+def _listed(rows: list[dict[str, Any]], kind: str) -> bytes:
+    if kind == ".parquet":
+        pandas = need("pandas", "tables", "writing Parquet")
+        return bytes(pandas.DataFrame(rows).to_parquet(index=False))
+    plain = [{k: float(_DIGITS % v) if isinstance(v, float) else v for k, v in row.items()} for row in rows]
+    if kind == ".json":
+        return f"{json.dumps(plain, ensure_ascii=False)}\n".encode()
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(plain[0]) if plain else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(plain)
+    return text.getvalue().encode()

@@ -1,0 +1,42 @@
+"""`cutaway test RUN`: the test split, once."""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+
+from cutaway.commands.flags import parse_flags
+
+
+@dataclass(frozen=True)
+class Test:
+    """Reads the test split of a run, once, and prints the metrics, which the run folder and its report then hold.
+
+    The test split is for one last look. To choose between models, compare their validation metrics.
+    """
+
+    run: Annotated[str, tyro.conf.Positional]
+    """the run folder"""
+    json: bool = False
+    """print JSON"""
+
+
+def main(argv: Sequence[str]) -> None:
+    asked = parse_flags(Test, "cutaway test", argv)
+    from cutaway.runs.execution import load
+    from cutaway.runs.report_page import report_run
+
+    run = load(asked.run)
+    again = (run.path / "test.json").is_file()
+    metrics = run.test()
+    if not again:
+        report_run(run)
+    if asked.json:
+        json.dump(metrics | {"first_reading": not again}, sys.stdout)
+        print()
+        return
+    print("  ".join(f"test {name} {value:.4f}" for name, value in metrics.items()))
+    print("(as noted when the test split was read)" if again else "(the test split is now read; this is the figure)")

@@ -1,0 +1,50 @@
+r"""One door for data of any kind: `open_data` finds out which it is."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from cutaway.data.checks import expect_choice
+from cutaway.data.files import TextSource
+from cutaway.data.samples.embedded import expect_data, list_samples
+from cutaway.data.tables.reading import Table, read_table
+from cutaway.data.text.corpus import Corpus, read_text
+from cutaway.data.text.pairs import Pairs, read_pairs
+
+_READERS: dict[str, Any] = {"text": read_text, "table": read_table, "pairs": read_pairs}
+_TABLES = (".csv", ".tsv", ".parquet", ".pq", ".xlsx", ".xls", ".ods")
+_PACKED = (".gz", ".xz", ".bz2", ".zip")
+
+
+def open_data(data: Any, kind: str | None = None, **options: Any) -> Corpus | Table | Pairs:
+    """Text, a table or pairs, ready to train on.
+
+    ``data`` is the name of a sample (see `list_samples`), a path (./name for a file that is called like a sample), a
+    DataFrame or a `TextSource`. ``kind`` is "text", "table" or "pairs"; without it, it is found from ``data``.
+    ``options`` go to `read_text`, `read_table` or `read_pairs`.
+    """
+    if kind is None:
+        expect_data(data)
+        kind = find_kind(data)
+    expect_choice("kind", kind, _READERS)
+    return _READERS[kind](data, **options)
+
+
+def find_kind(data: Any) -> str:
+    """Text or table, by what it is, by the sample's kind, or by the ending of the file's name.
+
+    >>> find_kind("adult.csv.gz"), find_kind("iris"), find_kind("novel.txt")
+    ('table', 'table', 'text')
+    """
+    if isinstance(data, TextSource):
+        return "text"
+    if not isinstance(data, (str, os.PathLike)):
+        return "table"
+    kinds = {sample.name: sample.kind for sample in list_samples()}
+    endings = [ending.lower() for ending in Path(data).suffixes]
+    while endings and endings[-1] in _PACKED:
+        endings.pop()
+    return kinds.get(os.fspath(data), "table" if endings and endings[-1] in _TABLES else "text")
+
+
+__all__ = ["find_kind", "open_data"]

@@ -1,0 +1,197 @@
+r"""Data that needs no download: text that every Python has, the tables of scikit-learn, and pairs that are made here.
+
+The texts are made from the documentation and the source of the Python that runs, so their digest is that of the
+Python version; the tables and pairs are the same everywhere.
+"""
+
+import ast
+import difflib
+import hashlib
+import os
+import sys
+import sysconfig
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cutaway.atomic_files import write_text
+from cutaway.data.cache import cached, recall_fingerprint, remember_fingerprint
+from cutaway.data.files import TextSource
+from cutaway.extras import need
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Data that needs no download: its name, kind ("text", "table" or "pairs"), size and what it is."""
+
+    name: str
+    kind: str
+    size: str
+    about: str
+
+
+_SAMPLES = (
+    Sample("python-docs", "text", "about 1.4 MB", "Python's language reference and the docstrings of its library"),
+    Sample("python-source", "text", "about 4.7 MB", "the source code of Python's library"),
+    Sample("iris", "table", "150 rows, 5 columns", "species of a flower from four lengths; 3 classes"),
+    Sample("wine", "table", "178 rows, 14 columns", "grower of a wine from its chemistry; 3 classes"),
+    Sample("breast-cancer", "table", "569 rows, 31 columns", "benign or malignant, from cell measurements"),
+    Sample("diabetes", "table", "442 rows, 11 columns", "progression of the disease in a year; a number"),
+    Sample("digits", "table", "1,797 rows, 65 columns", "handwritten digits of 8×8 pixels; 10 classes"),
+    Sample("dates", "pairs", "20,000 pairs", "dates as people write them, and in figures: 3 March 1987, 1987-03-03"),
+)
+# The function of scikit-learn that has it, what its target is called here, and whether the target has names.
+_TABLES = {
+    "iris": ("load_iris", "species", True),
+    "wine": ("load_wine", "cultivar", True),
+    "breast-cancer": ("load_breast_cancer", "diagnosis", True),
+    "diabetes": ("load_diabetes", "progression", False),
+    "digits": ("load_digits", "digit", False),
+}
+_VERSION = 1  # of the way the texts are made
+
+
+def list_samples() -> list[Sample]:
+    """All samples, for `cutaway list data`."""
+    return list(_SAMPLES)
+
+
+def resolve(data: Any, kind: str) -> Any:
+    """What a name stands for: the text or table of a sample, else the path that it is; anything else is as it is."""
+    if not isinstance(data, (str, os.PathLike)):
+        return data
+    name = os.fspath(data)
+    sample = next((sample for sample in _SAMPLES if sample.name == name), None)
+    if sample is None:
+        path = Path(name).expanduser()
+        if not name or not path.exists():
+            raise ValueError(_unknown(path, kind))
+        return path
+    if sample.kind != kind:
+        raise ValueError(f"{kind} was asked for, got the {sample.kind} sample {name}; {_known(kind)}")
+    make: dict[str, Callable[[str], Any]] = {"text": sample_text, "table": sample_table, "pairs": sample_pairs}
+    return make[kind](name)
+
+
+def expect_data(data: Any) -> None:
+    """A name must be that of a sample, a file or a folder, of whatever kind."""
+    if isinstance(data, (str, os.PathLike)) and os.fspath(data) not in {sample.name for sample in _SAMPLES}:
+        path = Path(data).expanduser()
+        if not os.fspath(data) or not path.exists():
+            raise ValueError(_unknown(path, None))
+
+
+def _names(kind: str | None) -> list[str]:
+    return [sample.name for sample in _SAMPLES if kind in (None, sample.kind)]
+
+
+def _known(kind: str | None) -> str:
+    names = _names(kind)
+    which = f"a {kind} sample" if kind else "a sample"
+    return f"give a path, or {which}: {', '.join(names)}" if names else "give the path of a file"
+
+
+def _unknown(path: Path, kind: str | None) -> str:
+    # Beside the samples, what lies in the same folder: most wrong paths are a letter off.
+    beside = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
+    near = difflib.get_close_matches(path.name, [*_names(kind), *beside], n=3, cutoff=0.6)
+    way = f"did you mean {' or '.join(near)}?" if near else _known(kind)
+    return f"data must be a file, a folder or a sample, got {str(path)!r}, which is none; {way}"
+
+
+def sample_table(name: str) -> "pandas.DataFrame":
+    """A sample table, its target in the last column."""
+    function, target, named = _TABLES[name]
+    need("pandas", "tables", f"the sample {name}")
+    datasets = need("sklearn.datasets", "tables", f"the sample {name}")
+    options = {"scaled": False} if name == "diabetes" else {}
+    loaded = getattr(datasets, function)(as_frame=True, **options)
+    frame = loaded.frame.rename(columns={"target": target})
+    if named:
+        frame[target] = [str(loaded.target_names[i]) for i in loaded.target]
+    frame.attrs["name"] = name
+    return frame
+
+
+def sample_pairs(name: str) -> TextSource:
+    """Sample pairs, a tab between the two of a line."""
+    from cutaway.data.samples.dates import make_dates
+
+    assert name == "dates", name
+    return TextSource.from_text(make_dates(), name)
+
+
+def sample_text(name: str) -> TextSource:
+    """A sample text, made when it is first asked for and kept in the cache."""
+    key = {"sample": name, "version": _VERSION, "python": sys.version, "library": str(_library())}
+    make = {"python-docs": _docs, "python-source": _source}[name]
+    folder = cached(
+        "samples", key, lambda part: write_text(part / "text.txt", make()), lambda found: (found / "text.txt").is_file()
+    )
+    path = folder / "text.txt"
+    known = recall_fingerprint(path)
+    source = TextSource.from_path(path, known=known)
+    if source.fingerprint != known:
+        remember_fingerprint(path, source.fingerprint)
+    return replace(source, name=name)
+
+
+def _library() -> Path:
+    return Path(sysconfig.get_paths()["stdlib"])
+
+
+def _modules() -> dict[str, str]:
+    """The source of each module at the top of Python's library."""
+    found = {
+        path.stem: path.read_text(encoding="utf-8")
+        for path in sorted(_library().glob("*.py"))
+        if not path.stem.startswith("_sysconfigdata")  # says how this Python was built, not what Python is
+    }
+    if not found:
+        raise ValueError(
+            f"the text samples need Python's library as source, got none in {_library()}; use a text file of your own"
+        )
+    return found
+
+
+def _docs() -> str:
+    texts = {f"topic {name}": str(text).strip() for name, text in _topics().items()}
+    texts |= {
+        f"module {name}": "\n\n".join([name, "=" * len(name), *_docstrings(code)]) for name, code in _modules().items()
+    }
+    # In an order that is fixed but mixed: else the parts of a contiguous split would be of different kinds.
+    order = sorted(texts, key=lambda name: hashlib.sha256(name.encode()).digest())
+    return "\n\n\n".join(texts[name] for name in order) + "\n"
+
+
+def _topics() -> Mapping[str, str]:
+    try:
+        from pydoc_data.topics import topics
+    except ModuleNotFoundError:  # some distributions leave it out
+        return {}
+    return topics
+
+
+def _docstrings(code: str) -> Iterator[str]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # odd escapes in the library are not our user's concern
+        tree = ast.parse(code)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            text = ast.get_docstring(node)
+            if text:
+                yield text
+
+
+def _source() -> str:
+    modules = _modules()
+    order = sorted(modules, key=lambda name: hashlib.sha256(name.encode()).digest())
+    return "\n\n".join(modules[name] for name in order)
+
+
+__all__ = ["Sample", "expect_data", "list_samples", "resolve", "sample_pairs", "sample_table", "sample_text"]

@@ -1,0 +1,1 @@
+"""Tables: reading CSV and Parquet, the kinds of columns, rows as arrays."""

@@ -1,0 +1,1 @@
+"""Text: corpora and pairs of texts, tokenizers, tokens on disk, masked tokens."""

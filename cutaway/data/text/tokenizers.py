@@ -1,0 +1,290 @@
+r"""Text to numbers and back: characters, bytes, or pieces of words learned from the text (BPE).
+
+    ids = encode(text)        text = decode(ids)        0 ≤ ids < vocabulary
+
+All three are kept as a Hugging Face `tokenizer.json`, which `tokenizers` and `transformers` read to the same ids.
+BPE: Gage 1994, Sennrich et al. 2016, on bytes as in Radford et al. 2019. Notes: N3 §4.
+"""
+
+import hashlib
+import json
+import os
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import SupportsInt
+
+import numpy as np
+import tokenizers as hf
+from jaxtyping import Int, Integer
+from tokenizers import decoders, models, pre_tokenizers, trainers
+
+from cutaway.atomic_files import write_text
+from cutaway.data.checks import expect_choice
+from cutaway.data.text.chunks import batched, cut_safely
+
+UNKNOWN = "<unk>"
+_EVERY_CHARACTER = r"[\s\S]"
+# A word with the space before it; it ends only before a space, tab or line end: other white space is not as clear.
+_WORD = re.compile(r"\s*\S+(?:[^\S \n\t]\s*\S*)*|\s+")
+_WORDS = 200_000  # that are remembered with their ids
+
+
+class Tokenizer:
+    """A vocabulary: text to ids and back. This one asks a `tokenizers.Tokenizer`; `save` writes its file."""
+
+    def __init__(self, inner: hf.Tokenizer, kind: str = "loaded") -> None:
+        self.inner = inner
+        self.kind = kind
+        # Text is text: a "<pad>" that someone wrote is five characters, not the token.
+        inner.encode_special_tokens = True
+        inner.no_padding()
+        inner.no_truncation()
+        self.vocabulary = max(inner.get_vocab().values(), default=-1) + 1
+
+    def encode(self, text: str) -> Int[np.ndarray, "n"]:
+        """The ids of a text."""
+        return np.array(self.inner.encode(text, add_special_tokens=False).ids, dtype=np.int64)
+
+    def encode_each(self, texts: Sequence[str]) -> list[Int[np.ndarray, "_"]]:
+        """The ids of many texts, each on its own."""
+        found = self.inner.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [np.array(encoding.ids, dtype=np.int64) for encoding in found]
+
+    def encode_pieces(self, pieces: Iterable[str]) -> Iterator[Int[np.ndarray, "_"]]:
+        """The ids of a long text that comes in pieces, as if it were whole, in the memory of a few pieces."""
+        for texts in batched(cut_safely(pieces), 16):
+            yield np.concatenate(self.encode_each(texts))
+
+    def decode(self, ids: Iterable[SupportsInt]) -> str:
+        """The text of some ids; tokens that only steer a model (padding, start, end) are left out."""
+        return self.inner.decode(self._checked(ids), skip_special_tokens=True)
+
+    def _checked(self, ids: Iterable[SupportsInt]) -> list[int]:
+        listed = [int(i) for i in ids]
+        for i in listed:
+            if not 0 <= i < self.vocabulary:
+                raise ValueError(
+                    f"ids must lie from 0 to {self.vocabulary - 1}, got {i}; "
+                    "decode with the tokenizer that the ids were made with"
+                )
+        return listed
+
+    def id_of(self, token: str) -> int:
+        """The id of a token."""
+        found = self.inner.token_to_id(token)
+        if found is None:
+            raise ValueError(f"the vocabulary must hold {token!r}, it does not; train the tokenizer with it as special")
+        return found
+
+    def to_json(self) -> str:
+        """The content of `tokenizer.json`."""
+        return self.inner.to_str(pretty=True)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes `tokenizer.json`; a folder gets it under that name."""
+        path = Path(path)
+        write_text(path / "tokenizer.json" if path.is_dir() else path, self.to_json())
+
+    @property
+    def key(self) -> str:
+        """What tells this tokenizer from every other."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    def __repr__(self) -> str:
+        return f"Tokenizer({self.kind}, vocabulary {self.vocabulary:,})"
+
+
+class Characters(Tokenizer):
+    """One id for each character, in the order of their code points.
+
+    A character that is not in the vocabulary is an error, or with ``unknown="<unk>"`` a last id of its own. ``special``
+    tokens, which no text is made of, come behind it.
+    """
+
+    def __init__(self, characters: Iterable[str], unknown: str = "error", special: Sequence[str] = ()) -> None:
+        expect_choice("unknown", unknown, ("error", UNKNOWN))
+        self.characters = sorted(set(characters))
+        tokens = self.characters if unknown == "error" else [*self.characters, UNKNOWN]
+        self.unknown = unknown
+        vocabulary = {token: i for i, token in enumerate(tokens)}
+        inner = hf.Tokenizer(models.WordLevel(vocabulary, unk_token=UNKNOWN))
+        inner.pre_tokenizer = pre_tokenizers.Split(hf.Regex(_EVERY_CHARACTER), "isolated")
+        inner.decoder = decoders.Fuse()
+        inner.add_special_tokens(list(special))
+        super().__init__(inner, "characters")
+        # id of each code point; one place more, for all that lie beyond
+        points = [ord(c) for c in self.characters]
+        absent = len(self.characters) if unknown == UNKNOWN else -1
+        self._ids = np.full(max(points, default=0) + 2, absent, dtype=np.int64)
+        self._ids[points] = np.arange(len(points))
+        self._tokens = tokens
+
+    def encode(self, text: str) -> Int[np.ndarray, "n"]:
+        ids = self._ids[np.minimum(code_points(text), len(self._ids) - 1)]
+        if self.unknown == "error" and (ids < 0).any():
+            place = int(np.argmax(ids < 0))
+            raise ValueError(
+                f"text must be made of the {len(self.characters)} characters that the model was trained on, got "
+                f"{text[place]!r} at position {place:,}; leave it out, or train with tokenizer='bytes'"
+            )
+        return ids
+
+    def encode_each(self, texts: Sequence[str]) -> list[Int[np.ndarray, "_"]]:
+        return [self.encode(text) for text in texts]
+
+    def encode_pieces(self, pieces: Iterable[str]) -> Iterator[Int[np.ndarray, "_"]]:
+        return map(self.encode, pieces)
+
+    def decode(self, ids: Iterable[SupportsInt]) -> str:
+        return "".join(self._tokens[i] for i in self._checked(ids) if i < len(self._tokens))
+
+
+class Bytes(Tokenizer):
+    """The 256 bytes of UTF-8; the id of a byte is its value. Every text has ids, and no text has an unknown.
+
+    ``special`` tokens, which no text is made of, come behind them.
+    """
+
+    def __init__(self, special: Sequence[str] = ()) -> None:
+        inner = hf.Tokenizer(models.BPE(_bytes_as_letters(), []))
+        inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        inner.decoder = decoders.ByteLevel()
+        inner.add_special_tokens(list(special))
+        super().__init__(inner, "bytes")
+
+    def encode(self, text: str) -> Int[np.ndarray, "n"]:
+        return np.frombuffer(text.encode(errors="replace"), dtype=np.uint8).astype(np.int64)
+
+    def encode_each(self, texts: Sequence[str]) -> list[Int[np.ndarray, "_"]]:
+        return [self.encode(text) for text in texts]
+
+    def encode_pieces(self, pieces: Iterable[str]) -> Iterator[Int[np.ndarray, "_"]]:
+        return map(self.encode, pieces)
+
+    def decode(self, ids: Iterable[SupportsInt]) -> str:
+        return bytes(i for i in self._checked(ids) if i < 256).decode(errors="replace")
+
+
+class BytePairs(Tokenizer):
+    """Pieces of words, made of bytes as in GPT-2; `train_bpe` learns one.
+
+    A word is encoded when it is first met and looked up from then on: several times as fast, with the same ids, as a
+    token of this kind never reaches over the space before a word.
+    """
+
+    def __init__(self, inner: hf.Tokenizer) -> None:
+        super().__init__(inner, "bpe")
+
+    def encode_pieces(self, pieces: Iterable[str]) -> Iterator[Int[np.ndarray, "_"]]:
+        known: dict[str, int] = {}
+        ids, starts, lengths = array("q"), array("q"), array("q")
+        for text in cut_safely(pieces):
+            words = _WORD.findall(text)
+            if len(known) > _WORDS:
+                known.clear()
+                ids, starts, lengths = array("q"), array("q"), array("q")
+            new = [word for word in dict.fromkeys(words) if word not in known]
+            for word, encoding in zip(new, self.inner.encode_batch_fast(new, add_special_tokens=False)):
+                known[word] = len(starts)
+                starts.append(len(ids))
+                lengths.append(len(encoding.ids))
+                ids.extend(encoding.ids)
+            places = np.fromiter(map(known.__getitem__, words), np.int64, len(words))
+            start, length = (np.frombuffer(row, np.int64)[places] for row in (starts, lengths))
+            # from each word's start in ids, as many as it has: the places of all, one after another
+            before = np.repeat(start - (np.cumsum(length) - length), length)
+            yield np.frombuffer(ids, np.int64)[before + np.arange(len(before))]
+
+
+def train_bpe(
+    pieces: Iterable[str], vocabulary: int, special: Sequence[str] | Sequence[hf.AddedToken] = ()
+) -> Tokenizer:
+    """Learns byte-pair encoding from text: the pair of tokens seen most often becomes a token, again and again.
+
+    ``special`` tokens come first (ids 0, 1, …) and are never made from text. A short text may not yield as many tokens
+    as asked for.
+    """
+    least = 256 + len(special)
+    if vocabulary <= least:
+        raise ValueError(
+            f"the vocabulary of a BPE must be above {least} (every byte, and {len(special)} special tokens), "
+            f"got {vocabulary}; try vocabulary={least + 256}, or tokenizer='bytes'"
+        )
+    inner = hf.Tokenizer(models.BPE())
+    inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    inner.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=list(special),
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    inner.train_from_iterator(pieces, trainer)
+    return BytePairs(inner)
+
+
+def load_tokenizer(path: str | os.PathLike[str]) -> Tokenizer:
+    """Reads a `tokenizer.json`, ours or of any Hugging Face checkpoint; a folder is searched for it."""
+    path = Path(path)
+    path = path / "tokenizer.json" if path.is_dir() else path
+    if not path.is_file():
+        raise ValueError(f"a tokenizer must be a tokenizer.json or a folder with one, got {path}; give the file's path")
+    try:
+        return parse_tokenizer(path.read_text(encoding="utf-8"))
+    except Exception as error:  # the Rust library raises nothing more precise
+        raise ValueError(
+            f"a tokenizer must be a tokenizer.json of Hugging Face, got {path} ({error}); save it again"
+        ) from error
+
+
+def parse_tokenizer(content: str) -> Tokenizer:
+    """The tokenizer of a `tokenizer.json`."""
+    inner = hf.Tokenizer.from_str(content)
+    told = json.loads(content)
+    model, pre = told["model"], told["pre_tokenizer"] or {}
+    special = [token["content"] for token in told["added_tokens"]]
+    if model["type"] == "WordLevel" and pre.get("pattern") == {"Regex": _EVERY_CHARACTER}:
+        unknown = UNKNOWN if UNKNOWN in model["vocab"] else "error"
+        letters = (token for token in model["vocab"] if len(token) == 1)
+        return _framed(Characters(letters, unknown, special), inner)
+    if model["type"] == "BPE" and not model["merges"] and model["vocab"] == _bytes_as_letters():
+        return _framed(Bytes(special), inner)
+    like_ours = pre.get("type") == "ByteLevel" and pre["use_regex"] and not pre["add_prefix_space"]
+    if model["type"] == "BPE" and like_ours and not told["normalizer"]:
+        return BytePairs(inner)
+    return Tokenizer(inner)
+
+
+def _framed(tokenizer: Tokenizer, like: hf.Tokenizer) -> Tokenizer:
+    """With what ``like`` puts around whole texts, if anything: see special_tokens.py."""
+    if like.post_processor is not None:
+        tokenizer.inner.post_processor = like.post_processor
+    return tokenizer
+
+
+def code_points(text: str) -> Integer[np.ndarray, "n"]:
+    """The code points of a text."""
+    return np.frombuffer(text.encode("utf-32-le", errors="surrogatepass"), dtype=np.uint32)
+
+
+def _bytes_as_letters() -> dict[str, int]:
+    # The letters that ByteLevel writes for bytes: those that print stand for themselves, the others for 256, 257, …
+    printing = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printing]
+    letters = {byte: chr(byte) for byte in printing} | {byte: chr(256 + i) for i, byte in enumerate(others)}
+    return {letters[byte]: byte for byte in range(256)}
+
+
+__all__ = [
+    "UNKNOWN",
+    "BytePairs",
+    "Bytes",
+    "Characters",
+    "Tokenizer",
+    "code_points",
+    "load_tokenizer",
+    "parse_tokenizer",
+    "train_bpe",
+]

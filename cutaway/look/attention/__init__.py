@@ -1,0 +1,1 @@
+"""Attention weights as pictures: maps, what heads do, rollout."""

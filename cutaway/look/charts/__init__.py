@@ -1,0 +1,1 @@
+"""Charts: each a small file with a function that takes tensors or plain data and returns a Picture."""

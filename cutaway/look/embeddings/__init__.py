@@ -1,0 +1,1 @@
+"""Embeddings as pictures: t-SNE maps, nearest neighbours, positions."""

@@ -1,0 +1,112 @@
+r"""t-SNE: points of many dimensions on a plane, so that near ones stay near.
+
+    p_j|i = exp(−‖x_i − x_j‖² / 2σ_i²) / Σ_k≠i exp(−‖x_i − x_k‖² / 2σ_i²)         p_ij = (p_j|i + p_i|j) / 2n
+    q_ij = (1 + ‖y_i − y_j‖²)⁻¹ / Σ_k≠l (1 + ‖y_k − y_l‖²)⁻¹                      minimise KL(P ‖ Q) over y
+
+σ_i is chosen so that each point has about ``perplexity`` neighbours. Distances between clusters, and their sizes, mean
+little. van der Maaten and Hinton 2008; started from the first two principal components, which keeps more of the whole
+(Kobak and Berens 2019). scikit-learn's up to a few thousand points, where it is the faster, openTSNE's above.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from torch import Tensor
+
+from cutaway.extras import need
+from cutaway.look.charts.arrays import Values, as_array
+from cutaway.look.charts.scatters import scatter
+from cutaway.look.pages.picture import Picture
+from cutaway.look.style.colours import CATEGORIES
+
+FEW = 3000  # rows up to which scikit-learn's t-SNE is the faster
+_LEAST = 4  # rows
+
+
+def tsne(
+    matrix: Values,
+    *,
+    perplexity: float | None = None,
+    by: Literal["cosine", "euclidean"] = "cosine",
+    seed: int = 0,
+) -> np.ndarray:
+    """Places (rows, 2) of the rows of a matrix, the same for the same ``seed``.
+
+    ``by`` cosine puts every row on the unit sphere first, where ‖x − y‖² = 2 − 2 cos(x, y). ``perplexity`` is 30, or a
+    third of the other rows where these are few.
+    """
+    x = as_array("matrix", matrix, "rows", "dimensions").astype(np.float64)
+    if by not in ("cosine", "euclidean"):
+        raise ValueError(f"by must be cosine or euclidean, got {by!r}; pick one of these")
+    if len(x) < _LEAST:
+        raise ValueError(f"a t-SNE map needs at least {_LEAST} rows, got {len(x)}; draw so few with scatter or heatmap")
+    if not np.isfinite(x).all():
+        bad = int((~np.isfinite(x)).any(1).sum())
+        raise ValueError(f"rows must be finite, got {bad} of {len(x)} with infinite numbers or NaN; leave these out")
+    if by == "cosine":
+        x = unit(x)
+    if np.ptp(x, axis=0).max() == 0:
+        raise ValueError(f"rows must differ, got {len(x)} that are all the same; there is nothing to map")
+    perplexity = max(1.0, min(30.0, (len(x) - 1) / 3)) if perplexity is None else float(perplexity)
+    if not 1 <= perplexity < len(x):
+        raise ValueError(
+            f"perplexity must be from 1 to below the number of rows, {len(x)}, got {perplexity:g}; "
+            "leave it out for one that fits"
+        )
+    return _few(x, perplexity, seed) if len(x) <= FEW else _many(x, perplexity, seed)
+
+
+def unit(x: np.ndarray) -> np.ndarray:
+    """Rows of length 1; a row of zeros stays what it is."""
+    lengths = np.linalg.norm(x, axis=1, keepdims=True)
+    return x / np.where(lengths > 0, lengths, 1.0)
+
+
+def _few(x: np.ndarray, perplexity: float, seed: int) -> np.ndarray:
+    manifold = need("sklearn.manifold", "words", "a t-SNE map")
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn
+
+    start = "pca" if x.shape[1] > 1 else "random"
+    # one thread: the sums of several come in any order, and rounding alone would make another map
+    with threadpool_limits(1, user_api="openmp"):
+        return manifold.TSNE(perplexity=perplexity, init=start, random_state=seed).fit_transform(x)
+
+
+def _many(x: np.ndarray, perplexity: float, seed: int) -> np.ndarray:
+    library = need("openTSNE", "words", f"a t-SNE map of more than {FEW:,} rows")
+    start = "pca" if x.shape[1] > 1 else "random"
+    model = library.TSNE(perplexity=perplexity, initialization=start, random_state=seed, n_jobs=1)
+    return np.asarray(model.fit(x))
+
+
+__all__ = ["FEW", "tsne", "unit"]
+
+_WRITTEN = 200  # labels that are written on the map; more of them stand under the pointer
+
+
+def embedding_map(
+    matrix: Values,
+    labels: Sequence[str] | None = None,
+    groups: Values | None = None,
+    *,
+    perplexity: float | None = None,
+    by: Literal["cosine", "euclidean"] = "cosine",
+    seed: int = 0,
+    title: str = "Map of the embeddings",
+) -> Picture:
+    """The rows of any matrix on a plane by t-SNE, with ``labels``, and coloured by ``groups``."""
+    x = as_array("matrix", matrix, "rows", "dimensions")
+    for name, given in (("labels", labels), ("groups", groups)):
+        if given is not None and len(given) != len(x):  # before minutes are spent on the map
+            raise ValueError(f"{name} must be one for each of the {len(x)} rows, got {len(given)}; pass the same rows")
+    places = tsne(x, perplexity=perplexity, by=by, seed=seed)
+    plain = groups.tolist() if isinstance(groups, (Tensor, np.ndarray)) else groups
+    written = labels is not None and len(x) <= _WRITTEN and len(set(plain or ())) <= len(CATEGORIES)
+    picture = scatter(places, plain, labels=labels, written=written, title=title, axes=("t-SNE 1", "t-SNE 2"))
+    angle = "angle" if by == "cosine" else "distance"
+    picture.note = (
+        f"{picture.note} t-SNE of {len(x):,} rows of {x.shape[1]} numbers, by {angle}: near points are alike; "
+        "distances between clusters, and their sizes, mean little."
+    ).strip()
+    return picture

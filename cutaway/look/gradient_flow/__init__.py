@@ -1,0 +1,1 @@
+"""Gradient flow: what is measured at each layer, what it means, and its pictures."""

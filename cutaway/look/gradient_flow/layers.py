@@ -1,0 +1,163 @@
+r"""Which layers a flow looks at, and what it must know of each: its weights, its activation, its axes.
+
+A layer is a module that owns weights or applies an activation. Where one of our blocks applies an activation inside,
+its tap names the value: `mlp.hidden`. Of a recurrent layer also what goes in is a layer, `lstm.input`: the δ there is
+what has come back through time.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from torch import Tensor, nn
+
+from cutaway.inside.address_globs import Site, find_sites, inner_name, named_sites
+from cutaway.inside.taps import Tap
+
+_RECTIFIERS = {"relu", "relu6", "relusquared", "relu2"}  # 0 for half of all inputs, with no slope there
+_INSIDE = ("gates", "hidden")  # taps of our blocks at the value of an activation that further steps follow
+# The slope of an activation as a share of its steepest, from its value y alone:
+#     tanh: 1 − y²        σ: y (1 − y) / ¼        softsign x / (1 + |x|): (1 − |y|)²
+_SLOPES: dict[str, Callable[[Tensor], Tensor]] = {
+    "tanh": lambda y: 1 - y * y,
+    "sigmoid": lambda y: 4 * y * (1 - y),
+    "logistic": lambda y: 4 * y * (1 - y),
+    "softsign": lambda y: (1 - y.abs()).square(),
+}
+
+
+class Place(NamedTuple):
+    """A layer: where it is, what kind of module, the activation whose values it gives ("": none), its own weights."""
+
+    address: str
+    site: Site
+    kind: str
+    activation: str
+    weights: tuple[nn.Parameter, ...]
+
+    @property
+    def rectifies(self) -> bool:
+        return self.activation in _RECTIFIERS
+
+    @property
+    def slope(self) -> Callable[[Tensor], Tensor] | None:
+        """The activation's slope as a share of its steepest, from its value; None if it does not saturate."""
+        return _SLOPES.get(self.activation)
+
+
+class Axes(NamedTuple):
+    """Which axis of a value counts the units, and which the time steps, if any."""
+
+    units: int
+    time: int | None
+
+
+def default_places(model: nn.Module) -> list[Place]:
+    """Every module that owns weights or is an activation, and the activations inside our blocks."""
+    known = named_sites(model)
+    found: dict[Site, Place] = {}
+
+    def add(place: Place) -> None:
+        found.setdefault(place.site, place)  # a shared module goes by its first name
+
+    for address, module in known.items():
+        if isinstance(module, Tap) or "parametrizations" in address.split("."):
+            continue
+        if isinstance(module, nn.RNNBase):
+            add(_input_place(f"{address}.input".lstrip("."), module))
+        inner = _function_of(module)
+        if inner and (taps := [name for name in _INSIDE if name in module._modules]):
+            tap = Site(module.get_submodule(taps[0]))
+            add(Place(f"{address}.{taps[0]}".lstrip("."), tap, inner, _plain(inner), ()))
+        if own_weights(module) or _is_activation(module) or _last_function(module):
+            add(_place(address, module))
+    if not found:
+        raise ValueError(
+            f"a flow needs layers that own weights or apply an activation, got a {type(model).__name__} without any; "
+            "name what to look at with addresses="
+        )
+    return list(found.values())
+
+
+def named_places(model: nn.Module, patterns: Iterable[str]) -> dict[str, list[Place]]:
+    """The layers that patterns of addresses name; unknown ones raise, with the nearest known."""
+    known = named_sites(model)
+    # the block that applies the activation whose values a tap names
+    owners = {m._modules[tap]: m for m in known.values() for tap in _INSIDE if tap in m._modules}
+
+    def place(address: str, site: Site) -> Place:
+        if site.is_input:
+            return _input_place(address, site.module)
+        if site.module in owners and (inner := _function_of(owners[site.module])):
+            return Place(address, site, inner, _plain(inner), ())
+        return _place(address, site.module)
+
+    return {p: [place(address, site) for address, site in find_sites(known, p).items()] for p in patterns}
+
+
+def _place(address: str, module: nn.Module) -> Place:
+    kind = type(module).__name__
+    if _is_activation(module):
+        return Place(address, Site(module), kind, _plain(kind), own_weights(module))
+    inner = _last_function(module)
+    return Place(address, Site(module), f"{kind}, {inner}" if inner else kind, _plain(inner), own_weights(module))
+
+
+def _input_place(address: str, module: nn.Module) -> Place:
+    return Place(address, Site(module, is_input=True), f"input of {type(module).__name__}", "", ())
+
+
+def own_weights(module: nn.Module) -> tuple[nn.Parameter, ...]:
+    """The parameters of a module itself, with those that a wrapper or a parametrisation keeps for it."""
+    own = list(module.parameters(recurse=False))
+    if "parametrizations" in module._modules:
+        own += module.get_submodule("parametrizations").parameters()
+    inner = inner_name(module)
+    if inner is not None:
+        own += own_weights(module.get_submodule(inner))
+    return tuple(own)
+
+
+def _plain(name: str) -> str:
+    """A name of an activation, however it is written: ReLU, relu_squared, ReLUSquaredActivation."""
+    return re.sub(r"[^a-z0-9]", "", name.lower()).removesuffix("activation")
+
+
+def _is_activation(module: nn.Module) -> bool:
+    home = type(module).__module__
+    if home in ("torch.nn.modules.activation", "transformers.activations"):
+        return not isinstance(module, nn.MultiheadAttention)
+    return _plain(type(module).__name__) in _RECTIFIERS | set(_SLOPES)
+
+
+def _function_of(module: nn.Module) -> str:
+    """The name of the function that one of our blocks applies to its sums; "" if it has none, or a module for it."""
+    function = getattr(module, "activation", None)
+    ours = any(isinstance(module._modules.get(tap), Tap) for tap in ("sums", *_INSIDE))
+    return str(getattr(function, "__name__", "")) if ours and not isinstance(function, nn.Module) else ""
+
+
+def _last_function(module: nn.Module) -> str:
+    """The name of the function that gives a module's output, as in y = φ(x W + b)."""
+    if isinstance(module, (nn.RNN, nn.RNNCell)):
+        return module.nonlinearity
+    return "" if any(tap in module._modules for tap in _INSIDE) else _function_of(module)
+
+
+def axes_of(x: Tensor, site: Site, layouts: dict[tuple[int, ...], int], time: int) -> Axes:
+    """The axes of a value. ``time`` is the axis of time where units come last.
+
+    ``layouts`` remembers where units stand in values of a shape, for the modules without weights that follow.
+    """
+    weight, shape = getattr(site.module, "weight", None), tuple(x.shape)
+    if site.is_input or not isinstance(weight, Tensor):
+        units = layouts.get(shape, 1 if x.ndim > 3 else x.ndim - 1)  # without a hint, four axes are an image's
+    else:
+        normed = isinstance(site.module, (nn.modules.batchnorm._NormBase, nn.GroupNorm))
+        units = 1 if x.ndim > 2 and (weight.ndim > 2 or normed) else x.ndim - 1  # a kernel has more than two axes
+        layouts[shape] = units
+    if x.ndim != 3:
+        return Axes(units, None)
+    if units == 1:
+        return Axes(units, 2)
+    return Axes(units, 0 if isinstance(site.module, nn.RNNBase) and not site.module.batch_first else time)

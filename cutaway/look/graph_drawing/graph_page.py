@@ -1,0 +1,276 @@
+r"""A compute graph as a page to work with: fold and unfold modules, step through the pass and back, look at values.
+
+    g.to_html()                  one file, nothing fetched, opens offline
+
+The rows and lines of every group are found here (rows.py); where they stand the page works out itself, for
+whatever is open at the moment (assets/placing.js).
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from cutaway.look.graph_drawing.contents import as_rows, cells_a_side, content_of
+from cutaway.look.graph_drawing.coordinates import METRICS, Box
+from cutaway.look.graph_drawing.folding import Group, grouped, opened
+from cutaway.look.graph_drawing.graph_colours import graph_style
+from cutaway.look.graph_drawing.labels import LETTERS, LINE_HEIGHT, NUMBERS, SMALL, Look, Words, count
+from cutaway.look.graph_drawing.rows import arrange
+from cutaway.look.graph_drawing.shapes import KINDS, outline, title_width
+from cutaway.look.graph_drawing.svg import heading
+from cutaway.look.graph_recording.statistics import Statistics
+from cutaway.look.pages.picture import LESS, plain
+from cutaway.look.style.colours import MAGNITUDE, SIGNED, table
+from cutaway.look.style.stylesheet import STYLE
+from cutaway.look.style.theme import FONT
+from cutaway.look.style.wording import escape, number, whole_characters, writable
+
+if TYPE_CHECKING:
+    from cutaway.look.graphs import Graph, Node, Value
+
+SCRIPTS = ("placing.js", "svg.js", "panel.js", "page.js")
+# nothing leaves the page, and nothing in it is made into code
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+)
+
+
+def graph_html(
+    graph: "Graph",
+    open: str | Sequence[str] = (),
+    depth: int | None = None,
+    *,
+    numbers: int = NUMBERS,
+    title: str | None = None,
+    megabytes: float = 4.0,
+) -> str:
+    """The page, as one HTML document. ``open`` and ``depth`` say what is open at first, as in `draw_svg`.
+
+    Contents and δs are in it as pictures of up to 64 × 64 cells, coarser where they would pass ``megabytes`` in all.
+    """
+    if not megabytes > 0:
+        raise ValueError(f"megabytes must be above 0, got {megabytes}; 4 holds the values of a small model")
+    told = page_data(graph, open, depth, numbers, megabytes)
+    title = heading(graph) if title is None else title
+    style, _ = graph_style()
+    data = whole_characters(json.dumps(plain(told), ensure_ascii=False, allow_nan=False, separators=(",", ":")))
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{STYLE}{style}{_asset('page.css')}</style>\n</head>\n<body>\n"
+        f"<header><h1>{escape(title)}</h1><p class='soft'>{escape(_lead(graph, told['cells']))}</p></header>\n"
+        f"{_bar(told['backward'], len(told['groups']) > 1)}\n"
+        '<main><div id="canvas"></div><aside id="panel" aria-live="polite" tabindex="0" aria-label="Details">'
+        f"{_help(told)}</aside></main>\n"
+        "<noscript><p>This page is drawn by a script in it, which is switched off here.</p></noscript>\n"
+        # inside a script only "<" can end the script or begin a comment
+        f'<script type="application/json" id="graph">{data.replace("<", LESS)}</script>\n'
+        f'<script type="module">{page_script()}</script>\n</body>\n</html>\n'
+    )
+
+
+def page_data(
+    graph: "Graph", open: str | Sequence[str] = (), depth: int | None = None, numbers: int = NUMBERS, limit: float = 4.0
+) -> dict[str, Any]:
+    """Everything that the page knows, as JSON can hold it."""
+    groups = grouped(graph)
+    words = Words(graph, groups, numbers)
+    looks, homes = {}, {}
+    for group in groups:
+        for slot in group.slots:
+            if not slot.startswith(("in:", "out:")):
+                looks[slot], homes[slot] = _look(words.of(slot)), group.number
+    sizes = [as_rows(value.shape) for value in graph.values for x in (value.tensor, value.delta) if x is not None]
+    cells = cells_a_side(sizes, limit)
+    edges = words.edges
+    numbered = {id(edge): i for i, edge in enumerate(edges)}
+    backward = graph.deltas is not None
+    directions = ("forward", "backward") if backward else ("forward",)
+    shown = opened(groups, open, depth)
+    return {
+        "metrics": METRICS,
+        "letters": {"name": LETTERS, "small": SMALL, "line": LINE_HEIGHT},
+        "font": FONT,
+        "magnitude": table(MAGNITUDE, 255).tolist(),
+        "signed": table(SIGNED, 255).tolist(),
+        "alt": f"Compute graph of {number(len(graph.nodes))} operators",
+        "backward": backward,
+        "cells": cells,
+        "open": sorted(shown),
+        "groups": [_group(group, words) for group in groups],
+        "looks": looks,
+        "homes": homes,
+        "nodes": [_node(node, numbered) for node in graph.nodes],
+        "values": [_value(value, cells, numbered, backward) for value in graph.values],
+        "edges": [
+            {"value": e.value.index, "node": e.consumer.index, "share": words.share_of(i)} for i, e in enumerate(edges)
+        ],
+        "steps": {
+            direction: [
+                {
+                    "node": step.node.index,
+                    "title": step.title,
+                    "words": step.words,
+                    "formula": step.formula,
+                    "reads": [value.index for value in step.reads],
+                    "writes": [value.index for value in step.writes],
+                    "shares": [numbered[id(edge)] for edge in step.shares],
+                }
+                for step in graph.steps(direction)
+            ]
+            for direction in directions
+        },
+    }
+
+
+def _look(look: Look) -> dict[str, Any]:
+    texts = [[writable(text.words), text.style] for text in look.texts]
+    return {"kind": look.kind, "texts": texts, "size": look.measure, "hint": writable(look.hint)}
+
+
+def _group(group: Group, words: Words) -> dict[str, Any]:
+    arranged = arrange(group.slots, group.lines)
+    pairs: dict[tuple[str, str], list[int]] = {}
+    for i, line in enumerate(group.lines):
+        pairs.setdefault((line.start, line.stop), []).append(i)
+    merged = {key: same for key, same in pairs.items() if len(same) > 1 and key[1].startswith("group:")}
+    title = words.title(group)
+    return {
+        "number": group.number,
+        "path": group.path,
+        "kind": group.kind,
+        "parent": None if group.parent is None else group.parent.number,
+        "inner": [part.number for part in group.inner],
+        "nodes": [node.index for node in group.nodes],
+        "texts": [[text.words, text.style] for text in title],
+        "title": title_width(title),
+        "name": round(title[0].width, 1),
+        "rows": arranged.rows,
+        "paths": arranged.paths,
+        "lines": [
+            [line.start, line.stop, line.value, list(line.edges), bool(words.share(line))] for line in group.lines
+        ],
+        "labels": [_look(words.label([line])) for line in group.lines],
+        "merged": {
+            " ".join(map(str, same)): _look(words.label([group.lines[i] for i in same])) for same in merged.values()
+        },
+        "words": f"{group.kind}: " + words.holding(group) if group.kind else words.holding(group),
+        "holds": [
+            [part.name, f"{part.kind}, {words.holding(part)}"] if isinstance(part, Group) else [part.title, "operator"]
+            for part in group.parts[:40]
+        ]
+        + ([["…", f"{len(group.parts) - 40} more"]] if len(group.parts) > 40 else []),
+    }
+
+
+def _node(node: "Node", numbered: dict[int, int]) -> dict[str, Any]:
+    inside = getattr(node, "inside", None)
+    rule = node.rule
+    return {
+        "index": node.index,
+        "title": writable(node.title),
+        "module": writable(node.module),
+        "arguments": writable(node.arguments),
+        "rule": None if rule is None else {"words": rule.words, "forward": rule.forward, "backward": rule.backward},
+        "inputs": [numbered[id(edge)] for edge in node.inputs],
+        "outputs": [value.index for value in node.outputs],
+        "inside": ""
+        if inside is None
+        else f"It holds {len(inside.nodes)} operators: g.nodes[{node.index}].inside.to_html()",
+    }
+
+
+def _value(value: "Value", cells: int, numbered: dict[int, int], backward: bool) -> dict[str, Any]:
+    tensor, delta, statistics = value.tensor, value.delta, value.statistics
+    told: dict[str, Any] = {
+        "index": value.index,
+        "name": writable(value.name),
+        "kind": value.kind,
+        "shape": list(value.shape),
+        "dtype": str(value.dtype).removeprefix("torch."),
+        "producer": None if value.producer is None else value.producer.index,
+        "uses": [numbered[id(edge)] for edge in value.consumers],
+        "statistics": None if statistics is None else statistics._asdict(),
+        "content": None if tensor is None else content_of(tensor.detach(), cells),
+    }
+    if told["content"] is None:
+        told["why"] = value.why_no_tensor or ("it is empty" if count(value) == 0 else "its numbers are complex")
+    if delta is not None:
+        told["delta"] = {"statistics": Statistics.of(delta)._asdict(), "content": content_of(delta, cells)}
+    elif backward:
+        told["why_no_delta"] = value.why_no_delta
+    return told
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("cutaway.look.graph_drawing").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+@cache
+def page_script() -> str:
+    """The modules of the page as one: without the lines that would fetch one from another."""
+    script = "".join(_asset(name) for name in SCRIPTS)
+    script = re.sub(r"^import [^;]*;\n", "", script, flags=re.MULTILINE)
+    script = re.sub(r"^export ", "", script, flags=re.MULTILINE)
+    assert not re.search("</script|<!--", script, re.IGNORECASE), "the script cannot stand inside a page"
+    return script
+
+
+def _lead(graph: "Graph", cells: int) -> str:
+    words = f"{number(len(graph.nodes))} operators, {number(len(graph.values))} values. "
+    if any(max(as_rows(value.shape)) > cells for value in graph.values):
+        words += f"Contents are shown as at most {cells} × {cells} cells, the strongest entry in each (megabytes=). "
+    if not graph.complete:
+        words += "Something ran that could not be seen, so parts may be missing."
+    return words
+
+
+def _bar(backward: bool, modules: bool) -> str:
+    disabled = "" if backward else ' disabled title="call g.backward() before writing the page"'
+    hidden = "" if modules else " hidden"
+    return (
+        '<div id="bar" role="toolbar" aria-label="Steps and view">'
+        "<fieldset><legend>Direction of steps</legend>"
+        '<label><input type="radio" name="direction" value="forward" checked> forward</label>'
+        f'<label><input type="radio" name="direction" value="backward"{disabled}> backward</label></fieldset>'
+        '<button id="first" aria-label="To the beginning" title="To the beginning (Home)">Start</button>'
+        '<button id="back" aria-label="One step back" title="One step back (←)">◀ Back</button>'
+        '<button id="next" aria-label="Next step" title="Next step (→)">Next ▶</button>'
+        '<output id="count"></output><span class="gap"></span>'
+        '<div id="finder"><input id="search" type="search" placeholder="Find by name ( / )" aria-label="Find by name" '
+        'autocomplete="off"><ul id="found"></ul></div>'
+        f'<button id="fold" title="Fold all modules"{hidden}>Fold all</button>'
+        f'<button id="unfold" title="Unfold one level more"{hidden}>Unfold more</button>'
+        '<button id="smaller" aria-label="Smaller" title="Smaller (−)">−</button>'
+        '<button id="larger" aria-label="Larger" title="Larger (+)">+</button>'
+        '<button id="fit" title="Fit into the window (0)">Fit</button></div>'
+    )
+
+
+def _help(told: dict[str, Any]) -> str:
+    deltas = (
+        "<p>δ is the gradient of the output: the numbers in orange. A value that is used more than once gets the sum "
+        "of what comes back. Where a line is dashed, no gradient flows.</p>"
+        if told["backward"]
+        else "<p>There is no δ in this page: call g.backward() before g.to_html().</p>"
+    )
+    kinds = {look["kind"] for look in told["looks"].values()}
+    key = "".join(
+        f'<li><svg class="cutaway-graph" width="30" height="20" aria-hidden="true"><g class="{kind}">'
+        f"{outline(kind, Box(2, 3, 26, 14))}</g></svg> {escape(name)}</li>"
+        for kind, name in KINDS.items()
+        if kind in kinds
+    )
+    return (
+        "<h2>What you see</h2><p>The operators of one real pass, from the inputs at the top to the output. On each "
+        f'line stands the value that flows, or its shape.</p><ul class="key">{key}</ul>'
+        f"{deltas}<p>Click an operator or a value to look inside it. Click a tinted box to unfold that module, the "
+        "name of an open one to fold it again. Drag to move, scroll to pan, Ctrl + scroll to zoom.</p>"
+        "<p>→ and ← go through the pass one operator at a time. / finds by name, 0 fits, + and − zoom, Tab and Enter "
+        "reach everything.</p>"
+    )

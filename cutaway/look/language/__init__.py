@@ -1,0 +1,1 @@
+"""Language models taken apart: logit lens, logit attribution, activation patching, input attributions."""

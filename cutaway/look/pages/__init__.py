@@ -1,0 +1,1 @@
+"""Pages: pictures, tables and samples in one HTML file."""

@@ -1,0 +1,1 @@
+"""Generating with language models: sampling, beams, text."""

@@ -1,0 +1,193 @@
+r"""Text in, text out: generation with a tokenizer.
+
+    text = decode(generate(encode(prompt)))[after the prompt]
+
+A piece of text is shown once its last character is complete: a token may hold half of one (byte-level BPE), and only
+the next token tells. Text that could be the beginning of a stop string waits until it is clear that it is none.
+Radford et al. 2019 (bytes). Notes: N3 §5.4.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from torch import nn
+
+from cutaway.models.generation.token_streams import as_ends, generate, stream
+from cutaway.models.transformers.seq2seq import EncoderDecoder
+
+BROKEN = "\ufffd"  # what decoders write for bytes that are no character (yet)
+
+
+class Unspoken:
+    """Tokens becoming text, one after another: `add` returns what can be said, `finish` what was held back.
+
+    ``stop``: the text ends before the first of these strings; ``stopped`` tells that it did.
+    """
+
+    def __init__(self, tokenizer: Any, before: Sequence[int] = (), stop: Sequence[str] = ()) -> None:
+        self.tokenizer, self.stop = tokenizer, tuple(stop)
+        # Only the last few tokens are decoded, from `first` on; `said` of them are text already.
+        self.ids, self.first, self.said = list(before), 0, len(before)
+        self.held = ""
+        self.stopped = False
+
+    def add(self, token: int) -> str:
+        """The text that this token makes clear, often that of the token itself."""
+        self.ids.append(token)
+        return self._release("" if self.stopped else self._decode(whole=False), final=False)
+
+    def finish(self) -> str:
+        """What is left: half a character, or what might have become a stop string."""
+        return self._release("" if self.stopped else self._decode(whole=True), final=True)
+
+    def _decode(self, whole: bool) -> str:
+        # A difference of two texts that begin alike, as some tokenizers treat the first token of a text specially.
+        text = self.tokenizer.decode(self.ids[self.first :])
+        if text.endswith(BROKEN) and not whole:
+            return ""
+        before = self.tokenizer.decode(self.ids[self.first : self.said])
+        self.first, self.said = self.said, len(self.ids)
+        return text[len(before) :]
+
+    def _release(self, text: str, final: bool) -> str:
+        text, self.held = self.held + text, ""
+        places = [place for place in map(text.find, self.stop) if place >= 0]
+        if places:
+            self.stopped = True
+            return text[: min(places)]
+        if not final and self.stop:
+            longest = max(map(len, self.stop)) - 1
+            sizes = range(min(longest, len(text)), 0, -1)
+            wait = next((n for n in sizes if any(stop.startswith(text[-n:]) for stop in self.stop)), 0)
+            text, self.held = text[: len(text) - wait], text[len(text) - wait :]
+        return text
+
+
+def stream_text(
+    model: nn.Module,
+    prompt: str,
+    tokens: int = 200,
+    *,
+    tokenizer: Any = None,
+    stop: str | Sequence[str] = (),
+    end: int | Sequence[int] | None = None,
+    **sampling: Any,
+) -> Iterator[str]:
+    """Yields the text that follows the prompt, piece by piece; pieces are whole characters.
+
+    ``tokenizer`` is by default the model's own. The text ends after ``tokens`` tokens, before any of the ``stop``
+    strings, or at an ``end`` token (by default those that the model's spec names). ``sampling`` as for `stream`.
+    """
+    tokenizer = find_tokenizer(model, tokenizer)
+    ids, ends, stops = encode_prompt(tokenizer, prompt), find_ends(model, end), as_stops(stop)
+    before = [] if _answers(model) else ids
+    return _speak(stream(model, ids, tokens, end=ends, **sampling), Unspoken(tokenizer, before, stops), ends)
+
+
+def _speak(steps: Iterator[Any], unspoken: Unspoken, ends: tuple[int, ...]) -> Iterator[str]:
+    for (token,) in (step.tolist() for step in steps):
+        if token in ends:
+            break
+        piece = unspoken.add(token)
+        if piece:
+            yield piece
+        if unspoken.stopped:
+            return
+    if rest := unspoken.finish():
+        yield rest
+
+
+def generate_text(
+    model: nn.Module,
+    prompt: str | Sequence[str],
+    tokens: int = 200,
+    *,
+    tokenizer: Any = None,
+    stop: str | Sequence[str] = (),
+    end: int | Sequence[int] | None = None,
+    beams: int = 1,
+    **sampling: Any,
+) -> Any:
+    """The text that follows the prompt, without it; for a list of prompts a list of texts, in one batch.
+
+    See `stream_text`; ``beams`` > 1 searches for the most probable text instead of drawing one.
+    """
+    tokenizer = find_tokenizer(model, tokenizer)
+    prompts = [prompt] if isinstance(prompt, str) else list(prompt)
+    ids, ends, stops = [encode_prompt(tokenizer, text) for text in prompts], find_ends(model, end), as_stops(stop)
+    before = [[] if _answers(model) else row for row in ids]
+    unspoken = [Unspoken(tokenizer, row, stops) for row in before]
+    if beams > 1:
+        found = generate(model, ids, tokens, end=ends, beams=beams, **sampling)
+        new: Any = [row[len(given) :] for row, given in zip(found, before, strict=True)]
+        texts = [_text_of(row, one, ends) for row, one in zip(new, unspoken, strict=True)]
+    else:
+        texts = _grow(stream(model, ids, tokens, end=ends, **sampling), unspoken, ends)
+    return texts[0] if isinstance(prompt, str) else texts
+
+
+def _grow(steps: Iterator[Any], unspoken: list[Unspoken], ends: tuple[int, ...]) -> list[str]:
+    """All texts of a batch; the steps end once every text has."""
+    pieces: list[list[str]] = [[] for _ in unspoken]
+    open_rows = set(range(len(unspoken)))
+    for step in steps:
+        for i, token in enumerate(step.tolist()):
+            if i in open_rows:
+                if token not in ends:
+                    pieces[i].append(unspoken[i].add(token))
+                if token in ends or unspoken[i].stopped:
+                    open_rows.discard(i)
+        if not open_rows:
+            break
+    return ["".join([*pieces[i], one.finish()]) for i, one in enumerate(unspoken)]
+
+
+def _text_of(tokens: list[int], unspoken: Unspoken, ends: tuple[int, ...]) -> str:
+    pieces = [unspoken.add(token) for token in tokens if token not in ends]
+    return "".join([*pieces, unspoken.finish()])
+
+
+def _answers(model: nn.Module) -> bool:
+    return isinstance(getattr(model, "_orig_mod", model), EncoderDecoder)
+
+
+def find_tokenizer(model: nn.Module, given: Any = None) -> Any:
+    """The tokenizer that was given, or the one that the model came with."""
+    found = getattr(model, "tokenizer", None) if given is None else given
+    if found is None:
+        raise ValueError(
+            "text needs a tokenizer, got a model without one; pass tokenizer=, or set model.tokenizer, "
+            "or generate tokens with generate()"
+        )
+    vocabulary = getattr(getattr(model, "spec", None), "vocabulary", None)
+    if vocabulary is not None and found.vocabulary > vocabulary:
+        raise ValueError(
+            f"a tokenizer must fit the model's vocabulary of {vocabulary:,}, got one of {found.vocabulary:,}; "
+            "use the tokenizer that the model was trained with"
+        )
+    return found
+
+
+def find_ends(model: nn.Module, given: int | Sequence[int] | None) -> tuple[int, ...]:
+    """The end tokens that were given, or those that the model's spec names."""
+    return tuple(getattr(getattr(model, "spec", None), "end", ())) if given is None else as_ends(given)
+
+
+def as_stops(stop: str | Sequence[str]) -> tuple[str, ...]:
+    """One stop string or several; none of them empty."""
+    stops = (stop,) if isinstance(stop, str) else tuple(stop)
+    if "" in stops:
+        raise ValueError("a stop string must have a character, got ''; leave stop out to go on to the last token")
+    return stops
+
+
+def encode_prompt(tokenizer: Any, text: str) -> list[int]:
+    """The ids of a prompt, with the marks that the model expects around a text if its tokenizer knows of any."""
+    encode = getattr(tokenizer, "encode_whole", tokenizer.encode)
+    ids = [int(i) for i in encode(text)]
+    if not ids:
+        raise ValueError(f"a prompt must hold at least one token, got {text!r}; begin with a word, or a line end")
+    return ids
+
+
+__all__ = ["Unspoken", "generate_text", "stream_text"]

@@ -1,0 +1,138 @@
+r"""Generating with a model, token by token.
+
+    x_{t+1} ~ p(x | x_1 … x_t)          append, repeat
+
+`generate` returns whole sequences, `stream` yields each new token as it is chosen. Keys and values of earlier tokens
+are cached; prompts of different lengths share a batch. `log_probabilities` says how likely a given text is. For text in
+and out see texts.py. Bengio et al. 2003. Notes: N3 §5.4 (autoregressive models), §5.4.6 (density of a sequence).
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from cutaway.blocks.checks import expect_positive
+from cutaway.models.generation.next_token import Decoder, Tokens, as_prompt, begin, evaluating
+from cutaway.models.generation.sampling import Sampling, choose, log_softmax
+from cutaway.models.transformers.gpt import GPT
+from cutaway.models.transformers.seq2seq import EncoderDecoder
+from cutaway.models.transformers.token_inputs import expect_real, expect_tokens
+
+
+def stream(
+    model: nn.Module, prompt: Tokens, tokens: int, *, end: int | Sequence[int] | None = None, **sampling: Any
+) -> Iterator[Int[Tensor, "b"]]:
+    """Yields the next token of every example, up to ``tokens`` times, or until all have met an ``end`` token.
+
+    ``sampling``: temperature (0 is greedy), top_k, top_p, min_p, repetition_penalty, seed; see `Sampling`. Example i
+    draws as if it were alone with seed + i. One that has ended yields its end token on. Of a prompt longer than the
+    context of a decoder-only model the last part is read; when the context fills, it goes on from its last half. The
+    model runs as in evaluation, whatever its mode.
+    """
+    expect_positive(tokens=tokens)
+    how = Sampling(**sampling)
+    with evaluating(model):
+        decoder = begin(model, prompt, tokens)
+    return _choose_each(model, decoder, tokens, how, as_ends(end))
+
+
+def as_ends(end: int | Sequence[int] | None) -> tuple[int, ...]:
+    """No end token, one, or several."""
+    return () if end is None else (end,) if isinstance(end, int) else tuple(end)
+
+
+def _choose_each(
+    model: nn.Module, decoder: Decoder, tokens: int, how: Sampling, ends: tuple[int, ...]
+) -> Iterator[Tensor]:
+    generators = how.generators(len(decoder.text))
+    choice = ended = None
+    for _ in range(tokens):
+        # Entered for each step alone: between steps the caller's own mode holds.
+        with evaluating(model):
+            if choice is not None:
+                decoder.append(choice)
+            new = choose(decoder.logits(), how, generators, decoder.text)
+            if ends:
+                choice = new if choice is None or ended is None else torch.where(ended, choice, new)
+                ended = torch.isin(choice, choice.new_tensor(ends))
+            else:
+                choice = new
+        yield choice
+        if ended is not None and bool(ended.all()):
+            return
+
+
+def generate(
+    model: nn.Module,
+    prompt: Tokens,
+    tokens: int,
+    *,
+    end: int | Sequence[int] | None = None,
+    beams: int = 1,
+    **sampling: Any,
+) -> list[list[int]]:
+    """Whole sequences: each prompt with its new tokens (of an encoder–decoder, the new tokens alone).
+
+    An ``end`` token stops an example when it is chosen; ``beams`` > 1 searches instead of sampling. For the rest see
+    `stream`.
+    """
+    if beams > 1:
+        from cutaway.models.generation.beams import beam_search
+
+        if sampling:
+            raise ValueError(
+                f"beam search does not sample, got {', '.join(sampling)} too; leave them out or use beams=1"
+            )
+        return [found[0].tokens for found in beam_search(model, prompt, tokens, beams=beams, end=end)]
+    new = list(stream(model, prompt, tokens, end=end, **sampling))
+    grown = [cut_at_end(row, as_ends(end)) for row in torch.stack(new, 1).tolist()]
+    if isinstance(getattr(model, "_orig_mod", model), EncoderDecoder):
+        return grown
+    given = as_prompt(prompt, torch.device("cpu")).rows
+    return [before.tolist() + row for before, row in zip(given, grown, strict=True)]
+
+
+def cut_at_end(tokens: list[int], ends: tuple[int, ...]) -> list[int]:
+    """The tokens up to the first that ends a text, which is kept."""
+    stop = next((i + 1 for i, token in enumerate(tokens) if token in ends), len(tokens))
+    return tokens[:stop]
+
+
+def log_probabilities(
+    model: nn.Module,
+    tokens: Int[Tensor, "b t"],
+    mask: Bool[Tensor, "b t"] | None = None,
+    source: Int[Tensor, "b s"] | None = None,
+    source_mask: Bool[Tensor, "b s"] | None = None,
+) -> Float[Tensor, "b n"]:
+    """log p(x_t | x_1 … x_{t−1}), for a GPT from t = 2 on: the first token is given, the sum is the rest's log-density.
+
+    Of an encoder–decoder log p(x_t | x_1 … x_{t−1}, source), from t = 1 on, with padding on the right. Positions that
+    ``mask`` marks as padding have 0. The model runs in its own mode, and gradients flow.
+    """
+    expect_tokens(tokens)
+    expect_real(mask, tokens)
+    if isinstance(model, GPT) and model.logits is not None:
+        if source is not None:
+            raise ValueError("a GPT has no source apart from its text, got one; put both into tokens")
+        if tokens.shape[1] < 2:
+            raise ValueError(
+                f"a text must have at least two tokens, got {tokens.shape[1]}; the first is given, not predicted"
+            )
+        logits, targets = model(tokens, mask)[:, :-1], tokens[:, 1:]
+        real = None if mask is None else mask[:, 1:] & mask[:, :-1]
+    elif isinstance(model, EncoderDecoder) and model.logits is not None:
+        if source is None:
+            raise ValueError(f"a {type(model).__name__} answers a source, got none; pass source=")
+        start = torch.full_like(tokens[:, :1], model.spec.start)
+        shifted = torch.cat([start, tokens[:, :-1]], 1)
+        logits, targets, real = model(source, shifted, source_mask), tokens, mask
+    else:
+        raise ValueError(
+            f"the density of a text needs a GPT, T5 or Transformer with a language head, got {type(model).__name__}"
+        )
+    chosen = log_softmax(logits).gather(-1, targets[..., None]).squeeze(-1)
+    return chosen if real is None else torch.where(real, chosen, 0.0)

@@ -1,0 +1,1 @@
+"""Specs: the design of a model as plain data."""

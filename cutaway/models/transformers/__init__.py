@@ -1,0 +1,1 @@
+"""Transformers: GPT, BERT, the encoder–decoders, ViT."""

@@ -1,0 +1,141 @@
+r"""From the parts of a spec to blocks, and what all transformer models do alike."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from cutaway.blocks.attention.multihead import MultiHeadAttention
+from cutaway.blocks.attention.transformer_layers import DecoderLayer, EncoderLayer
+from cutaway.blocks.dense.activations import find_activation
+from cutaway.blocks.dense.affine import Linear
+from cutaway.blocks.dense.mlps import MLP, GatedMLP
+from cutaway.blocks.embeddings.tokens import Embedding
+from cutaway.blocks.norms.layer import LayerNorm
+from cutaway.blocks.norms.rms import RMSNorm
+from cutaway.blocks.positions.learned import LearnedPosition
+from cutaway.blocks.positions.relative import alibi_bias
+from cutaway.blocks.positions.rotary import (
+    DynamicNTKScaling,
+    LinearScaling,
+    Llama3Scaling,
+    NTKScaling,
+    Rotary,
+    Scaling,
+    YaRNScaling,
+)
+from cutaway.blocks.positions.sinusoidal import SinusoidalPosition
+from cutaway.models.specs.architectures import MLPSpec, ModelSpec, NormSpec, PositionSpec, ScalingSpec
+
+
+def build_norm(spec: NormSpec, width: int) -> LayerNorm | RMSNorm:
+    return RMSNorm(width, spec.epsilon) if spec.kind == "rms" else LayerNorm(width, spec.epsilon, spec.bias)
+
+
+def build_position(spec: PositionSpec, context: int, width: int) -> LearnedPosition | SinusoidalPosition | None:
+    """The positions that are added to the input, if they are of that kind."""
+    if spec.kind == "learned":
+        return LearnedPosition(context, width)
+    return SinusoidalPosition(width, spec.base) if spec.kind == "sinusoidal" else None
+
+
+def build_scaling(spec: ScalingSpec) -> Scaling:
+    if spec.kind == "linear":
+        return LinearScaling(spec.factor)
+    if spec.kind == "ntk":
+        return NTKScaling(spec.factor)
+    assert spec.context is not None
+    if spec.kind == "dynamic":
+        return DynamicNTKScaling(spec.factor, spec.context)
+    turns = {"slow": spec.slow, "fast": spec.fast} if spec.kind == "yarn" else {"low": spec.slow, "high": spec.fast}
+    given: dict[str, float] = {name: value for name, value in turns.items() if value is not None}
+    if spec.kind == "llama3":
+        return Llama3Scaling(spec.factor, spec.context, **given)
+    return YaRNScaling(spec.factor, spec.context, attention=spec.attention, whole=spec.whole, **given)
+
+
+class Prepare(nn.Module):
+    """Queries and keys before they meet: each normalised (Henry et al. 2020), then turned by its position."""
+
+    def __init__(self, query_norm: RMSNorm | None, key_norm: RMSNorm | None, rotary: Rotary | None) -> None:
+        super().__init__()
+        self.query_norm, self.key_norm, self.rotary = query_norm, key_norm, rotary
+
+    def forward(self, q: Tensor, k: Tensor, positions: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        if self.query_norm is not None and self.key_norm is not None:
+            q, k = self.query_norm(q), self.key_norm(k)
+        if self.rotary is not None:
+            q, k = self.rotary(q, k, positions=positions)
+        return q, k
+
+
+def build_attention(spec: ModelSpec, cross: bool = False) -> MultiHeadAttention:
+    """Self-attention of a model; cross attention has no positions, as its two sides count apart."""
+    own, position = spec.attention, spec.position
+    head_width = own.head_width or spec.width // own.heads
+    rotary = None
+    if position.kind == "rotary" and not cross:
+        scaling = None if position.scaling is None else build_scaling(position.scaling)
+        rotary = Rotary(int(head_width * position.share), position.base, position.layout, scaling)
+    norms = [RMSNorm(head_width, spec.norm.epsilon) if own.norm else None for _ in range(2)]
+    prepare = Prepare(norms[0], norms[1], rotary) if rotary is not None or own.norm else None
+    return MultiHeadAttention(
+        spec.width, own.heads, own.kv_heads, own.head_width, own.bias, own.scale, own.dropout, prepare
+    )
+
+
+def build_mlp(spec: MLPSpec, width: int) -> MLP | GatedMLP:
+    kind = GatedMLP if spec.gated else MLP
+    return kind(width, spec.hidden, find_activation(spec.activation), spec.bias, spec.dropout)
+
+
+def build_encoder_layer(spec: ModelSpec) -> EncoderLayer:
+    norm = lambda: build_norm(spec.norm, spec.width)
+    return EncoderLayer(build_attention(spec), build_mlp(spec.mlp, spec.width), norm, spec.order, spec.dropout)
+
+
+def build_decoder_layer(spec: ModelSpec) -> DecoderLayer:
+    norm = lambda: build_norm(spec.norm, spec.width)
+    cross = build_attention(spec, cross=True)
+    return DecoderLayer(build_attention(spec), cross, build_mlp(spec.mlp, spec.width), norm, spec.order, spec.dropout)
+
+
+def build_last_norm(spec: ModelSpec) -> LayerNorm | RMSNorm | None:
+    """Post-norm layers end in a norm of their own; other streams need a last one."""
+    return None if spec.order == "post" else build_norm(spec.norm, spec.width)
+
+
+def position_bias(spec: ModelSpec, queries: int, start: int, like: Tensor) -> Tensor | None:
+    """What ALiBi adds to the scores; None for models without it."""
+    if spec.position.kind != "alibi":
+        return None
+    return alibi_bias(spec.attention.heads, queries, start + queries, start, dtype=like.dtype, device=like.device)
+
+
+def run_layer(layer: nn.Module, checkpointing: bool, x: Tensor, *args: Any, **how: Any) -> Tensor:
+    """One layer, its inside computed again in backward if asked for (Chen et al. 2016); never if a cache would grow."""
+    if checkpointing and layer.training and torch.is_grad_enabled() and how.get("cache") is None:
+        return checkpoint(layer, x, *args, use_reentrant=False, **how)
+    return layer(x, *args, **how)
+
+
+def drop(x: Tensor, rate: float, training: bool) -> Tensor:
+    return nn.functional.dropout(x, rate) if rate and training else x
+
+
+def initialise_transformer(model: nn.Module, depth: int, scale: float = 0.02) -> None:
+    """As GPT-2: weights from N(0, 0.02²), biases 0, the maps back into the residual stream smaller by √(2 × depth)."""
+    for module in model.modules():
+        if isinstance(module, (Linear, Embedding)):
+            nn.init.normal_(module.weight, 0.0, scale)
+        if isinstance(module, Linear) and module.bias is not None:
+            nn.init.zeros_(module.bias)
+    for layer in model.modules():
+        if isinstance(layer, (EncoderLayer, DecoderLayer)):
+            ends = [layer.attention.out, layer.mlp.down]
+            if isinstance(layer, DecoderLayer):
+                ends.append(layer.cross.out)
+            for end in ends:
+                assert isinstance(end, Linear)
+                nn.init.normal_(end.weight, 0.0, scale / (2 * depth) ** 0.5)

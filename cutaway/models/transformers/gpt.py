@@ -1,0 +1,149 @@
+r"""GPT: a decoder-only transformer, from GPT-2 to Llama and Qwen by its spec.
+
+    x = E[tokens] (+ P[positions])
+    x ← x + attention(norm(x));  x ← x + mlp(norm(x))          depth times, each token seeing those before it
+    logits = norm(x) Eᵀ  or  norm(x) W
+
+Radford et al. 2019; Touvron et al. 2023. Notes: N2, N3 §5.4.4, §5.9.1, N4.
+"""
+
+from typing import Any, ClassVar
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from cutaway.blocks.attention.caches import Cache
+from cutaway.blocks.attention_masks.patterns import segments as same_segment
+from cutaway.blocks.dense.affine import Linear
+from cutaway.blocks.embeddings.tokens import Embedding
+from cutaway.inside.taps import Tap
+from cutaway.models.base import Model, choose_spec
+from cutaway.models.generation.next_token import GPTDecoder, Prompt
+from cutaway.models.specs.architectures import GPTSpec, NamedSpec
+from cutaway.models.transformers.construction import (
+    build_encoder_layer,
+    build_last_norm,
+    build_position,
+    drop,
+    initialise_transformer,
+    position_bias,
+    run_layer,
+)
+from cutaway.models.transformers.output_heads import build_head
+from cutaway.models.transformers.token_inputs import (
+    expect_real,
+    expect_segments,
+    expect_tokens,
+    real_positions,
+    segment_positions,
+)
+
+
+class GPT(Model):
+    """logits = GPT(tokens): scores of the next token at every position; hidden states if the spec has no head.
+
+    ``GPT(vocabulary=…, width=…, depth=…, heads=…, context=…)`` is GPT-2's design; ``GPT.llama(…)`` today's.
+    ``mask`` marks real tokens (padding may stand left or right), ``segments`` numbers packed documents that must not
+    see each other, ``cache`` holds the keys and values of earlier calls. Heads for classes and tags work as in BERT.
+    """
+
+    kind: ClassVar[type[NamedSpec]] = GPTSpec
+    spec: GPTSpec
+
+    def __init__(self, spec: GPTSpec | None = None, **sizes: Any) -> None:
+        super().__init__(choose_spec(spec, sizes, GPTSpec.gpt2))
+        spec = self.spec
+        self.embed = Embedding(spec.vocabulary, spec.width)
+        self.position = build_position(spec.position, spec.context, spec.width)
+        self.blocks = nn.ModuleList(build_encoder_layer(spec) for _ in range(spec.depth))
+        self.norm = build_last_norm(spec)
+        self.head = build_head(spec, "last", spec.dropout)
+        language = spec.head is not None and spec.head.kind == "language"
+        tied = spec.head is None or spec.head.tied
+        self.unembed = Linear(spec.width, spec.vocabulary, bias=False) if language and not tied else None
+        self.logits = Tap() if language else None
+        initialise_transformer(self, spec.depth)
+
+    @classmethod
+    def gpt2(cls, **sizes: Any) -> "GPT":
+        """GPT-2's design: see GPTSpec.gpt2 for the sizes."""
+        return cls(GPTSpec.gpt2(**sizes))
+
+    @classmethod
+    def llama(cls, **sizes: Any) -> "GPT":
+        """Llama's design: see GPTSpec.llama for the sizes."""
+        return cls(GPTSpec.llama(**sizes))
+
+    def forward(
+        self,
+        tokens: Int[Tensor, "b t"],
+        mask: Bool[Tensor, "b t"] | None = None,
+        segments: Int[Tensor, "b t"] | None = None,
+        cache: Cache | None = None,
+    ) -> Float[Tensor, "b ..."]:
+        x = self.hidden(tokens, mask, segments, cache)
+        if self.logits is not None:
+            return self.read_out(x)
+        return x if self.head is None else self.head(x, mask)
+
+    def hidden(
+        self,
+        tokens: Int[Tensor, "b t"],
+        mask: Bool[Tensor, "b t"] | None = None,
+        segments: Int[Tensor, "b t"] | None = None,
+        cache: Cache | None = None,
+    ) -> Float[Tensor, "b t w"]:
+        """The last hidden states, after the final norm."""
+        start = 0 if cache is None else cache.length
+        expect_tokens(tokens, self.spec.context, start)
+        expect_real(mask, tokens)
+        expect_segments(segments, tokens)
+        how = self._look(tokens, mask, segments, cache, start)
+        x = self.embed(tokens)
+        if self.position is not None:
+            x = self.position(x, offset=start, positions=how["positions"])
+        x = drop(x, self.spec.dropout, self.training)
+        for i, block in enumerate(self.blocks):
+            layer_cache = None if cache is None else cache.layers[i]
+            x = run_layer(block, self.spec.checkpointing, x, cache=layer_cache, **how)
+        return x if self.norm is None else self.norm(x)
+
+    def read_out(self, x: Float[Tensor, "*b w"]) -> Float[Tensor, "*b v"]:
+        """logits = x Eᵀ if tied, else x W. Any direction of the residual stream can be read so (the logit lens)."""
+        y = nn.functional.linear(x, self.embed.weight) if self.unembed is None else self.unembed(x)
+        if self.logits is not None and self.logits.live:
+            y = self.logits(y)
+        return y
+
+    def new_cache(self, batch: int, context: int | None = None) -> Cache:
+        """An empty cache for ``batch`` sequences of up to ``context`` tokens (default: the model's)."""
+        attention = self.spec.resolved().attention
+        assert attention.kv_heads is not None
+        assert attention.head_width is not None
+        context = self.spec.context if context is None else context
+        return Cache(self.spec.depth, batch, attention.kv_heads, context, attention.head_width, self.embed.weight)
+
+    def begin(self, prompt: Prompt, tokens: int) -> GPTDecoder:
+        """Goes on from a prompt for up to ``tokens`` tokens; `generate` and `beam_search` are built on it."""
+        if self.logits is None:
+            raise ValueError("a model needs a language head to go on with a text, got one without; see with_head")
+        return GPTDecoder(self, prompt, tokens)
+
+    def _look(
+        self, tokens: Tensor, mask: Tensor | None, segments: Tensor | None, cache: Cache | None, start: int
+    ) -> dict[str, Any]:
+        """Where the tokens stand (None: they count on from ``start``), and what they may see."""
+        t = tokens.shape[1]
+        how: dict[str, Any] = {"causal": True, "window": self.spec.attention.window, "positions": None}
+        how["bias"] = position_bias(self.spec, t, start, self.embed.weight)
+        real = mask if cache is None else cache.see(tokens, mask)
+        if real is not None:
+            how["positions"] = real_positions(real)[:, start:]
+            how["mask"] = real[:, None, None, :]
+        if segments is not None:
+            if cache is not None:
+                raise ValueError("segments are for packed training batches, got a cache too; decode one document a row")
+            how["positions"] = segment_positions(segments, mask)
+            packed = same_segment(segments)
+            how["mask"] = packed if mask is None else packed.dense(t, t, device=tokens.device) & how["mask"]
+        return how

@@ -1,0 +1,100 @@
+r"""What stands on top of a model: one prediction a token, or one for the whole sequence.
+
+    masked tokens   logits = norm(φ(z W)) Eᵀ + b        what the hidden token was
+    classes         logits = pool(z) W + b              one for the sequence
+    tags            logits = z W + b                    one for each token
+
+Devlin et al. 2019, §3. Notes: N3 §5.6.4, §5.8.
+"""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from cutaway.blocks.attention.pooling import AttentionPool, pool_first, pool_last, pool_mean
+from cutaway.blocks.dense.activations import find_activation
+from cutaway.blocks.dense.affine import Dense, Linear
+from cutaway.inside.taps import Tap
+from cutaway.models.specs.architectures import HeadSpec, ModelSpec
+from cutaway.models.transformers.construction import build_norm, drop
+
+
+class MaskedHead(nn.Module):
+    """logits = norm(φ(z W + b)) Eᵀ + c: guesses masked tokens; E is the embedding's matrix if tied. Tap: ``logits``."""
+
+    def __init__(self, spec: ModelSpec, vocabulary: int) -> None:
+        super().__init__()
+        assert spec.head is not None
+        self.transform = Dense(spec.width, spec.width, find_activation(spec.mlp.activation))
+        self.norm = build_norm(spec.norm, spec.width)
+        self.unembed = None if spec.head.tied else Linear(spec.width, vocabulary, bias=False)
+        self.bias = nn.Parameter(torch.zeros(vocabulary))
+        self.logits = Tap()
+
+    def forward(self, z: Float[Tensor, "*b w"], table: Float[Tensor, "v w"]) -> Float[Tensor, "*b v"]:
+        """``table`` is E."""
+        h = self.norm(self.transform(z))
+        y = nn.functional.linear(h, table, self.bias) if self.unembed is None else self.unembed(h) + self.bias
+        if self.logits.live:
+            y = self.logits(y)
+        return y
+
+
+class ClassHead(nn.Module):
+    """logits = φ(pool(z) U + c) W + b, the hidden layer φ(… U + c) only if the spec says so. Tap: ``logits``.
+
+    Pooled over the real tokens: the first (cls), the last, their mean, or a mean weighted by attention.
+    """
+
+    def __init__(self, width: int, spec: HeadSpec, pooling: str, dropout: float = 0.0) -> None:
+        super().__init__()
+        assert spec.classes is not None
+        self.pooling, self.dropout = pooling, dropout
+        self.pool = AttentionPool(width) if pooling == "attention" else None
+        self.hidden = Dense(width, width, torch.tanh) if spec.hidden else None
+        self.classify = Linear(width, spec.classes, spec.bias)
+        self.logits = Tap()
+
+    def forward(self, z: Float[Tensor, "b t w"], mask: Bool[Tensor, "b t"] | None = None) -> Float[Tensor, "b c"]:
+        s = self._pool(z, mask)
+        if self.hidden is not None:
+            s = self.hidden(s)
+        y = self.classify(drop(s, self.dropout, self.training))
+        if self.logits.live:
+            y = self.logits(y)
+        return y
+
+    def _pool(self, z: Tensor, mask: Tensor | None) -> Tensor:
+        if self.pool is not None:
+            return self.pool(z, mask)
+        if self.pooling == "cls" and mask is not None:
+            return pool_last(z.flip(-2), mask.flip(-1))  # the first real one: padding may stand before it
+        return {"cls": pool_first, "last": pool_last, "mean": pool_mean}[self.pooling](z, mask)
+
+
+class TagHead(nn.Module):
+    """logits = z W + b for every token. Tap: ``logits``."""
+
+    def __init__(self, width: int, spec: HeadSpec, dropout: float = 0.0) -> None:
+        super().__init__()
+        assert spec.classes is not None
+        self.dropout = dropout
+        self.classify = Linear(width, spec.classes, spec.bias)
+        self.logits = Tap()
+
+    def forward(self, z: Float[Tensor, "b t w"], mask: Bool[Tensor, "b t"] | None = None) -> Float[Tensor, "b t c"]:
+        """``mask`` is not needed: each token is tagged by itself."""
+        y = self.classify(drop(z, self.dropout, self.training))
+        if self.logits.live:
+            y = self.logits(y)
+        return y
+
+
+def build_head(spec: ModelSpec, pooling: str, dropout: float = 0.0) -> ClassHead | TagHead | None:
+    """The head for classes (``pooling`` where the spec leaves it open) or tags; None for other kinds."""
+    head = spec.head
+    if head is None or head.kind not in ("classes", "tags"):
+        return None
+    if head.kind == "tags":
+        return TagHead(spec.width, head, dropout)
+    return ClassHead(spec.width, head, head.pooling or pooling, dropout)

@@ -1,0 +1,83 @@
+r"""ViT: a transformer encoder over the patches of an image.
+
+    x = [cls; patches W] + P
+    x ← x + attention(norm(x));  x ← x + mlp(norm(x))           depth times
+    logits = norm(x)_cls W + b
+
+Dosovitskiy et al. 2021. Notes: N3 §6.5.
+"""
+
+from typing import Any, ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from cutaway.blocks.dense.affine import Dense
+from cutaway.blocks.embeddings.patches import PatchEmbedding
+from cutaway.blocks.positions.learned import LearnedPosition
+from cutaway.models.base import Model, choose_spec
+from cutaway.models.specs.architectures import NamedSpec, ViTSpec
+from cutaway.models.transformers.construction import (
+    build_encoder_layer,
+    build_last_norm,
+    drop,
+    initialise_transformer,
+    run_layer,
+)
+from cutaway.models.transformers.output_heads import build_head
+
+
+class ViT(Model):
+    """logits = ViT(images), images (batch, channels, height, width); the hidden states if the spec has no head.
+
+    Pooling other than by CLS is over the patches alone.
+    """
+
+    kind: ClassVar[type[NamedSpec]] = ViTSpec
+    spec: ViTSpec
+
+    def __init__(self, spec: ViTSpec | None = None, **sizes: Any) -> None:
+        super().__init__(choose_spec(spec, sizes, ViTSpec.vit))
+        spec = self.spec
+        patches = (spec.image[0] // spec.patch) * (spec.image[1] // spec.patch)
+        self.patches = PatchEmbedding(spec.patch, spec.channels, spec.width)
+        self.cls = nn.Parameter(torch.zeros(1, 1, spec.width))
+        self.position = LearnedPosition(patches + 1, spec.width)
+        self.blocks = nn.ModuleList(build_encoder_layer(spec) for _ in range(spec.depth))
+        self.norm = build_last_norm(spec)
+        self.pooler = Dense(spec.width, spec.width, torch.tanh) if spec.pooler else None
+        self.head = build_head(spec, "cls")
+        initialise_transformer(self, spec.depth)
+
+    def forward(self, images: Float[Tensor, "b c H W"]) -> Float[Tensor, "b ..."]:
+        z = self.encode(images)
+        if self.head is None:
+            return z
+        by_cls = self.spec.head is not None and self.spec.head.pooling in (None, "cls")
+        return self.head(z if by_cls else z[:, 1:])
+
+    def encode(self, images: Float[Tensor, "b c H W"]) -> Float[Tensor, "b t w"]:
+        """The hidden states of CLS and all patches, after the final norm."""
+        if images.ndim != 4:
+            raise ValueError(
+                f"images must have shape (batch, channels, height, width), got {tuple(images.shape)}; "
+                "for one image use images[None]"
+            )
+        if tuple(images.shape[-2:]) != self.spec.image:
+            raise ValueError(
+                f"images must be {self.spec.image[0]} × {self.spec.image[1]} pixels, got {tuple(images.shape[-2:])}; "
+                "resize them, or build the model for their size"
+            )
+        x = self.patches(images)
+        x = self.position(torch.cat([self.cls.expand(len(x), -1, -1), x], 1))
+        x = drop(x, self.spec.dropout, self.training)
+        for block in self.blocks:
+            x = run_layer(block, self.spec.checkpointing, x, window=self.spec.attention.window)
+        return x if self.norm is None else self.norm(x)
+
+    def pool(self, z: Float[Tensor, "b t w"]) -> Float[Tensor, "b w"]:
+        """The CLS vector through the pooler."""
+        if self.pooler is None:
+            raise ValueError("this model has no pooler; use z[:, 0], or cutaway.blocks.pool_mean over the patches")
+        return self.pooler(z[:, 0])

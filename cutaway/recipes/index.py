@@ -1,0 +1,51 @@
+r"""The recipes by name, found without importing any of them."""
+
+import difflib
+from importlib import import_module
+
+from cutaway.recipes.base import Recipe
+
+RECIPES = {
+    "gpt": "cutaway.recipes.text.gpt:GPTRecipe",
+    "bert": "cutaway.recipes.text.bert:BERTRecipe",
+    "transformer": "cutaway.recipes.text.transformer:TransformerRecipe",
+    "linear": "cutaway.recipes.tables.linear_models:LinearRecipe",
+    "logistic": "cutaway.recipes.tables.linear_models:LogisticRecipe",
+    "softmax": "cutaway.recipes.tables.linear_models:SoftmaxRecipe",
+    "perceptron": "cutaway.recipes.tables.linear_models:PerceptronRecipe",
+    "mlp": "cutaway.recipes.tables.mlp:MLPRecipe",
+}
+IMPORTED = {"imported": "cutaway.recipes.imported:ImportedRecipe"}  # runs that `cutaway import` makes
+_own: dict[str, type[Recipe]] = {}
+
+
+def register_recipe(kind: type[Recipe]) -> type[Recipe]:
+    """Adds a recipe of your own, so that `cut.train` and `cut.load` know it by its name; returns it."""
+    if not kind.name or kind.name in RECIPES | IMPORTED:
+        raise ValueError(f"a recipe needs a name of its own, got {kind.name!r} for {kind.__name__}; set its `name`")
+    _own[kind.name] = kind
+    return kind
+
+
+def is_ours(name: str) -> bool:
+    """Whether a recipe is one of Cutaway's."""
+    return name in RECIPES | IMPORTED
+
+
+def known_recipes() -> list[str]:
+    """The names of all recipes, ours first."""
+    return [*RECIPES, *_own]
+
+
+def find_recipe(name: str) -> type[Recipe]:
+    """The recipe of that name."""
+    if name in _own:
+        return _own[name]
+    places = RECIPES | IMPORTED
+    if name not in places:
+        known = known_recipes()
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+        hint = f"did you mean {near[0]}?" if near else "`cutaway list recipes` tells what each does"
+        raise ValueError(f"a recipe must be one of {', '.join(known)}, got {name!r}; {hint}")
+    module, kind = places[name].split(":")
+    return getattr(import_module(module), kind)

@@ -1,0 +1,213 @@
+r"""What the recipes for tables share: reading and showing the table, training by its task, predicting its labels.
+
+table → schema → numbers and ids → TableNet → values or logits → labels, probabilities, numbers in their units
+"""
+
+import math
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from cutaway.recipes.base import Recipe
+from cutaway.recipes.checks import expect_share
+
+if TYPE_CHECKING:
+    import pandas
+    from torch import Tensor, nn
+
+    from cutaway.data.tables.encoding import Encoded
+    from cutaway.data.tables.reading import Table
+    from cutaway.data.tables.schema import Schema
+    from cutaway.look.pages.picture import Picture
+    from cutaway.models.tables import TableNet, TableNetSpec
+    from cutaway.recipes.subjects import Subject
+    from cutaway.runs.run import Run
+    from cutaway.training.jobs import Job
+
+ALL_TASKS = ("regression", "binary", "multi-class", "multi-label")
+
+
+@dataclass(frozen=True)
+class TableRecipe(Recipe):
+    """A model of the rows of a table."""
+
+    # What the table asks for → what the model does.
+    heads: ClassVar[dict[str, str]] = {task: task for task in ALL_TASKS}
+    others: ClassVar[str] = "mlp"  # recipes for tasks that this one is not for
+    probable: ClassVar[bool] = True  # whether its outputs tell probabilities
+
+    data: str = "iris"
+    """a CSV or Parquet file, or the name of an embedded sample (`cutaway list data`)"""
+    target: str = ""
+    """the column to predict; several with commas between (default: one called target, label or class, else the last)"""
+    task: Literal["auto", "regression", "binary", "multi-class", "multi-label"] = "auto"
+    """what the target asks for: auto finds it"""
+    validation: float = 0.1
+    """share of the rows to evaluate on; 0 for none"""
+    test: float = 0.1
+    """share of the rows for `cutaway test`; 0 for none"""
+    test_file: str = ""
+    """a file of test rows of its own, instead of a share"""
+    encoding: str = "utf-8"
+    """of a CSV file"""
+
+    def __post_init__(self) -> None:
+        if type(self.data).__name__ == "DataFrame":
+            raise ValueError(
+                "data must be a path or a sample's name, so that the run can read it again, got a DataFrame; "
+                "write it with frame.to_parquet('table.parquet') and give that path"
+            )
+        super().__post_init__()
+        expect_share(self, "validation", "test")
+        if self.patience and not self.validation:
+            raise ValueError(
+                f"patience needs rows to evaluate on, got patience={self.patience} with validation=0; "
+                "set patience=0 too"
+            )
+
+    def spec(self, table: "Table") -> "TableNetSpec":
+        """The model's design."""
+        raise self._cannot("be trained")
+
+    def objective(self, table: "Table") -> Any:
+        """The cost of a batch of rows: a function of the model and the batch."""
+        from cutaway.recipes.tables.rows import row_cost
+
+        return row_cost
+
+    def start(self, model: "TableNet", table: "Table") -> None:
+        """What a new model takes from the training rows before the first step."""
+
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def table(self, run: "Run | None" = None) -> "Table":
+        """The table in its three parts, with its schema; that of a ``run`` must be as it was."""
+        test_file = self.test_file
+        if run is not None and test_file and not os.path.exists(test_file):
+            test_file = run.about["data"]["test_path"]  # the run is looked at from another folder
+        table = self._fitting(test_file)
+        if run is not None:
+            run.expect_same_data(table.fingerprint)
+        return table
+
+    def _fitting(self, test_file: str) -> "Table":
+        table = self._read(self.task, test_file)
+        if table.schema.task in self.heads:
+            return table
+        numeric = all(isinstance(label, (bool, int, float)) for label in table.schema.labels)
+        if self.task == "auto" and self.heads == {"regression": "regression"} and numeric:
+            return self._read("regression", test_file)  # whole numbers with few different values are numbers too
+        names = ", ".join(column.name for column in table.schema.targets)
+        raise ValueError(
+            f"{self.name} is for {' and '.join(self.heads)} targets, got {names!r}, which is {table.schema.task}; "
+            f"choose another --target, or train {self.others}"
+        )
+
+    def _read(self, task: str, test_file: str) -> "Table":
+        from cutaway.data.tables.reading import read_table
+
+        return read_table(
+            self.data,
+            target=self.target or None,
+            task=None if task == "auto" else task,
+            validation=self.validation,
+            test=test_file or self.test,
+            seed=self.seed,
+            encoding=self.encoding,
+        )
+
+    def job(self, rank: int = 0, world: int = 1) -> "Job":
+        import torch
+
+        from cutaway.atomic_files import write_json
+        from cutaway.models.tables import TableNet
+        from cutaway.recipes.tables.rows import RowBatches
+        from cutaway.training.jobs import Job
+
+        table = self.table()
+        torch.manual_seed(self.seed)
+        model = TableNet(self.spec(table))
+        self.start(model, table)
+        batch = min(self.batch, len(table.train.numbers))
+        told = {"summary": table.summary(), "fingerprint": table.fingerprint.to_dict(), "source": self.data}
+        if self.test_file:
+            told["test_path"] = os.path.abspath(self.test_file)
+
+        def measured(model: "nn.Module") -> dict[str, float]:
+            return {} if table.validation is None else self.measure(model, table.validation, table.schema)
+
+        return Job(
+            model=model,
+            batches=RowBatches(table.train, batch, self.seed, rank, world),
+            objective=self.objective(table),
+            evaluate=measured,
+            whole=measured,
+            units=batch,
+            files={"schema.json": lambda path: write_json(path, table.schema.to_dict())},
+            data=told,
+        )
+
+    def smaller(self) -> str:
+        return f"lower batch={self.batch}"
+
+    def open_model(self, config: dict[str, Any]) -> "nn.Module":
+        from cutaway.models.tables import TableNet, TableNetSpec
+
+        return TableNet(TableNetSpec.from_dict(config["spec"]))
+
+    def losses(self, model: "TableNet", outputs: "Tensor", targets: "Tensor") -> "Tensor":
+        """The loss of every row, as shown; the objective may be another."""
+        return model.head.loss(outputs, targets)
+
+    def measure(self, model: "nn.Module", rows: "Encoded", schema: "Schema") -> dict[str, float]:
+        """Loss and metric of the task on some rows; for a single number also its error in its own unit."""
+        import torch
+
+        from cutaway.recipes.tables.rows import outputs_of
+
+        outputs, targets = outputs_of(model, rows), torch.from_numpy(rows.targets)
+        head: Any = model.head
+        name, function = head.metric
+        found = {"loss": self.losses(model, outputs, targets).mean().item()}  # type: ignore[arg-type]
+        score = function(head.predict(outputs), targets)
+        if math.isfinite(score):  # R² has no value where targets do not vary, as in a single row
+            found[name.lower().replace("²", "2")] = score
+        if schema.task == "regression" and len(schema.targets) == 1:
+            found["rmse"] = found["loss"] ** 0.5 * schema.targets[0].std
+        return found
+
+    def test_metrics(self, run: "Run") -> dict[str, float]:
+        table = self.table(run)
+        return self.measure(run.model, table.open_test(), table.schema)
+
+    def predict(self, run: "Run", inputs: Any) -> "pandas.DataFrame":
+        """Predictions for a DataFrame, a CSV or Parquet file, or a list of dicts; probabilities too, if it has them."""
+        from cutaway.recipes.tables.rows import describe, encode_rows, outputs_of, read_rows, schema_of
+
+        schema = schema_of(run)
+        frame = read_rows(schema, inputs, self.encoding)
+        outputs = outputs_of(run.model, encode_rows(schema, frame))
+        return describe(schema, run.model.head, outputs, frame.index, self.probable)
+
+    def subject(self, run: "Run", given: str | None = None) -> "Subject":
+        """Rows of a file; without one, rows that it was not trained on (or was, if there are no others)."""
+        from cutaway.recipes.tables.rows import encode_rows, read_rows, schema_of
+        from cutaway.runs.views.tables import row_subject
+
+        if given is not None:
+            schema = schema_of(run)
+            return row_subject(run, encode_rows(schema, read_rows(schema, given, self.encoding)), "your rows")
+        table = self.table(run)
+        if table.validation is None:
+            return row_subject(run, table.train, "rows that it was trained on")
+        return row_subject(run, table.validation, "rows that it was not trained on")
+
+    def pictures(self, run: "Run") -> "list[Picture]":
+        from cutaway.recipes.tables.rows import outputs_of
+        from cutaway.runs.views.table_pictures import pictures_of
+
+        table = self.table(run)
+        model: Any = run.model
+        if table.validation is None:
+            return []
+        return pictures_of(model, table.schema, table.validation, outputs_of(model, table.validation))

@@ -1,0 +1,231 @@
+r"""`transformer`: an encoder–decoder that learns to translate from pairs of texts."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from cutaway.recipes.base import Optimizer, Recipe
+from cutaway.recipes.checks import expect_at_least, expect_heads, expect_share
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from cutaway.data.text.pairs import Pairs
+    from cutaway.data.text.token_rows import TokenPairs
+    from cutaway.look.pages.picture import Picture
+    from cutaway.models.specs.architectures import TransformerSpec
+    from cutaway.recipes.subjects import Subject
+    from cutaway.runs.run import Run
+    from cutaway.training.jobs import Job
+
+_TRANSLATED = 2000  # validation sources translated at the end
+_SAMPLES = 8  # of them at every evaluation
+
+
+@dataclass(frozen=True)
+class TransformerRecipe(Recipe):
+    """Learns to translate from pairs of texts, a tab between source and target: sentences, questions, dates.
+
+    The design "base" is that of 2017 (post-norm, ReLU); "quick" is pre-norm with RMSNorm, normed queries and keys and
+    ReLU². Both add sinusoids to the input and share one matrix between both embeddings and the output.
+    """
+
+    name: ClassVar[str] = "transformer"
+    quality: ClassVar[str] = (
+        "All of 383 test dates right after 80 s of processor time. English to Spanish (118,964 pairs, 1,302 steps "
+        "of 64, 16 minutes of one busy core): 57.8 % of the words of held-out translations right, given those before; "
+        "Keras's example, ten times as large, publishes 52.1 % after as many steps. BLEU 25.3. "
+        "`python benchmarks/run.py translation` measures it."
+    )
+    unit: ClassVar[str] = "nats a target token"
+    input: ClassVar[str] = "lines.txt"
+
+    data: str = "dates"
+    """a file of lines, source, tab, target; or the name of an embedded sample (`cutaway list data`)"""
+    encoding: str = "utf-8"
+    """of the text"""
+    tokenizer: str = "bpe-8000"
+    """bpe-N for one vocabulary of up to N for both sides, or the path of a tokenizer.json"""
+    validation: float = 0.02
+    """share of the pairs to evaluate on; 0 for none"""
+    test: float = 0.02
+    """share of the pairs for `cutaway test`; 0 for none"""
+    design: Literal["quick", "base"] = "quick"
+    """how the model is built"""
+    width: int = 128
+    """of the residual stream"""
+    depth: int = 2
+    """layers of the encoder, and of the decoder"""
+    heads: int = 4
+    """of attention"""
+    context: int = 128
+    """longest text, in tokens; pairs with longer ones are left out"""
+    dropout: float = 0.1
+    """share of values dropped in training"""
+    smoothing: float = 0.1
+    """share of the target that is spread over all tokens in training, whose loss is the higher for it"""
+    beams: int = 4
+    """beginnings kept while searching for a translation; 1 takes the most probable token always"""
+    checkpointing: bool = False
+    """recompute layers in backward: less memory, more time"""
+
+    steps: int = 600
+    """optimizer steps"""
+    batch: int = 64
+    """pairs in a batch, of similar length"""
+    optimizer: Optimizer = "muon"
+    """what makes steps of gradients"""
+    rate: float = 1e-2
+    """full learning rate of AdamW"""
+    warmup: int = 50
+    """steps in which the rate rises from zero"""
+    evaluate_pairs: int = 500
+    """validation pairs used while training; the whole split is used at the end"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expect_at_least(self, 1, "width", "depth", "heads", "beams", "evaluate_pairs")
+        expect_at_least(self, 3, "context")
+        expect_share(self, "validation", "test", "dropout", "smoothing")
+        expect_heads(self)
+        if self.patience and not self.validation:
+            raise ValueError(f"patience needs pairs to evaluate on, got patience={self.patience} with validation=0")
+
+    def spec(self, vocabulary: int) -> "TransformerSpec":
+        """The model's design."""
+        from cutaway.data.text.token_rows import END, START
+        from cutaway.models.specs.architectures import NormSpec, TransformerSpec
+
+        spec = TransformerSpec.base(
+            vocabulary=vocabulary,
+            width=self.width,
+            depth=self.depth,
+            heads=self.heads,
+            context=self.context,
+            dropout=self.dropout,
+        )
+        if self.design == "quick":
+            spec = spec.but(
+                order="pre",
+                norm=NormSpec("rms", 1e-6),
+                attention__norm=True,
+                attention__bias=False,
+                mlp__activation="relu_squared",
+                mlp__bias=False,
+            )
+        return spec.but(start=START, end=(END,), checkpointing=self.checkpointing)
+
+    def pairs(self, tokenizer: Any = None) -> "Pairs":
+        """The pairs in their three parts."""
+        from cutaway.data.text.pairs import read_pairs
+
+        kind = self.tokenizer if tokenizer is None else tokenizer
+        return read_pairs(self.data, kind, self.validation, self.test, encoding=self.encoding)
+
+    def job(self, rank: int = 0, world: int = 1) -> "Job":
+        import torch
+
+        from cutaway.data.text.token_rows import PairBatches
+        from cutaway.models import Transformer
+        from cutaway.recipes.text import translation
+        from cutaway.training.jobs import Job
+
+        pairs = self.pairs()
+        train, left_out = self._within(pairs.train, pairs.name)
+        validation = None if pairs.validation is None else self._within(pairs.validation, pairs.name)[0]
+        torch.manual_seed(self.seed)
+        model = Transformer(self.spec(pairs.vocabulary))
+        told = f"\nleft out: {left_out:,} training pairs longer than {self.context} tokens" if left_out else ""
+        tasks = translation.tasks_of(train if validation is None else validation, pairs.tokenizer, _SAMPLES)
+        return Job(
+            model=model,
+            batches=PairBatches(train, self.batch, self.seed, rank, world),
+            objective=translation.translation_cost(self.smoothing),
+            evaluate=lambda m: translation.pair_metrics(m, validation, self.evaluate_pairs),
+            units=self.batch,
+            unit="pairs",
+            samples=lambda m: translation.write_translations(m, pairs.tokenizer, tasks),
+            files={"tokenizer.json": pairs.tokenizer.save},
+            data={"summary": pairs.summary() + told, "fingerprint": pairs.fingerprint.to_dict(), "source": self.data},
+            whole=lambda m: translation.translation_metrics(m, validation, pairs.tokenizer, _TRANSLATED),
+        )
+
+    def _within(self, pairs: "TokenPairs", name: str) -> "tuple[TokenPairs, int]":
+        """The pairs that the model has room for, and how many it has not."""
+        kept = pairs.within(self.context)
+        if not len(kept):
+            longest = max(pairs.source.lengths.max(), pairs.target.lengths.max())
+            raise ValueError(
+                f"the context must hold some of the pairs, got context={self.context} and only longer ones in {name}; "
+                f"try context={longest}"
+            )
+        return kept, len(pairs) - len(kept)
+
+    def smaller(self) -> str:
+        return (
+            f"lower batch={self.batch} (a higher accumulate={self.accumulate} makes up for it), "
+            f"context={self.context}, width={self.width}, depth={self.depth} or the vocabulary of "
+            f"tokenizer={self.tokenizer}" + ("" if self.checkpointing else ", or turn on checkpointing")
+        )
+
+    def open_model(self, config: dict[str, Any]) -> "nn.Module":
+        from cutaway.models import Transformer, TransformerSpec
+
+        return Transformer(TransformerSpec.from_dict(config["spec"]))
+
+    def test_metrics(self, run: "Run") -> dict[str, float]:
+        from cutaway.recipes.text.translation import translation_metrics
+
+        pairs = self._pairs_of(run)
+        return translation_metrics(run.model, self._within(pairs.open_test(), pairs.name)[0], pairs.tokenizer)
+
+    def _pairs_of(self, run: "Run") -> "Pairs":
+        """The pairs of a run, which must be what they were, in the run's own tokens."""
+        pairs = self.pairs()
+        run.expect_same_data(pairs.fingerprint)
+        return pairs if pairs.tokenizer.key == run.tokenizer.key else self.pairs(run.tokenizer)
+
+    def generate(self, run: "Run", prompt: str, tokens: int | None = None, **how: Any) -> str:
+        """The translation of a prompt: by beam search, or drawn if ``how`` says so (temperature, top_k, seed …)."""
+        from cutaway.recipes.text.translation import translate
+
+        stop = how.pop("stop", ())
+        beams = how.pop("beams", 1 if how else self.beams)
+        text = translate(run.model, run.tokenizer, [prompt], beams, tokens, **how)[0]
+        ends = [text.find(one) for one in ((stop,) if isinstance(stop, str) else stop) if one in text]
+        return text[: min(ends, default=len(text))]
+
+    def read_inputs(self, source: str) -> list[str]:
+        from cutaway.recipes.text.text_inputs import read_lines
+
+        return read_lines(source, self.encoding)
+
+    def predict(self, run: "Run", inputs: str | os.PathLike[str] | Sequence[str]) -> list[dict[str, str]]:
+        """The translation of a text, or of several."""
+        from cutaway.recipes.text.text_inputs import as_texts
+        from cutaway.recipes.text.translation import translate
+
+        texts = as_texts(inputs)
+        written = translate(run.model, run.tokenizer, texts, self.beams)
+        return [{"source": text, "translation": found} for text, found in zip(texts, written, strict=True)]
+
+    def subject(self, run: "Run", given: str | None = None) -> "Subject":
+        import numpy as np
+
+        from cutaway.recipes.subjects import any_subject, pair_subject
+        from cutaway.recipes.text.translation import choose_pair
+
+        if given is not None:
+            return any_subject(run, self.read_inputs(given)[0])
+        pairs = self._pairs_of(run)
+        held_out = self._within(pairs.train if pairs.validation is None else pairs.validation, pairs.name)[0]
+        batch = held_out.batch(np.array([choose_pair(held_out)]))
+        return pair_subject(run, batch.source[0], batch.target[0, :-1], "a pair that it was not trained on")
+
+    def pictures(self, run: "Run") -> "list[Picture]":
+        from cutaway.recipes.text.translation import translation_pictures
+
+        pairs = self._pairs_of(run)
+        held_out = pairs.train if pairs.validation is None else pairs.validation
+        return translation_pictures(run.model, self._within(held_out, pairs.name)[0], pairs.tokenizer)

@@ -1,0 +1,287 @@
+r"""Training by a recipe, and the runs that come of it.
+
+run = cut.train("gpt", data="my.txt", steps=2000)
+run.generate("ROMEO:", tokens=200)
+run = cut.load("runs/gpt-1")
+"""
+
+import dataclasses
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from cutaway.data.fingerprints import Fingerprint
+from cutaway.recipes.base import Recipe
+from cutaway.recipes.checks import expect_settings
+from cutaway.recipes.index import IMPORTED, find_recipe, register_recipe
+from cutaway.runs.run import Run
+from cutaway.runs.report_page import report_run
+from cutaway.training.tensorboard import Board
+from cutaway.training.callbacks import Averaging, Callback, EarlyStopping
+from cutaway.training.callbacks import refuse_shares as refuse_average
+from cutaway.training.failures import watching_memory
+from cutaway.training.flow_log import FlowCallback
+from cutaway.training.run_folder.folder import RunFolder, read_config
+from cutaway.training.run_folder.interrupts import Stopped
+from cutaway.training.jobs import Job
+from cutaway.training.loop import Loop
+from cutaway.training.optimizers.muon import refuse_shares as refuse_muon
+from cutaway.training.optimizers.groups import build_optimizers
+from cutaway.training.plans import Plan, find_precision
+from cutaway.training.processes.alone import Alone, find_processes, is_first, missing_others, world
+from cutaway.training.progress import progress_for
+from cutaway.training.optimizers.schedules import Schedule
+
+
+class Way(NamedTuple):
+    """Where and how a run is carried out; nothing that changes what is learned."""
+
+    device: str
+    strategy: str
+    compile: bool
+    callbacks: list[Callback]
+
+
+def load(path: str | os.PathLike[str]) -> Run:
+    """Any run folder."""
+    return Run(path)
+
+
+def train(
+    recipe: str | Recipe,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    device: str = "auto",
+    strategy: str = "auto",
+    compile: bool = False,
+    show: str = "auto",
+    tensorboard: bool = False,
+    preset: str | None = None,
+    callbacks: Sequence[Callback] = (),
+    **settings: Any,
+) -> Run:
+    """Trains by a recipe and returns the run. ``settings`` are the recipe's own (`cutaway train gpt --help`).
+
+    ``out`` is the run folder (default: the next free one in runs/); with ``resume`` the run in it goes on from its
+    newest checkpoint, as if it had never stopped. ``show`` is auto, bar, lines, json or quiet. In processes that
+    torchrun started, all of which call this, each takes its share of every batch (docs/many-processes.md); callbacks
+    run in all of them, while only the first writes and shows.
+    """
+    settings = {name: os.fspath(v) if isinstance(v, os.PathLike) else v for name, v in settings.items()}
+    shown: list[Callback] = progress_for(show if is_first() else "quiet")
+    board: list[Callback] = [Board()] if tensorboard and is_first() else []
+    way = Way(device, strategy, compile, [*callbacks, *board, *shown])
+    with _left_alone(), missing_others():
+        if resume:
+            return _resume(recipe, None if out is None else Path(out), preset, settings, way)
+        return _begin(_chosen(recipe, preset, settings), None if out is None else Path(out), way)
+
+
+def _chosen(recipe: str | Recipe, preset: str | None, settings: dict[str, Any]) -> Recipe:
+    if isinstance(recipe, str):
+        return find_recipe(recipe).make(preset, **settings)
+    if preset:
+        raise ValueError(f"a preset is for a recipe by name, got preset={preset!r} with settings; leave one out")
+    if type(recipe) is not _known(recipe.name):
+        register_recipe(type(recipe))  # so that its run can be loaded again
+    expect_settings(type(recipe), settings)
+    return dataclasses.replace(recipe, **settings)
+
+
+def _known(name: str) -> type[Recipe] | None:
+    try:
+        return find_recipe(name)
+    except ValueError:
+        return None
+
+
+def _begin(recipe: Recipe, out: Path | None, way: Way) -> Run:
+    processes = _found(recipe, way)
+    root = Path("runs")
+    folder = processes.folder(
+        lambda: RunFolder.create_next(root, recipe.name) if out is None else RunFolder.create(out)
+    )
+    try:
+        with watching_memory(recipe.smaller()):
+            find_precision(recipe.precision, processes.device)
+            job = _job(recipe, processes)
+            folder.write_files(job.files)
+            folder.write_config(
+                {
+                    "recipe": recipe.name,
+                    "config": recipe.to_dict(),
+                    "spec": _spec(job.model),
+                    "data": job.data | {"path": os.path.abspath(recipe.data) if os.path.exists(recipe.data) else None},
+                    "threads": torch.get_num_threads(),
+                    "processes": processes.world,
+                    "strategy": processes.strategy,
+                    "torch": torch.__version__,
+                    "device": processes.device.type,
+                    "compile": way.compile,
+                }
+            )
+            return _carry_out(recipe, job, folder, processes, way, False)
+    finally:
+        folder.release()
+
+
+def _found(recipe: Recipe, way: Way) -> Alone:
+    """This process among others, if what it is to do can be shared."""
+    processes = find_processes(way.strategy, way.device)
+    if processes.strategy == "fsdp" and recipe.optimizer == "muon":
+        refuse_muon()
+    if processes.strategy == "fsdp" and recipe.ema:
+        refuse_average(recipe.ema)
+    return processes
+
+
+def _job(recipe: Recipe, processes: Alone) -> Job:
+    job = processes.in_turn(lambda: recipe.job(processes.rank, processes.world))
+    processes.expect_same(job.data.get("fingerprint", {}).get("digest"))
+    return job
+
+
+def _resume(recipe: str | Recipe, out: Path | None, preset: str | None, settings: dict[str, Any], way: Way) -> Run:
+    if out is None:
+        raise ValueError("resuming needs the run's folder, got none; add --out runs/NAME")
+    about = read_config(out)
+    if not isinstance(recipe, str):
+        settings = recipe.to_dict() | settings
+    _expect_same(about, recipe if isinstance(recipe, str) else recipe.name, preset, settings)
+    run = Run(out)
+    processes = _found(run.recipe, _as_begun(about, way))
+    folder = processes.folder(lambda: RunFolder.reopen(out))
+    try:
+        if run.finished:
+            return _reported(run, processes)
+        own = dataclasses.replace(run.recipe, data=settings.get("data", run.recipe.data))
+        if processes.world == about.get("processes", 1):
+            torch.set_num_threads(about["threads"])
+        with watching_memory(own.smaller()):
+            job = _job(own, processes)
+            if "fingerprint" in job.data:
+                run.expect_same_data(Fingerprint.from_dict(job.data["fingerprint"]))
+            if own.data != run.recipe.data:  # moved: where it is now, for `cutaway test`
+                folder.write_config(about | {"data": about["data"] | {"path": os.path.abspath(own.data)}})
+            if processes.is_first:
+                _note_changes(about, processes)
+            return _carry_out(own, job, folder, processes, way._replace(compile=way.compile or about["compile"]), True)
+    finally:
+        folder.release()
+
+
+def _as_begun(about: dict[str, Any], way: Way) -> Way:
+    """Where a run goes on if nothing else is said: as it was, but for the number of processes."""
+    device = about["device"] if way.device == "auto" else way.device
+    if way.strategy == "auto" and world() > 1 and about.get("processes", 1) > 1:
+        way = way._replace(strategy=about["strategy"])
+    return way._replace(device=device)
+
+
+def _expect_same(about: dict[str, Any], name: str, preset: str | None, settings: dict[str, Any]) -> None:
+    """A resumed run is the run that it was. Its data may have moved: the digest says whether it is the same."""
+    if about["recipe"] != name:
+        raise ValueError(
+            f"a run resumes by its own recipe, got {name!r} for a run of {about['recipe']!r}; use that name"
+        )
+    if about["recipe"] in IMPORTED:
+        raise ValueError("an imported run was not trained here and cannot be resumed; train a new one")
+    kind = find_recipe(name)
+    expect_settings(kind, settings)
+    if preset:
+        kind.make(preset)  # for its check
+        settings = kind.presets[preset] | settings
+    changed = {k: v for k, v in settings.items() if about["config"].get(k) != v and k != "data"}
+    if changed:
+        given = ", ".join(f"{k}={v!r}" for k, v in changed.items())
+        was = ", ".join(f"{k}={about['config'].get(k)!r}" for k in changed)
+        raise ValueError(
+            f"a resumed run keeps its settings, got {given} where it has {was}; leave them out, or start a new run"
+        )
+
+
+def _note_changes(about: dict[str, Any], processes: Alone) -> None:
+    begun = {"processes": 1} | about
+    now = {"torch": torch.__version__, "device": processes.device.type, "processes": processes.world}
+    for what, value in now.items():
+        if begun[what] != value:
+            warnings.warn(
+                f"this run was begun with {what} {begun[what]} and goes on with {value}: not the same, bit for bit",
+                stacklevel=2,
+            )
+
+
+def _carry_out(recipe: Recipe, job: Job, folder: RunFolder, processes: Alone, way: Way, resume: bool) -> Run:
+    if way.compile:
+        job.model.compile()
+    processes.prepare(job)
+    own: list[Callback] = []
+    if recipe.ema:
+        own.append(Averaging(recipe.ema))
+    if recipe.patience:
+        own.append(EarlyStopping(recipe.patience, job.better))
+    if recipe.flow_every:
+        own.append(FlowCallback(recipe.flow_every))
+    optimizers, plan = optimizers_of(recipe, job.model), plan_of(recipe, processes.device)
+    loop = Loop(job, optimizers, plan, folder, [*own, *way.callbacks], processes)
+    try:
+        loop.run(resume)
+    except Stopped as stop:
+        way_on = f"{stop}; to go on: cutaway train {recipe.name} --resume --out {folder.path}"
+        raise Stopped(way_on, stop.code) from None
+    weights = processes.whole(dict(loop.evaluated.state_dict()))
+    processes.first(lambda: folder.write_weights(weights))
+    return _reported(Run(folder.path), processes)
+
+
+def _spec(model: Any) -> dict[str, Any] | None:
+    return model.spec.to_dict() if hasattr(model, "spec") else None
+
+
+def _reported(run: Run, processes: Alone) -> Run:
+    if not processes.first((run.path / "report.html").is_file):
+        processes.first(lambda: report_run(run))
+    return run
+
+
+def optimizers_of(recipe: Recipe, model: nn.Module) -> list[Any]:
+    """The optimizers that a recipe's settings ask for."""
+    betas = (0.9, recipe.beta)
+    return build_optimizers(
+        model, recipe.optimizer, recipe.rate, recipe.weight_decay, betas, recipe.momentum, recipe.muon_rate
+    )
+
+
+def plan_of(recipe: Recipe, device: torch.device) -> Plan:
+    """The plan that a recipe's settings ask for."""
+    return Plan(
+        schedule=Schedule(recipe.steps, recipe.schedule, recipe.warmup, recipe.floor),
+        seed=recipe.seed,
+        accumulate=recipe.accumulate,
+        growth=recipe.batch_growth,
+        clip=recipe.clip or None,
+        log_every=recipe.log_every,
+        evaluate_every=recipe.evaluate_every,
+        checkpoint_every=recipe.checkpoint_every,
+        keep=recipe.keep,
+        final=recipe.final,
+        precision=find_precision(recipe.precision, device),
+    )
+
+
+@contextmanager
+def _left_alone() -> Iterator[None]:
+    """The caller's random numbers and thread count are afterwards what they were."""
+    threads = torch.get_num_threads()
+    try:
+        with torch.random.fork_rng(devices=[]):
+            yield
+    finally:
+        torch.set_num_threads(threads)

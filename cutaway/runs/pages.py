@@ -1,0 +1,116 @@
+r"""Looking at a run: the pictures that suit it, on one page.
+
+look_page(run)                                           every registered view that suits
+look_page(run, "the cat sat", at="blocks.*.mlp.hidden")   the value at an address, for an input of yours
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from cutaway.look import Facts, Page, Picture, Sample, Section
+from cutaway.look.pages.parts import Part
+from cutaway.look.charts.values import value_pictures, value_statistics
+from cutaway.inside.address_globs import find_sites, named_sites
+from cutaway.runs.run import Run
+from cutaway.recipes.subjects import Subject
+from cutaway.registry import views
+
+_ADDRESSES = 24  # on one page, at most
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A picture, the view or address that it comes from, and the section that it stands in."""
+
+    picture: Picture
+    source: str
+    section: str
+
+
+def look_page(run: Run, given: str | None = None, at: str | None = None) -> Page:
+    """A page with the pictures that suit a run, for an input of yours or for data that it was not trained on.
+
+    ``at`` is an address, or a pattern of them: the page then shows these values alone.
+    """
+    subject = run.recipe.subject(run, given)
+    page, _ = make_page(run, subject, at)
+    return page
+
+
+def make_page(run: Run, subject: Subject, at: str | None = None) -> tuple[Page, list[Shown]]:
+    """The page of `look_page`, and its pictures one by one."""
+    sections: dict[str, list[Part]] = {}
+    shown: list[Shown] = []
+    for section, part, source in _parts_at(run, subject, at) if at is not None else _parts_of(run, subject):
+        sections.setdefault(section, []).append(part)
+        if isinstance(part, Picture):
+            shown.append(Shown(part, source, section))
+    told = [Section("What goes in", _told(subject))] if subject.arguments else []
+    facts = {
+        "recipe": run.recipe.name,
+        "parameters": sum(p.numel() for p in run.model.parameters()),
+        "pictures": len(shown),
+    }
+    title = f"Inside {run.path.name}" if at is None else f"{at} in {run.path.name}"
+    lead = f"A run of the recipe {run.recipe.name} on {run.recipe.data}, taken apart."
+    return Page(title, lead, [*told, *(Section(name, parts) for name, parts in sections.items())], facts), shown
+
+
+def _told(subject: Subject) -> list[Part]:
+    """What a reader must know of what goes into the model."""
+    parts: list[Part] = [f"{subject.words[:1].upper()}{subject.words[1:]}."]
+    if subject.tokens:
+        parts.append(Sample("".join(subject.tokens)))
+    if subject.written:
+        parts.append(Sample("".join(subject.written), caption="Given to the decoder"))
+    return parts
+
+
+def _parts_of(run: Run, subject: Subject) -> Iterator[tuple[str, Part, str]]:
+    """Section, part and source of everything that the registered views draw of a run."""
+    for view in views():
+        if not view.fits(run):
+            continue
+        try:
+            pictures = view.pictures(run, subject)
+        except ModuleNotFoundError as error:  # an extra: the rest of the page is worth having without it
+            yield view.section, f"{view.summary.rstrip('.')}: {error}.", view.name
+            continue
+        for picture in pictures:
+            yield view.section, picture, view.name
+
+
+def _parts_at(run: Run, subject: Subject, at: str) -> Iterator[tuple[str, Part, str]]:
+    """The values at the addresses that a pattern names: statistics, and pictures by their shape."""
+    addresses = list(find_sites(named_sites(run.model), at))
+    if len(addresses) > _ADDRESSES:
+        raise ValueError(
+            f"one page shows at most {_ADDRESSES} addresses, got {len(addresses)} through {at!r}; name fewer, as in "
+            f"{addresses[0]!r}"
+        )
+    if not subject.arguments:
+        raise ValueError(
+            f"a value needs an input to be looked at, got none for a run of {run.recipe.name!r}; leave --at out"
+        )
+    for address, value in subject.read(run.model, *addresses).items():
+        yield address, Facts(value_statistics(value)), address
+        for picture in value_pictures(address, value, subject.tokens, subject.written):
+            yield address, picture, address
+
+
+def described(shown: list[Shown]) -> list[dict[str, Any]]:
+    """The pictures of a page in words, for programs and for those who cannot see them."""
+    return [
+        {
+            "view": one.source,
+            "section": one.section,
+            "title": one.picture.title,
+            "alt": one.picture.alt,
+            "note": one.picture.note,
+        }
+        for one in shown
+    ]
+
+
+__all__ = ["Shown", "described", "look_page", "make_page"]

@@ -1,0 +1,62 @@
+r"""Views of GPTs: what the model would say after each layer, who wrote it, and which tokens it hangs on."""
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from cutaway.look import (
+    contribution_map,
+    integrated_gradients,
+    lens_map,
+    logit_contributions,
+    logit_lens,
+    saliency_map,
+)
+from cutaway.look.pages.picture import Picture
+from cutaway.look.style.wording import quoted
+from cutaway.recipes.subjects import Subject
+
+if TYPE_CHECKING:
+    from cutaway.runs.run import Run
+
+_LETTERS, _WORDS = 24, 10  # positions of a lens: as many as stand beside each other
+
+
+def is_gpt(run: "Run") -> bool:
+    """Runs of a GPT."""
+    spec = run.about.get("spec")
+    return run.tokenizer is not None and isinstance(spec, dict) and spec.get("model") == "GPT"
+
+
+def _decode(run: "Run") -> Any:
+    return lambda ids: run.tokenizer.decode(ids)
+
+
+def lens(run: "Run", subject: Subject) -> Picture:
+    """The token that the model would predict if it stopped after each layer."""
+    found = logit_lens(run.model, subject.arguments[0], decode=_decode(run))
+    last = _LETTERS if all(len(token) < 2 for token in subject.tokens) else _WORDS
+    return lens_map(found, positions=slice(-last, None), title="Logit lens: the next token, layer by layer")
+
+
+def _two_best(run: "Run", subject: Subject) -> tuple[int, int]:
+    """The likeliest next token after the subject, and the one after it."""
+    with torch.no_grad():
+        best, second = run.model(subject.arguments[0])[0, -1].topk(2).indices.tolist()
+    return best, second
+
+
+def contributions(run: "Run", subject: Subject) -> Picture:
+    """Which heads and MLPs wrote the likeliest next token, over the second."""
+    best, second = _two_best(run, subject)
+    found = logit_contributions(run.model, subject.arguments[0], best, second, decode=_decode(run))
+    return contribution_map(found, title=f"Who wrote {quoted(found.answer)}, the likeliest next token")
+
+
+def saliency(run: "Run", subject: Subject) -> Picture:
+    """Which tokens the likeliest next token depends on, by integrated gradients."""
+    best, second = _two_best(run, subject)
+    names = [quoted(run.tokenizer.decode([i])) for i in (best, second)]
+    found = integrated_gradients(run.model, subject.arguments[0], best, second, tolerance=0.05)
+    title = f"What spoke for {names[0]} as the next token, over {names[1]}"
+    return saliency_map(found, list(subject.tokens), title=title)

@@ -1,0 +1,156 @@
+r"""Optimizers: PyTorch's own, each parameter in the group that suits it.
+
+    W ← W − η (step + λ W)      matrices: pulled towards zero by the weight decay λ (adamw, muon)
+    b ← b − η step              norms, biases and other vectors: a pull would have nothing to gain
+
+With "muon", the matrices inside the network get Muon and everything else AdamW, each with its own rate. Only "adamw"
+and "muon" decay as above (Loshchilov & Hutter 2019); the others add λ W to the gradient, as torch.optim does, so that
+what they do with gradients they do with the decay too. Notes: N0 §1.5, N3 §3.4. Written out: equations.py.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import nn
+from torch.optim import Optimizer
+
+from cutaway.blocks.attention.multihead import MultiHeadAttention
+from cutaway.blocks.checks import expect_choice, expect_positive
+from cutaway.blocks.dense.affine import Dense, Linear
+from cutaway.blocks.dense.mlps import GatedMLP
+from cutaway.blocks.dense.softmaxes import SoftmaxLayer
+from cutaway.blocks.embeddings.tokens import Embedding
+from cutaway.blocks.losses.tasks import Head
+from cutaway.blocks.norms.layer import LayerNorm
+from cutaway.training.optimizers.muon import Muon
+
+NAMES = ("muon", "adamw", "adam", "amsgrad", "nadam", "sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adadelta")
+OUTPUTS = ("unembed", "classify", "head", "lm_head", "output")
+NORMS = (LayerNorm, nn.LayerNorm, nn.RMSNorm)  # those whose weights may have several axes
+
+
+def build_optimizers(
+    model: nn.Module,
+    name: str,
+    rate: float,
+    weight_decay: float = 0.0,
+    betas: tuple[float, float] = (0.9, 0.95),
+    momentum: float = 0.95,
+    muon_rate: float = 0.02,
+) -> list[Optimizer]:
+    """One optimizer, or two for Muon. Every parameter that wants a gradient is in exactly one group.
+
+    ``betas`` are Adam's; ``momentum`` is Muon's, momentum's and Nesterov's.
+    """
+    expect_choice("optimizer", name, NAMES)
+    expect_positive(rate=rate, muon_rate=muon_rate)
+    if not weight_decay >= 0:
+        raise ValueError(f"weight_decay must be 0 or above, got {weight_decay}; try weight_decay=0.1")
+    for what, value in (("momentum", momentum), ("betas[0]", betas[0]), ("betas[1]", betas[1])):
+        if not 0 <= value < 1:
+            raise ValueError(f"{what} must be from 0 to below 1, got {value}; try 0.9")
+    learned = [p for p in model.parameters() if p.requires_grad]
+    if not learned:
+        raise ValueError("training needs parameters that may change, got none; unfreeze some of the model")
+    hidden = hidden_matrices(model) if name == "muon" else []
+    taken = {id(p) for group in hidden for p in group["params"]}
+    rest = [p for p in learned if id(p) not in taken]
+    vectors = _vectors(model)
+    groups: list[dict[str, Any]] = [
+        {"params": [p for p in rest if id(p) not in vectors], "weight_decay": weight_decay},
+        {"params": [p for p in rest if id(p) in vectors], "weight_decay": 0.0},
+    ]
+    groups = [group for group in groups if group["params"]]
+    optimizers = [_plain(name, groups, rate, betas, momentum)] if groups else []
+    if hidden:
+        optimizers.append(Muon(hidden, lr=muon_rate, momentum=momentum, weight_decay=weight_decay))
+    set_rate(optimizers, 1.0)
+    return optimizers
+
+
+def _plain(
+    name: str, groups: list[dict[str, Any]], rate: float, betas: tuple[float, float], momentum: float
+) -> Optimizer:
+    if name in ("muon", "adamw"):
+        return torch.optim.AdamW(groups, lr=rate, betas=betas, fused=True)
+    if name in ("adam", "amsgrad"):
+        return torch.optim.Adam(groups, lr=rate, betas=betas, fused=True, amsgrad=name == "amsgrad")
+    if name == "nadam":
+        return torch.optim.NAdam(groups, lr=rate, betas=betas)
+    if name in ("sgd", "momentum", "nesterov"):
+        weight = 0.0 if name == "sgd" else momentum
+        return torch.optim.SGD(groups, lr=rate, momentum=weight, nesterov=name == "nesterov" and momentum > 0)
+    kinds: dict[str, Any] = {
+        "adagrad": torch.optim.Adagrad,
+        "rmsprop": torch.optim.RMSprop,
+        "adadelta": torch.optim.Adadelta,
+    }
+    return kinds[name](groups, lr=rate)
+
+
+def set_rate(optimizers: list[Optimizer], share: float) -> None:
+    """Every group's learning rate at this share of its full one, which is the one that it began with."""
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            group["lr"] = group.setdefault("full_lr", group["lr"]) * share
+
+
+def hidden_matrices(model: nn.Module) -> list[dict[str, Any]]:
+    """Muon's parameter groups: the matrices of linear maps inside the network, fused ones with their parts.
+
+    Not inside are embeddings, and output layers: those named so, the heads among our blocks, and a linear map that ends
+    the whole model. Nor are maps with a single input or output, which are vectors. A map of real inputs (the columns of
+    a table, the patches of an image) counts as inside.
+    """
+    left_out = _embeddings(model) | _outputs(model)
+    groups: dict[Any, list[nn.Parameter]] = {}
+    for weight, axis, parts in _maps(model):
+        if id(weight) in left_out or not weight.requires_grad or min(weight.shape) == 1:
+            continue
+        left_out.add(id(weight))  # a shared one counts once
+        groups.setdefault((axis, parts), []).append(weight)
+    return [{"params": found, "axis": axis, "parts": parts} for (axis, parts), found in groups.items()]
+
+
+def _maps(model: nn.Module) -> Iterator[tuple[nn.Parameter, int, int | tuple[int, ...]]]:
+    """The weight of every linear map, the axis of its outputs, and the parts that these fall into."""
+    fused: dict[int, int | tuple[int, ...]] = {}
+    for module in model.modules():
+        if isinstance(module, MultiHeadAttention) and isinstance(module.qkv, Linear):
+            fused[id(module.qkv.weight)] = tuple(module.sizes)
+        if isinstance(module, GatedMLP) and isinstance(module.up, Linear):
+            fused[id(module.up.weight)] = 2
+    for module in model.modules():
+        weight = module.in_proj_weight if isinstance(module, nn.MultiheadAttention) else _weight(module)
+        if isinstance(weight, nn.Parameter):  # one that is computed from others (weight norm) is not learned itself
+            if isinstance(module, nn.MultiheadAttention):
+                yield weight, 0, 3
+            else:
+                yield weight, -1 if isinstance(module, Linear) else 0, fused.get(id(weight), 1)
+
+
+def _weight(module: nn.Module) -> Any:
+    return module.weight if isinstance(module, (Linear, nn.Linear)) else None
+
+
+def _embeddings(model: nn.Module) -> set[int]:
+    return {id(m.weight) for m in model.modules() if isinstance(m, (Embedding, nn.Embedding))}
+
+
+def _outputs(model: nn.Module) -> set[int]:
+    found = {id(_weight(m)) for path, m in model.named_modules() if path.rsplit(".", 1)[-1] in OUTPUTS}
+    found |= {id(m.linear.weight) for m in model.modules() if isinstance(m, (Head, SoftmaxLayer))}
+    last = model
+    while (children := [m for m in last.children() if any(True for _ in m.parameters())]) and (
+        last is model or isinstance(last, (nn.Sequential, Dense))
+    ):
+        last = children[-1]
+    return found | {id(_weight(last))}
+
+
+def _vectors(model: nn.Module) -> set[int]:
+    """Parameters without decay: vectors, also with axes of length one (ViT's class token), and weights of norms."""
+    norms = {id(p) for m in model.modules() if isinstance(m, NORMS) for p in m.parameters()}
+    flat = {id(p) for p in model.parameters() if p.ndim < 2 or (p.ndim > 2 and p.shape[:-1].numel() == 1)}
+    return norms | flat

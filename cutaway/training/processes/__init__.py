@@ -1,0 +1,1 @@
+"""One process that trains, or many that train together."""

@@ -1,0 +1,176 @@
+r"""One process, or one of many that torchrun started: what the loop asks of either.
+
+    torchrun --nproc-per-node 2 -m cutaway train gpt
+
+A single process needs nothing of this file but the plain answers of `Alone`; many are in `many.py`.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from cutaway.training.plans import find_device
+from cutaway.training.run_folder.folder import RunFolder
+
+if TYPE_CHECKING:
+    from cutaway.training.jobs import Job
+    from cutaway.training.run_folder.interrupts import HeldBack
+
+T = TypeVar("T")
+STRATEGIES = ("auto", "ddp", "fsdp")
+_NOTHING: AbstractContextManager[None] = nullcontext()
+
+
+def world() -> int:
+    """How many processes torchrun started; 1 without it."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def is_first() -> bool:
+    """Whether this is the process that writes and prints."""
+    return world() == 1 or os.environ.get("RANK", "0") == "0"
+
+
+class Alone:
+    """A process by itself: nothing to share out, to agree upon or to wait for."""
+
+    rank, world, strategy = 0, 1, "alone"
+    is_first = True
+    called: nn.Module | None = None  # what objectives call in training, once it is prepared
+
+    def __init__(self, device: torch.device | None = None) -> None:
+        self.device = torch.device("cpu") if device is None else device
+
+    # Before and after training
+
+    def in_turn(self, make: Callable[[], T]) -> T:
+        """What ``make`` returns, in every process; the first on each machine goes ahead, for the others' caches."""
+        return make()
+
+    def first(self, make: Callable[[], T]) -> T:
+        """What ``make`` returns or raises in the first process, in all of them."""
+        return make()
+
+    def expect_same(self, digest: str | None) -> None:
+        """All processes must have read the same data."""
+
+    def folder(self, make: Callable[[], RunFolder]) -> RunFolder:
+        """The run's folder, into which only the first process writes."""
+        return make()
+
+    def prepare(self, job: "Job") -> None:
+        """Makes a job's model ready. Its parameters may be others afterwards: optimizers are for later."""
+        job.model.to(self.device)
+
+    # In every step
+
+    def summing(self, more: bool) -> AbstractContextManager[Any]:
+        """Around a batch of a step: gradients are averaged over processes only if no ``more`` batches follow."""
+        return _NOTHING
+
+    def backward(self, cost: Tensor) -> None:
+        cost.backward()
+
+    def mean(self, cost: Tensor) -> float:
+        """The mean of a number over processes: not finite if one of them is not."""
+        return cost.item()
+
+    def norm(self, gradients: list[Tensor]) -> Tensor:
+        """The length of the whole gradient."""
+        return nn.utils.get_total_norm(gradients, foreach=True)
+
+    def agree(self, why: str, held: "HeldBack") -> str:
+        """Why to stop after this step, if one of the processes has a reason."""
+        return why
+
+    def asked(self, held: "HeldBack") -> int | None:
+        """The signal to stop that came to one of the processes."""
+        return held.asked
+
+    # Now and then
+
+    def opened(self, model: nn.Module) -> AbstractContextManager[Any]:
+        """Around the use of a model in other ways than its forward pass."""
+        return _NOTHING
+
+    def of_first(self, value: T) -> T:
+        """The first process's value, in all."""
+        return value
+
+    def all_said(self, word: str) -> list[str]:
+        """A word of every process, in all."""
+        return [word]
+
+    def wait(self) -> None:
+        """Until all are here."""
+
+    def whole(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Tensors put together from the processes that hold shares of them; for the first process to write."""
+        return tensors
+
+    def share(self, tensor: Tensor, like: Tensor) -> Tensor:
+        """This process's share of a whole tensor, by the example of another."""
+        return tensor
+
+    def every_stream(self, states: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Where the random numbers of all processes stand: a checkpoint's."""
+        return states
+
+    def own_stream(self, states: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Of these, this process's own; none if it was not there yet."""
+        return states
+
+
+def find_processes(strategy: str = "auto", device: str = "auto") -> Alone:
+    """This process as one of those that torchrun started, or alone."""
+    if strategy not in STRATEGIES:
+        raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {strategy!r}; leave it at auto")
+    if world() == 1:
+        if strategy != "auto":
+            raise ValueError(
+                f"strategy is for several processes, got {strategy!r} with one; start it with "
+                "torchrun --nproc-per-node 2 -m cutaway train …"
+            )
+        return Alone(find_device(device))
+    from cutaway.training.processes.many import Many
+
+    return Many("ddp" if strategy == "auto" else strategy, device)
+
+
+def tells() -> bool:
+    """Whether this process is the one to say what went wrong: of many, the first that it happened to."""
+    if world() == 1:
+        return True
+    import torch.distributed as dist
+    from torch.distributed.distributed_c10d import _get_default_store
+
+    if not dist.is_initialized():  # so early that all fare alike
+        return is_first()
+    try:
+        return _get_default_store().add("cutaway/told", 1) == 1
+    except (RuntimeError, OSError):  # the store went down with a process that was heard
+        return False
+
+
+@contextmanager
+def missing_others() -> Iterator[None]:
+    """Says so when another process of the run has gone, in place of the network's words for it."""
+    try:
+        yield
+    except RuntimeError as error:
+        if world() == 1 or not _is_lost(error):
+            raise
+        raise ConnectionError(
+            f"the processes of a run need one another, and process {os.environ.get('RANK')} lost one "
+            f"({str(error).strip().splitlines()[0]}); what it said tells why: mend that, then --resume"
+        ) from error
+
+
+def _is_lost(error: RuntimeError) -> bool:
+    import torch.distributed as dist
+
+    return isinstance(error, dist.DistError) or "gloo" in str(error)

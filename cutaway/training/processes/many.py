@@ -1,0 +1,264 @@
+r"""Many processes that train one model: each takes its share of every batch, and all take the same step.
+
+    g = mean over processes r of ∇ objective(model, share r of the batch)
+
+With shares of equal size that is the gradient of the whole batch, so N processes take the steps that one would.
+
+    ddp     every process has the whole model (Li et al. 2020)
+    fsdp    each has a share of every tensor; a layer is put together when its turn comes (Zhao et al. 2023)
+
+lightning-fabric does both: PyTorch's DistributedDataParallel and fully_shard.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.tensor import DTensor, distribute_tensor
+
+from cutaway.training.jobs import Job
+from cutaway.training.plans import find_device
+from cutaway.training.processes.alone import _NOTHING, Alone
+from cutaway.training.run_folder.folder import RunFolder
+from cutaway.training.run_folder.interrupts import HeldBack
+
+T = TypeVar("T")
+
+
+class Many(Alone):
+    """One of several processes. Every method is called by all of them, in the same order."""
+
+    def __init__(self, strategy: str, device: str) -> None:
+        from cutaway.extras import need
+
+        need("lightning_fabric", "distributed", "training by several processes")
+        for name in ("lightning_fabric", "lightning_utilities"):
+            logging.getLogger(name).setLevel(logging.WARNING)  # what it is about to do is no news
+        self.strategy = strategy
+        self.rank, self.world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+        self.is_first = self.rank == 0
+        self._kind = _kind(device)
+        self._fabric = _launched(strategy, self._kind)
+        self.device: torch.device = self._fabric.device
+        self._asked: int | None = None
+
+    def in_turn(self, make: Callable[[], T]) -> T:
+        try:
+            if os.environ.get("LOCAL_RANK", "0") == "0":
+                return make()
+        finally:
+            self.wait()
+        return make()
+
+    def first(self, make: Callable[[], T]) -> T:
+        value: T | None = None
+        error: Exception | None = None
+        if self.is_first:
+            try:
+                value = make()
+            except Exception as raised:
+                error = raised
+        value, error = self.of_first((value, error))
+        if error is not None:
+            raise error
+        return value  # type: ignore[return-value]
+
+    def expect_same(self, digest: str | None) -> None:
+        digests = self._gathered(digest)
+        if len(set(digests)) > 1:
+            told = ", ".join(f"{own or 'none':.12} in process {rank}" for rank, own in enumerate(digests))
+            raise ValueError(
+                f"all processes must read the same data, got digests {told}; copy one file to every machine"
+            )
+
+    def folder(self, make: Callable[[], RunFolder]) -> RunFolder:
+        held: list[RunFolder] = []
+
+        def made() -> Any:
+            held.append(make())
+            return held[0].path
+
+        path = self.first(made)
+        return held[0] if held else Onlooker(path)
+
+    def prepare(self, job: Job) -> None:
+        job.model.to(self.device)
+        if self.strategy == "ddp" and any(self._gathered(leaves_some_unused(job))):
+            self._fabric = _launched("ddp", self._kind, find_unused_parameters=True)
+        self.called = self._fabric.setup_module(job.model)
+
+    # In every step
+
+    def summing(self, more: bool) -> AbstractContextManager[Any]:
+        return self._fabric.no_backward_sync(self.called) if more else _NOTHING
+
+    def backward(self, cost: Tensor) -> None:
+        self._fabric.backward(cost)
+
+    def mean(self, cost: Tensor) -> float:
+        total = cost.detach().clone()
+        dist.all_reduce(total)
+        return total.item() / self.world
+
+    def norm(self, gradients: list[Tensor]) -> Tensor:
+        return _put_together(super().norm(gradients))
+
+    def agree(self, why: str, held: HeldBack) -> str:
+        said = torch.tensor([bool(why), held.asked or 0], device=self.device)
+        dist.all_reduce(said, dist.ReduceOp.MAX)
+        stop, signal = said.tolist()
+        self._asked = signal or None
+        return next(filter(None, self.all_said(why))) if stop else ""
+
+    def asked(self, held: HeldBack) -> int | None:
+        return self._asked
+
+    # Now and then
+
+    @contextmanager
+    def _gathered_outside(self, model: Any) -> Iterator[None]:
+        """Layers put themselves together in their own forward passes; what is outside of them (embeddings) here."""
+        model.unshard()
+        try:
+            yield
+        finally:
+            model.reshard()
+
+    def opened(self, model: nn.Module) -> AbstractContextManager[Any]:
+        return self._gathered_outside(model) if self.strategy == "fsdp" else _NOTHING
+
+    def of_first(self, value: T) -> T:
+        values = [value]
+        dist.broadcast_object_list(values, src=0)
+        return values[0]
+
+    def all_said(self, word: str) -> list[str]:
+        return self._gathered(word)
+
+    def wait(self) -> None:
+        self._fabric.barrier()
+
+    def _gathered(self, value: T) -> list[T]:
+        values: list[Any] = [None] * self.world
+        dist.all_gather_object(values, value)
+        return values
+
+    def whole(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+        found = {}
+        for name, tensor in tensors.items():
+            full = _put_together(tensor)
+            if self.is_first:  # one at a time: the others keep none of them
+                found[name] = full.cpu() if full is not tensor else full
+        return found
+
+    def share(self, tensor: Tensor, like: Tensor) -> Tensor:
+        if not isinstance(like, DTensor) or tensor.shape != like.shape:  # a count of steps is nobody's share
+            return tensor
+        whole = tensor.to(self.device)
+        return distribute_tensor(whole, like.device_mesh, like.placements, src_data_rank=None)
+
+    def every_stream(self, states: dict[str, Tensor]) -> dict[str, Tensor]:
+        every = self._gathered(states)
+        others = {f"{kind}-{r}": state for r, own in enumerate(every) for kind, state in own.items() if r}
+        return every[0] | others
+
+    def own_stream(self, states: dict[str, Tensor]) -> dict[str, Tensor]:
+        if self.is_first:
+            return states
+        end = f"-{self.rank}"
+        return {kind.removesuffix(end): state for kind, state in states.items() if kind.endswith(end)}
+
+
+class Onlooker(RunFolder):
+    """A run's folder as other processes than the first see it: they write nothing."""
+
+    def release(self) -> None:
+        pass
+
+    def write_config(self, config: dict[str, Any]) -> None:
+        pass
+
+    def write_files(self, files: dict[str, Any]) -> None:
+        pass
+
+    def write_weights(self, weights: dict[str, Tensor]) -> None:
+        pass
+
+    def write_samples(self, step: int, samples: dict[str, str]) -> None:
+        pass
+
+    def log(self, line: dict[str, Any]) -> None:
+        pass
+
+    def flush_metrics(self) -> int:
+        return 0
+
+    def cut_metrics(self, length: int) -> None:
+        pass
+
+
+def _kind(device: str) -> str:
+    """The kind of device that every process takes one of."""
+    found = find_device(device).type
+    if device == "auto" and found not in ("cpu", "cuda"):
+        found = "cpu"
+    if found not in ("cpu", "cuda") or ":" in device:
+        raise ValueError(
+            f"several processes take a device each, of cpu or cuda, got device={device!r}; "
+            "leave the number out, or leave it at auto"
+        )
+    here, there = int(os.environ["LOCAL_WORLD_SIZE"]), torch.accelerator.device_count()
+    if found == "cuda" and here > there:
+        raise ValueError(
+            f"every process needs a GPU of its own, got {here} processes for {there}; "
+            f"try --nproc-per-node {there}, or --device cpu"
+        )
+    return found
+
+
+def _launched(strategy: str, kind: str, **ddp: Any) -> Any:
+    """Fabric; the first makes the connection of the processes, which lasts as long as they do."""
+    from lightning_fabric import Fabric
+    from lightning_fabric.plugins.environments import TorchElasticEnvironment
+    from lightning_fabric.strategies import DDPStrategy, ModelParallelStrategy
+
+    world, here = int(os.environ["WORLD_SIZE"]), int(os.environ["LOCAL_WORLD_SIZE"])
+    how: Any = DDPStrategy(**ddp)
+    if strategy == "fsdp":
+        how = ModelParallelStrategy(_shard, data_parallel_size=world, tensor_parallel_size=1)
+    environment = TorchElasticEnvironment()
+    fabric = Fabric(accelerator=kind, devices=here, num_nodes=world // here, strategy=how, plugins=[environment])
+    fabric.launch()
+    return fabric
+
+
+def _shard(model: nn.Module, mesh: Any) -> nn.Module:
+    """Every layer by itself, then what is left."""
+    from torch.distributed.fsdp import fully_shard
+
+    layers = [layer for part in model.modules() if isinstance(part, nn.ModuleList) for layer in part]
+    for layer in layers:
+        fully_shard(layer, mesh=mesh["data_parallel"])
+    fully_shard(model, mesh=mesh["data_parallel"])
+    return model
+
+
+def _put_together(tensor: Tensor) -> Tensor:
+    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+
+def leaves_some_unused(job: Job) -> bool:
+    """Whether the objective leaves out parameters, which DistributedDataParallel would wait for in vain."""
+    learned = [p for p in job.model.parameters() if p.requires_grad]
+    modes = [(module, module.training) for module in job.model.modules()]
+    job.model.eval()  # running means stay as they are
+    with torch.compiler.set_stance("force_eager"):
+        cost = job.objective(job.model, job.batches.at(0))
+    for module, training in modes:
+        module.training = training
+    return any(g is None for g in torch.autograd.grad(cost, learned, allow_unused=True))

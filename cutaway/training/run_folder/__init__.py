@@ -1,0 +1,1 @@
+"""The run folder: settings, metrics, weights and checkpoints on disk."""

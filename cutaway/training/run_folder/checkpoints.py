@@ -1,0 +1,171 @@
+r"""Checkpoints: all that a run needs to go on as if nothing had happened, in one directory, written whole.
+
+    state/step-200/   weights.safetensors   optimizer.safetensors   random.safetensors   state.json   …
+    state/latest      names the newest whole one
+
+No pickle anywhere: tensors are safetensors, the rest is JSON.
+"""
+
+import errno
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from torch.optim import Optimizer
+
+from cutaway.atomic_files import write_text, writing_folder
+
+FORMAT = 1
+
+
+class FolderError(OSError):
+    """A run's folder could not be written to. What was there before is intact."""
+
+
+@contextmanager
+def writing_to(folder: Path) -> Iterator[None]:
+    """Turns a failure to write into a sentence that says what is left and what to do."""
+    try:
+        yield
+    except (OSError, SafetensorError) as error:
+        if isinstance(error, FolderError):
+            raise
+        pointer = folder / "state" / "latest"
+        last = pointer.read_text(encoding="utf-8").strip() if pointer.is_file() else None
+        left = f"the last good checkpoint is {last}" if last else "there is no checkpoint yet"
+        number = getattr(error, "errno", None)
+        if number in (errno.ENOSPC, errno.EDQUOT) or "os error 28" in str(error) or "os error 122" in str(error):
+            why = f"a run needs room on its disk, got none left for {folder}; {left}: make room, then --resume"
+        else:
+            why = f"a run must be able to write to its folder, got {error}; {left}: mend it, then --resume"
+        raise FolderError(why) from error
+
+
+def optimizer_tensors(optimizers: list[Optimizer]) -> tuple[dict[str, Tensor], list[dict[str, Any]]]:
+    """The state of optimizers as named tensors, and the rest of it as plain values."""
+    tensors: dict[str, Tensor] = {}
+    plain = []
+    for i, optimizer in enumerate(optimizers):
+        state = optimizer.state_dict()
+        numbers: dict[str, dict[str, Any]] = {}
+        for p, values in state["state"].items():
+            for name, value in values.items():
+                if isinstance(value, Tensor):
+                    tensors[f"{i}.{p}.{name}"] = value
+                else:
+                    numbers.setdefault(str(p), {})[name] = value
+        plain.append({"groups": state["param_groups"], "numbers": numbers})
+    return tensors, plain
+
+
+def restore_optimizers(
+    optimizers: list[Optimizer],
+    tensors: dict[str, Tensor],
+    plain: list[dict[str, Any]],
+    share: Callable[[Tensor, Tensor], Tensor] = lambda tensor, parameter: tensor,
+) -> None:
+    """Puts back what `optimizer_tensors` took; ``share`` is what this process keeps of a parameter's state."""
+    for i, (optimizer, part) in enumerate(zip(optimizers, plain, strict=True)):
+        state: dict[int, dict[str, Any]] = {int(p): dict(values) for p, values in part["numbers"].items()}
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        for key, tensor in tensors.items():
+            which, p, name = key.split(".", 2)
+            if int(which) == i:
+                state.setdefault(int(p), {})[name] = share(tensor, parameters[int(p)])
+        # JSON has lists where torch wants tuples (betas); "params" is a list in both
+        groups = [
+            {k: tuple(v) if isinstance(v, list) and k != "params" else v for k, v in group.items()}
+            for group in part["groups"]
+        ]
+        optimizer.load_state_dict({"state": state, "param_groups": groups})
+
+
+def save_checkpoint(
+    folder: Path, step: int, tensors: dict[str, dict[str, Tensor]], state: dict[str, Any], keep: int
+) -> Path:
+    """Writes state/step-N whole, points `latest` at it, then removes all but the newest ``keep``.
+
+    ``tensors`` has one dict for each file; ``state`` is what JSON can hold.
+    """
+    root = folder / "state"
+    with writing_to(folder):
+        with writing_folder(root / f"step-{step}") as part:
+            for name, named in tensors.items():
+                save_file(separate(named), part / f"{name}.safetensors")
+            whole = {"format": FORMAT, "step": step, **state}
+            (part / "state.json").write_text(json.dumps(whole), encoding="utf-8")
+        write_text(root / "latest", f"step-{step}\n")
+    for old in checkpoint_steps(folder)[:-keep]:
+        shutil.rmtree(root / f"step-{old}", ignore_errors=True)
+    return root / f"step-{step}"
+
+
+def separate(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors on the CPU, each with memory of its own: tied ones share theirs, which safetensors refuses."""
+    seen: set[int] = set()
+    apart = {}
+    for name, tensor in tensors.items():
+        tensor = tensor.detach().cpu().contiguous()
+        place = tensor.untyped_storage().data_ptr()
+        apart[name] = tensor.clone() if place in seen else tensor
+        seen.add(place)
+    return apart
+
+
+def checkpoint_steps(folder: Path) -> list[int]:
+    """The steps that have a directory, in order."""
+    names = [path.name for path in (folder / "state").glob("step-*")]
+    return sorted(int(name[5:]) for name in names if re.fullmatch(r"step-\d+", name))
+
+
+def latest_checkpoint(folder: Path) -> Path | None:
+    """The directory that `latest` names; None before the first checkpoint."""
+    pointer = folder / "state" / "latest"
+    if not pointer.is_file():
+        return None
+    named = folder / "state" / pointer.read_text(encoding="utf-8").strip()
+    if not (named / "state.json").is_file():
+        raise ValueError(
+            f"state/latest must name a checkpoint that is there, got {named.name!r} in {folder}, which is not; "
+            "write the name of one that is into it, or delete the folder `state` to start over"
+        )
+    return named
+
+
+def forget_later(folder: Path, step: int) -> None:
+    """Removes checkpoints of later steps than ``step``: whole, but never made the latest."""
+    for later in checkpoint_steps(folder):
+        if later > step:
+            shutil.rmtree(folder / "state" / f"step-{later}")
+
+
+def read_state(checkpoint: Path) -> dict[str, Any]:
+    """What the checkpoint holds beside tensors."""
+    state = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
+    if state["format"] > FORMAT:
+        raise ValueError(f"this Cutaway reads checkpoints of format {FORMAT}, got {state['format']}; upgrade cutaway")
+    return state
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """The tensors of one file."""
+    try:
+        return load_file(path)
+    except (SafetensorError, FileNotFoundError) as error:
+        raise ValueError(
+            f"weights must be a whole safetensors file, got {path}, which does not read ({error}); it was damaged "
+            "after it was written: take it from a copy, or from another checkpoint"
+        ) from None
+
+
+def usable_weights(checkpoint: Path) -> Path:
+    """The weights to use a model by: the best so far, else the average, else as they were."""
+    names = ("best", "callback-Averaging", "weights")
+    return next(path for name in names if (path := checkpoint / f"{name}.safetensors").is_file())

@@ -1,0 +1,205 @@
+r"""The run folder: everything about one run, readable without Cutaway.
+
+    config.json  metrics.jsonl  model.safetensors  tokenizer.json  samples/  report.html  state/
+
+`model.safetensors` is written when the run is done: a folder that has it is finished.
+"""
+
+import json
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import save
+from torch import Tensor
+
+from cutaway.atomic_files import remove_leftovers, sync_folder, write_bytes, write_json, write_text
+from cutaway.training.run_folder.checkpoints import FolderError, separate, writing_to
+
+VERSION = 1
+
+
+class RunFolder:
+    """One run's folder, held by this process alone while it trains."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._metrics: int | None = None
+        self._lock: int | None = None
+
+    @staticmethod
+    def create(path: Path) -> "RunFolder":
+        """A new run's folder, which must not hold a run yet."""
+        if (path / "config.json").exists():
+            raise ValueError(
+                f"a new run needs a folder of its own, got {path}, which holds one; "
+                "add --resume to go on with it, or choose another --out"
+            )
+        _make(path, exist_ok=True)
+        return RunFolder(path).hold()
+
+    @staticmethod
+    def create_next(root: Path, name: str) -> "RunFolder":
+        """runs/gpt-1, runs/gpt-2, …: the first that is free, also if others look for one at the same time."""
+        n = 1
+        while True:
+            try:
+                _make(root / f"{name}-{n}", exist_ok=False)
+            except FileExistsError:
+                n += 1
+            else:
+                return RunFolder(root / f"{name}-{n}").hold()
+
+    @staticmethod
+    def reopen(path: Path) -> "RunFolder":
+        """The folder of a run that was begun before."""
+        read_config(path)
+        return RunFolder(path).hold()
+
+    def hold(self) -> "RunFolder":
+        """Locks the folder against a second process; the system lets go when this one ends, however it ends."""
+        try:
+            lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise FolderError(_closed(error)) from None
+        try:
+            _lock(lock)
+        except BlockingIOError:
+            who = os.read(lock, 20).decode() or "another"
+            os.close(lock)
+            raise ValueError(
+                f"a folder is for one run at a time, got {self.path}, in use by process {who}; "
+                "wait for it, or choose another --out"
+            ) from None
+        os.ftruncate(lock, 0)
+        os.write(lock, str(os.getpid()).encode())
+        self._lock = lock
+        for folder in (self.path, self.path / "state", self.path / "samples"):
+            remove_leftovers(folder, older=0)
+        return self
+
+    def release(self) -> None:
+        """Lets go of the folder. One in which no run was begun is removed, if nothing else is in it."""
+        if self._metrics is not None:
+            os.close(self._metrics)
+            self._metrics = None
+        if self._lock is not None:
+            if not (self.path / "config.json").exists() and {p.name for p in self.path.iterdir()} == {".lock"}:
+                (self.path / ".lock").unlink()
+                self.path.rmdir()
+            os.close(self._lock)
+            self._lock = None
+
+    def write_config(self, config: dict[str, Any]) -> None:
+        with writing_to(self.path):
+            write_json(self.path / "config.json", {"version": VERSION, **config})
+            sync_folder(self.path.parent)
+
+    def write_files(self, files: dict[str, Callable[[Path], None]]) -> None:
+        with writing_to(self.path):
+            for name, write in files.items():
+                write(self.path / name)
+
+    def write_weights(self, weights: dict[str, Tensor]) -> None:
+        with writing_to(self.path):
+            write_bytes(self.path / "model.safetensors", save(separate(weights), metadata={"format": "pt"}))
+
+    def write_samples(self, step: int, samples: dict[str, str]) -> None:
+        with writing_to(self.path):
+            for name, text in samples.items():
+                write_text(self.path / "samples" / f"step-{step}-{name}", text)
+
+    def log(self, line: dict[str, Any]) -> None:
+        """One line of metrics.jsonl."""
+        left = json_line(line).encode() + b"\n"
+        with writing_to(self.path):
+            while left:  # a full disk takes part of a line first
+                left = left[os.write(self._open_metrics(), left) :]
+
+    def flush_metrics(self) -> int:
+        """Puts the metrics on disk; returns their length in bytes."""
+        with writing_to(self.path):
+            os.fsync(self._open_metrics())
+            sync_folder(self.path)
+            return os.fstat(self._open_metrics()).st_size
+
+    def cut_metrics(self, length: int) -> None:
+        """Forgets what was logged after a checkpoint."""
+        path = self.path / "metrics.jsonl"
+        if path.exists() and path.stat().st_size > length:
+            with writing_to(self.path):
+                os.truncate(path, length)
+
+    def _open_metrics(self) -> int:
+        if self._metrics is None:
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+            self._metrics = os.open(self.path / "metrics.jsonl", flags, 0o644)
+        return self._metrics
+
+
+def json_line(values: dict[str, Any]) -> str:
+    """Values as JSON. NaN and infinity are none: they become null.
+
+    >>> json_line({"step": 1, "loss": math.inf})
+    '{"step": 1, "loss": null}'
+    """
+    clean = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}
+    return json.dumps(clean, allow_nan=False)
+
+
+def _make(path: Path, exist_ok: bool) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=exist_ok)
+    except FileExistsError:
+        if not exist_ok:
+            raise
+        raise FolderError(f"a run is a folder, got the file {path}; choose another --out") from None
+    except OSError as error:
+        raise FolderError(_closed(error)) from None
+
+
+def _closed(error: OSError) -> str:
+    return f"a run must be able to write to its folder, got {error}; choose another --out"
+
+
+def _lock(file: int) -> None:
+    try:
+        import fcntl
+    except ImportError:  # Windows: two runs in one folder are not noticed
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:  # some network folders have no locks
+        return
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """config.json of a run."""
+    file = Path(path) / "config.json"
+    if not file.is_file():
+        raise ValueError(f"a run is a folder with config.json, got {path} without one; `cutaway train` makes one")
+    try:
+        config = json.loads(file.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"config.json must be JSON, got {file} ({error}); take it from a copy") from None
+    if not isinstance(config, dict) or "recipe" not in config:
+        raise ValueError(
+            f"a run's config.json names its recipe, got {file}, which does not; "
+            "if it is a checkpoint, `cutaway import` makes a run of it"
+        )
+    if config["version"] > VERSION:
+        raise ValueError(f"this Cutaway reads runs of version {VERSION}, got {config['version']}; upgrade cutaway")
+    return config
+
+
+def read_metrics(path: Path) -> list[dict[str, Any]]:
+    """The lines of metrics.jsonl; a last line cut short by a crash is left out."""
+    file = Path(path) / "metrics.jsonl"
+    if not file.is_file():
+        return []
+    lines = file.read_bytes().split(b"\n")
+    return [json.loads(line) for line in lines[:-1]]

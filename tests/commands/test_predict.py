@@ -1,0 +1,118 @@
+"""`cutaway predict`: rows in, labels out; texts in, fillings or translations out."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+from little import little_text
+from tabular import INPUTS, QUICK, little_frame, little_table
+
+from cutaway.cli import run
+from cutaway.runs.execution import train
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run, and new rows."""
+    folder = tmp_path_factory.mktemp("predicting")
+    train("logistic", data=str(little_table(folder, "sold")), out=folder / "run", **QUICK)
+    little_frame(5, seed=5)[INPUTS].to_csv(folder / "new.csv", index=False)
+    return folder
+
+
+def printed(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
+    assert run(["predict", *argv]) == 0
+    return capsys.readouterr().out
+
+
+def test_prints_csv(place: Path, capsys: pytest.CaptureFixture[str]):
+    out = printed(capsys, str(place / "run"), str(place / "new.csv"))
+    assert out.splitlines()[0] == "sold,P(no!),P(yes!)"
+    assert len(out.splitlines()) == 6
+
+
+def test_json_says_the_same(place: Path, capsys: pytest.CaptureFixture[str]):
+    table = pd.read_csv(io.StringIO(printed(capsys, str(place / "run"), str(place / "new.csv"))))
+    rows = json.loads(printed(capsys, str(place / "run"), str(place / "new.csv"), "--json"))
+    assert [row["sold"] for row in rows] == list(table["sold"])
+    assert [row["P(yes!)"] for row in rows] == pytest.approx(list(table["P(yes!)"]), abs=1e-6)
+
+
+def test_reads_standard_input(place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    expected = printed(capsys, str(place / "run"), str(place / "new.csv"))
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO((place / "new.csv").read_bytes())))
+    assert printed(capsys, str(place / "run"), "-") == expected
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
+def test_writes_files(kind: str, place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / f"out.{kind}"
+    assert printed(capsys, str(place / "run"), str(place / "new.csv"), "--out", str(path)) == ""
+    found = {"csv": pd.read_csv, "json": pd.read_json, "parquet": pd.read_parquet}[kind](path)
+    assert list(found.columns) == ["sold", "P(no!)", "P(yes!)"]
+    assert len(found) == 5
+
+
+def test_mistakes_are_told_in_a_line(place: Path, capsys: pytest.CaptureFixture[str]):
+    little_frame(3)[["size", "shape"]].to_csv(place / "narrow.csv", index=False)
+    for argv, told in (
+        (["run", "narrow.csv"], "must have the columns of training, got one without 'weight'"),
+        (["run", "nowhere.csv"], "nowhere.csv"),
+        (["nothing", "new.csv"], "a run is a folder with config.json"),
+        (["run", "new.csv", "--out", "out.xls"], "--out must end in .csv, .json or .parquet, got"),
+    ):
+        asked = [str(place / word) if not word.startswith("--") else word for word in argv]
+        assert run(["predict", *asked]) == 2
+        error = capsys.readouterr().err
+        assert told in error
+        assert error.count("\n") == 1
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run that fills gaps, and one that translates."""
+    folder = tmp_path_factory.mktemp("texts")
+    small = dict(width=16, depth=1, heads=2, context=16, batch=4, steps=3, warmup=0, show="quiet")
+    train("bert", data=str(little_text(folder)), out=folder / "bert", tokenizer="bpe-300", **small)
+    (folder / "pairs.tsv").write_text("".join(f"I see {i}\tVeo {i}\n" for i in range(60)))
+    train("transformer", data=str(folder / "pairs.tsv"), out=folder / "transformer", tokenizer="bpe-300", **small)
+    (folder / "lines.txt").write_text("I see 5\n\nI see 7\n")
+    return folder
+
+
+def test_gaps_are_filled(texts: Path, capsys: pytest.CaptureFixture[str]):
+    header, *rows = csv.reader(io.StringIO(printed(capsys, str(texts / "bert"), "the [MASK] ate")))
+    assert header == ["text", "mask", "candidate", "probability", "filled"]
+    assert len(rows) == 5
+    told = json.loads(printed(capsys, str(texts / "bert"), "the [MASK] ate", "--json"))
+    assert [[str(value) for value in row.values()] for row in told] == rows
+    assert told[0]["filled"] == f"the{told[0]['candidate']} ate"
+
+
+def test_lines_are_translated(
+    texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    run_folder, lines = str(texts / "transformer"), texts / "lines.txt"
+    expected = printed(capsys, run_folder, str(lines))
+    assert [row["source"] for row in csv.DictReader(io.StringIO(expected))] == ["I see 5", "I see 7"]
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(lines.read_bytes())))
+    assert printed(capsys, run_folder, "-") == expected
+    for kind, read in (("csv", pd.read_csv), ("json", pd.read_json), ("parquet", pd.read_parquet)):
+        path = tmp_path / f"out.{kind}"
+        assert printed(capsys, run_folder, str(lines), "--out", str(path)) == ""
+        assert list(read(path).columns) == ["source", "translation"]
+
+
+def test_texts_that_cannot_be_used(texts: Path, capsys: pytest.CaptureFixture[str]):
+    for folder, text, told in (
+        ("bert", "no gap", "a text to fill must have a gap, got 'no gap'; write [MASK]"),
+        ("transformer", "word " * 50, "must have from 1 to 16 tokens, as in training, got"),
+    ):
+        assert run(["predict", str(texts / folder), text]) == 2
+        error = capsys.readouterr().err
+        assert told in error
+        assert error.count("\n") == 1

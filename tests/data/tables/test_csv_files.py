@@ -1,0 +1,128 @@
+"""CSV of every make reads to the same table."""
+
+import gzip
+import itertools
+import lzma
+
+import pandas as pd
+import pytest
+
+from cutaway.data.tables.csv_files import find_layout, read_csv
+
+ROWS = [("name", "age", "weight"), ("ann", 31, 60.5), ("bob", 4, 18.25), ("eve", 77, 71.0)]
+FRAME = pd.DataFrame(ROWS[1:], columns=ROWS[0])
+
+
+def write(path, rows, separator=",", decimal="."):
+    lines = [separator.join(str(x).replace(".", decimal) for x in row) for row in rows]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|", " ", ", "])
+@pytest.mark.parametrize("header", [True, False])
+def test_separators_and_headers(tmp_path, separator, header):
+    frame = read_csv(write(tmp_path / "t.csv", ROWS if header else ROWS[1:], separator))
+    expected = FRAME if header else FRAME.set_axis(["column_1", "column_2", "column_3"], axis=1)
+    pd.testing.assert_frame_equal(frame, expected)
+
+
+def test_decimal_comma(tmp_path):
+    pd.testing.assert_frame_equal(read_csv(write(tmp_path / "t.csv", ROWS, ";", ",")), FRAME)
+    (tmp_path / "t.csv").write_text("1,5;2,5\n3,25;4,0\n")
+    assert read_csv(tmp_path / "t.csv").to_numpy().tolist() == [[1.5, 2.5], [3.25, 4.0]]
+    (tmp_path / "t.csv").write_text('a,b\n"1,500",2\n"2,500",3\n')  # between commas it is no decimal mark
+    assert read_csv(tmp_path / "t.csv")["a"].tolist() == ["1,500", "2,500"]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+def test_packed(tmp_path, pack):
+    path = write(tmp_path / "t.csv", ROWS)
+    path.write_bytes(pack(path.read_bytes()))
+    pd.testing.assert_frame_equal(read_csv(path), FRAME)
+
+
+def test_declared_encoding(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("name,n\nÉve,1\nZoé,2\n".encode("cp1252"))
+    assert read_csv(path, encoding="cp1252")["name"].tolist() == ["Éve", "Zoé"]
+    with pytest.raises(
+        ValueError, match=r"text must be utf-8, got byte 0xc9 at position 7 of t.csv; declare its encoding"
+    ):
+        read_csv(path)
+
+
+def test_quotes_blank_lines_and_missing_values(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('a,b,c\n"x, y",?,1\n\n"line\nbreak",NA,\n"he said ""no""",3,2\n   \n')
+    frame = read_csv(path)
+    assert frame["a"].tolist() == ["x, y", "line\nbreak", 'he said "no"']
+    assert frame["b"].isna().tolist() == [True, True, False]
+    assert frame["c"].isna().tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "header"),
+    [
+        ("a,b\n1,2\n", True),
+        ("1,2\n3,4\n", False),
+        ("red,small\nblue,small\nred,large\n", False),  # a name would not come again below
+        ("colour,size\nred,small\nblue,small\n", True),
+        ("a,a\nx,y\n", False),
+        (",b\n0,2\n1,4\n", True),  # an index column without a name
+        ("x,?\ny,z\n", False),
+        ("year,2020\n1,2\n", False),
+    ],
+)
+def test_header_or_none(text, header):
+    assert find_layout(text, "t.csv").header is header
+    assert find_layout(text, "t.csv", header=not header).header is not header
+
+
+def test_names():
+    assert find_layout(",b,b\n1,2,3\n", "t.csv", header=True).names == ("column_1", "b", "b_2")
+
+
+def test_told_separator_is_taken():
+    assert find_layout("a;b,c;d\n1;2,5;3\n", "t.csv", separator=",").separator == ","
+    assert find_layout("a;b,c;d\n1;2,5;3\n", "t.csv").separator == ";"
+
+
+@pytest.mark.parametrize(("row", "count"), [("4,5", 2), ("4,5,6,7", 4)])
+def test_ragged_rows(tmp_path, row, count):
+    path = tmp_path / "t.csv"
+    path.write_text(f"a,b,c\n1,2,3\n{row}\n7,8,9\n")
+    rule = f"every row must have the 3 fields of the first, got {count} in line 3 of t.csv"
+    with pytest.raises(ValueError, match=rf"{rule} \(separator ,\); mend that line, or quote a field that holds"):
+        read_csv(path)
+
+
+def test_a_ragged_row_far_down_is_found(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a\tb\n" + "1\t2\n" * 5000 + "3\n")
+    with pytest.raises(ValueError, match=r"got 1 in line 5,002 of t.csv \(separator tab\)"):
+        read_csv(path)
+
+
+def test_no_rows(tmp_path):
+    (tmp_path / "t.csv").write_text("\n\n")
+    with pytest.raises(ValueError, match=r"a table must hold at least one row, got t.csv which is empty; give a file"):
+        read_csv(tmp_path / "t.csv")
+
+
+def test_a_field_longer_than_csv_allows(tmp_path):
+    (tmp_path / "t.csv").write_text('a,b\n1,"' + "x" * 200_000 + '"\n')
+    with pytest.raises(
+        ValueError, match=r"a table must be CSV, got t.csv which is not \(field larger than field limit"
+    ):
+        read_csv(tmp_path / "t.csv")
+
+
+def test_every_row_is_read(data_folder):
+    path = data_folder / "tables" / "adult-train.csv.xz"
+    lines = lzma.decompress(path.read_bytes()).decode().split("\n")
+    frame = read_csv(path)
+    assert frame.shape == (sum(map(bool, lines)), 15)
+    for i in itertools.islice(range(0, len(frame), 4001), 9):
+        told = [field.strip() for field in lines[i].split(",")]
+        assert ["?" if pd.isna(x) else str(x) for x in frame.iloc[i]] == told

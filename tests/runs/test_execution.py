@@ -1,0 +1,408 @@
+"""`cut.train` and `cut.load`: what a run leaves behind, going on with it, and what stands in the way."""
+
+import dataclasses
+import json
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+import torch
+from killing import start
+from little import SETTINGS, little_job, little_text, same, timeless, weights_of
+from safetensors.torch import load_file
+
+import cutaway as cut
+from cutaway.runs import execution
+from cutaway.recipes.base import Recipe
+from cutaway.recipes.text.gpt import GPTRecipe
+from cutaway.training.callbacks import Callback
+from cutaway.training.run_folder.checkpoints import FolderError
+from cutaway.training.failures import DivergenceError
+from cutaway.training.run_folder.folder import RunFolder
+
+
+@pytest.fixture(autouse=True)
+def _quiet_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder and a cache of its own, and no page at the end: that takes seconds, and has its own test."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CUTAWAY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(execution, "report_run", lambda run: (run.path / "report.html").write_text("a report"))
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    return little_text(tmp_path)
+
+
+def train(text: Path, **more: Any) -> Any:
+    return cut.train("gpt", data=text, show="quiet", **SETTINGS | more)
+
+
+class Interrupt(Callback):
+    """Breaks a run off after a step."""
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+
+    def step(self, loop: Any, metrics: dict[str, float]) -> None:
+        if loop.step == self.at:
+            raise ConnectionResetError
+
+
+def broken_off(text: Path, at: int = 7, **more: Any) -> Path:
+    with pytest.raises(ConnectionResetError):
+        train(text, out="run", callbacks=[Interrupt(at)], **more)
+    return Path("run")
+
+
+def test_a_run_is_a_folder(text: Path):
+    run = train(text)
+    assert run.path == Path("runs/gpt-1")
+    held = {p.name for p in run.path.iterdir()} - {".lock"}
+    assert held == {
+        "config.json",
+        "metrics.jsonl",
+        "model.safetensors",
+        "tokenizer.json",
+        "samples",
+        "report.html",
+        "state",
+    }
+    about = json.loads((run.path / "config.json").read_text())
+    assert about["version"] == 1
+    assert about["recipe"] == "gpt"
+    assert about["config"]["steps"] == 12
+    assert about["spec"]["width"] == 16
+    assert len(about["data"]["fingerprint"]["digest"]) == 64
+    assert about["threads"] == torch.get_num_threads()
+    assert about["torch"] == torch.__version__
+    assert (run.path / "state" / "latest").read_text() == "step-12\n"
+    assert {p.name for p in (run.path / "state").glob("step-*")} == {"step-9", "step-12"}
+
+
+def test_the_public_face(text: Path):
+    run = train(text)
+    assert isinstance(run.model, cut.models.GPT)
+    assert not run.model.training
+    assert run.config.steps == 12
+    assert run.config == run.recipe
+    assert run.metrics[0] == {"step": 0, "split": "validation", "loss": pytest.approx(3.2, abs=0.5)}
+    first = run.generate("the ", tokens=5, seed=1, temperature=0.8)
+    assert first == cut.load(run.path).generate("the ", tokens=5, seed=1, temperature=0.8)
+    assert len(first) == 5
+    assert repr(run) == "Run('runs/gpt-1', gpt, step 12 of 12)"
+    assert cut.load("runs/gpt-1").samples.keys() == {"text.txt"}
+    assert list(run.all_samples) == [4, 8, 12]
+
+
+def test_training_learns(text: Path):
+    metrics = train(text, steps=60, evaluate_every=60).metrics
+    losses = [row["loss"] for row in metrics if row["split"] == "validation"]
+    assert losses[-1] < 0.8 * losses[0]
+
+
+def test_the_same_settings_give_the_same_run(text: Path):
+    assert same(weights_of(train(text).path), weights_of(train(text).path))
+    assert timeless(Path("runs/gpt-1")) == timeless(Path("runs/gpt-2"))
+
+
+def test_the_callers_random_numbers_and_threads_are_left_alone(text: Path):
+    torch.manual_seed(3)
+    state, threads = torch.get_rng_state(), torch.get_num_threads()
+    train(text)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert torch.get_num_threads() == threads
+
+
+def test_a_recipe_may_be_given_whole(text: Path):
+    run = cut.train(GPTRecipe(data=str(text), **SETTINGS), show="quiet", steps=3)
+    assert run.config.steps == 3
+
+
+def test_presets(text: Path):
+    run = cut.train("gpt", preset="small", data=text, show="quiet", **SETTINGS)
+    assert (run.config.validation, run.config.test) == (0.1, 0.0)
+    with pytest.raises(ValueError, match="a preset is for a recipe by name, got preset='small' with settings"):
+        cut.train(GPTRecipe(), preset="small")
+
+
+@dataclass(frozen=True)
+class LineRecipe(Recipe):
+    """An own recipe: a net on points."""
+
+    name: ClassVar[str] = "line"
+    steps: int = 3
+
+    def job(self, rank: int = 0, world: int = 1) -> Any:
+        return little_job()
+
+    def open_model(self, config: dict[str, Any]) -> Any:
+        return little_job().model
+
+
+def test_an_own_recipe_trains_and_loads_again():
+    run = cut.train(LineRecipe(), show="quiet")
+    assert run.path == Path("runs/line-1")
+    assert same(dict(cut.load("runs/line-1").model.state_dict()), weights_of(run.path))
+    assert run.tokenizer is None
+    with pytest.raises(ValueError, match="a run of 'line' cannot generate text; `cutaway list recipes`"):
+        run.generate("a")
+
+
+def test_an_average_and_the_best_are_what_a_run_ends_with(text: Path):
+    plain, mean = train(text, final="last"), train(text, final="last", ema=0.9)
+    assert not same(weights_of(plain.path), weights_of(mean.path))
+    assert same(weights_of(mean.path), load_file(mean.path / "state/step-12/callback-Averaging.safetensors"))
+    assert same(weights_of(plain.path), load_file(plain.path / "state/step-12/weights.safetensors"))
+    best = train(text)
+    assert same(weights_of(best.path), load_file(best.path / "state/step-12/best.safetensors"))
+
+
+def test_a_run_that_was_broken_off_goes_on(text: Path):
+    straight = train(text, out="straight")
+    broken_off(text)
+    run = cut.train("gpt", out="run", resume=True, show="quiet")
+    assert same(weights_of(straight.path), weights_of(run.path))
+    assert timeless(straight.path) == timeless(run.path)
+
+
+def test_ctrl_c_says_how_to_go_on(text: Path):
+    class Press(Callback):
+        def step(self, loop: Any, metrics: dict[str, float]) -> None:
+            if loop.step == 4:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    told = "stopped after step 4 of 12; to go on: cutaway train gpt --resume --out run"
+    with pytest.raises(KeyboardInterrupt, match=told):
+        train(text, out="run", callbacks=[Press()])
+    assert cut.train("gpt", out="run", resume=True, show="quiet").finished
+
+
+def test_an_unfinished_run_can_be_used(text: Path):
+    path = broken_off(text)
+    run = cut.load(path)
+    assert not run.finished
+    assert "step 6 of 12" in repr(run)
+    assert len(run.generate("the ", tokens=3)) == 3
+    with pytest.raises(ConnectionResetError):
+        train(text, out="young", callbacks=[Interrupt(1)])
+    with pytest.raises(ValueError, match="a run needs a checkpoint to be used, got young without one; --resume it"):
+        cut.load("young").model  # noqa: B018
+
+
+def test_a_finished_run_is_left_as_it_is(text: Path):
+    run = train(text, out="run")
+    before = {p: p.stat().st_mtime_ns for p in run.path.rglob("*") if p.is_file() and p.name != ".lock"}
+    text.unlink()  # not even its data is looked at
+    again = cut.train("gpt", out="run", resume=True, show="quiet")
+    assert again.metrics == run.metrics
+    assert {p: p.stat().st_mtime_ns for p in run.path.rglob("*") if p.is_file() and p.name != ".lock"} == before
+
+
+def test_a_finished_run_without_its_report_gets_it(text: Path):
+    run = train(text, out="run")
+    (run.path / "report.html").unlink()
+    cut.train("gpt", out="run", resume=True, show="quiet")
+    assert (run.path / "report.html").exists()
+
+
+def test_changed_data_is_noticed(text: Path):
+    broken_off(text)
+    text.write_text(text.read_text().replace("cake", "pie "))
+    with pytest.raises(ValueError, match=r"must resume on the data that it began with, got .*little\.txt of 4,0"):
+        cut.train("gpt", out="run", resume=True, show="quiet")
+    kept = json.loads((Path("run/state/step-6/state.json")).read_text())
+    assert Path("run/metrics.jsonl").stat().st_size >= kept["metrics_bytes"]  # nothing was cut
+
+
+def test_touched_data_is_not_changed_data(text: Path):
+    broken_off(text)
+    os.utime(text, (0, 0))
+    assert cut.train("gpt", out="run", resume=True, show="quiet").finished
+
+
+def test_data_may_have_moved(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    broken_off(Path("little.txt"))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")  # the path was relative; where it led is in the config
+    with pytest.raises(ConnectionResetError):
+        cut.train("gpt", out="../run", resume=True, show="quiet", callbacks=[Interrupt(9)])
+    moved = text.rename(tmp_path / "elsewhere" / "moved.txt")
+    with pytest.raises(ValueError, match=r"data must be a file, a folder or a sample, got 'little.txt'"):
+        cut.train("gpt", out="../run", resume=True, show="quiet")
+    run = cut.train("gpt", out="../run", resume=True, show="quiet", data=moved)
+    assert run.finished
+    assert run.test()["loss"] > 0  # found again
+
+
+def test_settings_stay(text: Path):
+    broken_off(text)
+    with pytest.raises(
+        ValueError, match=r"keeps its settings, got steps=99, rate=0.1 where it has steps=12, rate=0.01;"
+    ):
+        cut.train("gpt", out="run", resume=True, show="quiet", steps=99, rate=0.1)
+    with pytest.raises(
+        ValueError, match=r"got width=128, depth=4, heads=4, context=64, .* where it has width=16, depth=1"
+    ):
+        cut.train("gpt", out="run", resume=True, show="quiet", preset="small")
+    with pytest.raises(ValueError, match="a setting must be one that the recipe has, got 'step'"):
+        cut.train("gpt", out="run", resume=True, show="quiet", step=12)
+    assert cut.train("gpt", out="run", resume=True, show="quiet", steps=12).finished  # the same is no change
+
+
+def test_resuming_needs_a_run_of_that_recipe(text: Path):
+    with pytest.raises(ValueError, match="resuming needs the run's folder, got none; add --out runs/NAME"):
+        cut.train("gpt", resume=True)
+    with pytest.raises(ValueError, match=r"a run is a folder with config.json, got nowhere without one"):
+        cut.train("gpt", resume=True, out="nowhere")
+    cut.train(LineRecipe(), show="quiet", out="line")
+    with pytest.raises(
+        ValueError, match="a run resumes by its own recipe, got 'gpt' for a run of 'line'; use that name"
+    ):
+        cut.train("gpt", resume=True, out="line")
+
+
+def test_the_thread_count_is_the_runs(text: Path, monkeypatch: pytest.MonkeyPatch):
+    path = broken_off(text)
+    about = json.loads((path / "config.json").read_text())
+    (path / "config.json").write_text(json.dumps(about | {"threads": 2}))
+    seen: list[int] = []
+
+    class Watch(Callback):
+        def step(self, loop: Any, metrics: dict[str, float]) -> None:
+            seen.append(torch.get_num_threads())
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        cut.train("gpt", out="run", resume=True, show="quiet", callbacks=[Watch()])
+        assert set(seen) == {2}
+        assert torch.get_num_threads() == 1
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_another_torch_is_noted(text: Path):
+    path = broken_off(text)
+    about = json.loads((path / "config.json").read_text())
+    (path / "config.json").write_text(json.dumps(about | {"torch": "2.0.0"}))
+    with pytest.warns(UserWarning, match="was begun with torch 2.0.0 and goes on with .*: not the same, bit for bit"):
+        cut.train("gpt", out="run", resume=True, show="quiet")
+
+
+def test_a_folder_is_for_one_run_at_a_time(text: Path, tmp_path: Path):
+    path = broken_off(text)
+    held = RunFolder.reopen(path)
+    with pytest.raises(ValueError, match=f"one run at a time, got run, in use by process {os.getpid()}"):
+        cut.train("gpt", out="run", resume=True, show="quiet")
+    # a real second process, while this one holds the folder
+    process = start(path.resolve(), str(tmp_path / "cache"), True, "", {})
+    process.join()
+    assert process.exitcode == 1
+    held.release()
+    assert cut.train("gpt", out="run", resume=True, show="quiet").finished
+
+
+def test_a_folder_that_holds_a_run_is_refused_before_any_work(text: Path, monkeypatch: pytest.MonkeyPatch):
+    train(text, out="run")
+    monkeypatch.setattr(GPTRecipe, "job", lambda self: pytest.fail("the text was read"))
+    with pytest.raises(ValueError, match="a new run needs a folder of its own, got run, which holds one; add --resume"):
+        train(text, out="run")
+
+
+def test_a_run_that_never_began_leaves_nothing():
+    with pytest.raises(ValueError, match=r"data must be a file, a folder or a sample, got 'nowhere.txt'"):
+        cut.train("gpt", data="nowhere.txt", show="quiet")
+    assert not list(Path("runs").iterdir())
+
+
+def test_a_run_that_diverges(text: Path):
+    with pytest.raises(
+        DivergenceError, match=r"training needs finite numbers, but at step 1 the .* is (nan|inf), first broken by"
+    ):
+        train(text, rate=1e38, optimizer="sgd", clip=0.0, out="run")
+    assert not cut.load("run").finished
+
+
+def test_a_run_that_does_not_fit(text: Path):
+    with pytest.raises(MemoryError, match=r"must fit into memory.*; lower batch=4 .*context=16, width=1073741824"):
+        train(text, width=1 << 30, heads=1)
+    assert not list(Path("runs").iterdir())
+
+
+def test_a_full_disk_at_the_very_end_loses_nothing(text: Path, monkeypatch: pytest.MonkeyPatch):
+    import errno
+
+    from cutaway.training.run_folder import folder
+
+    straight = train(text, out="straight")
+    with monkeypatch.context() as patch:
+        full = OSError(errno.ENOSPC, "No space left on device")
+        patch.setattr(folder, "write_bytes", lambda *_: (_ for _ in ()).throw(full))
+        with pytest.raises(FolderError, match="got none left for run; the last good checkpoint is step-12: make room"):
+            train(text, out="run")
+    run = cut.train("gpt", out="run", resume=True, show="quiet")
+    assert same(weights_of(straight.path), weights_of(run.path))
+    assert timeless(straight.path) == timeless(run.path)
+
+
+@pytest.mark.untyped
+def test_a_compiled_run_is_resumed_compiled(text: Path, monkeypatch: pytest.MonkeyPatch):
+    compiled: list[str] = []
+    monkeypatch.setattr(torch.nn.Module, "compile", lambda self: compiled.append(type(self).__name__))
+    broken_off(text, compile=True)
+    cut.train("gpt", out="run", resume=True, show="quiet")
+    assert compiled == ["GPT", "GPT"]
+
+
+def test_the_test_split_is_read_once(text: Path, monkeypatch: pytest.MonkeyPatch):
+    run = train(text)
+    first = run.test()
+    assert json.loads((run.path / "test.json").read_text())["metrics"] == first
+    monkeypatch.setattr(GPTRecipe, "test_metrics", lambda self, run: pytest.fail("read again"))
+    assert cut.load(run.path).test() == first
+
+
+def test_the_test_split_is_not_for_choosing(text: Path):
+    path = broken_off(text)
+    cut.load(path).test()
+    run = cut.train("gpt", out="run", resume=True, show="quiet")
+    with pytest.raises(
+        ValueError, match="the test split is read once, and it was, for other weights of run; to choose"
+    ):
+        run.test()
+
+
+def test_the_test_split_of_other_data_is_refused(text: Path):
+    run = train(text)
+    text.write_text(text.read_text() + "more")
+    with pytest.raises(ValueError, match="must resume on the data that it began with"):
+        run.test()
+
+
+def test_a_run_without_a_test_split_says_so(text: Path):
+    with pytest.raises(ValueError, match="test"):
+        train(text, test=0.0).test()
+
+
+def test_damaged_weights_are_told(text: Path):
+    run = train(text)
+    (run.path / "model.safetensors").write_bytes(b"half")
+    with pytest.raises(
+        ValueError, match=r"whole safetensors file, got runs/gpt-1/model\.safetensors, which does not read"
+    ):
+        cut.load(run.path).model  # noqa: B018
+
+
+def test_no_pickle_is_read_or_written(text: Path, monkeypatch: pytest.MonkeyPatch):
+    import pickle
+
+    for name in ("load", "loads", "Unpickler", "dump", "dumps", "Pickler"):
+        monkeypatch.setattr(pickle, name, lambda *_, **__: pytest.fail("a pickle"))
+    path = broken_off(text)
+    run = cut.train("gpt", out=path, resume=True, show="quiet")
+    run.generate("the", tokens=2)
+    assert dataclasses.asdict(run.config)["steps"] == 12

@@ -1,0 +1,28 @@
+"""report.html of a run: written when it ends, and again when its test split is read."""
+
+import re
+from pathlib import Path
+
+import pytest
+from little import SETTINGS, little_text
+
+import cutaway as cut
+from cutaway.commands import test as testing
+
+
+def test_a_report_shows_the_run_and_then_its_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("CUTAWAY_CACHE", str(tmp_path / "cache"))
+    text = little_text(tmp_path)
+    run = cut.train("gpt", data=text, out=tmp_path / "run", show="quiet", **SETTINGS)
+    page = (run.path / "report.html").read_text(encoding="utf-8")
+    assert f"<title>gpt: {text}</title>" in page
+    assert "Attention of every head over 16 tokens that it was not trained on" in page
+    assert "Not read yet. The test split is for one last look" in page
+    sample = run.samples["text.txt"]
+    assert sample.strip().splitlines()[0][:3] in page
+    assert "nats a token" in page
+    assert not re.search(r'(src|href)="https?://', page)  # opens offline
+    testing.main([str(run.path), "--json"])
+    page = (run.path / "report.html").read_text(encoding="utf-8")
+    assert "Read once, after training" in page
+    assert "Not read yet" not in page

@@ -1,0 +1,204 @@
+"""The run folder: held by one process, readable without Cutaway."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from cutaway.training.run_folder import folder as folders
+from cutaway.training.run_folder.checkpoints import FolderError, read_tensors
+from cutaway.training.run_folder.folder import RunFolder, read_config, read_metrics
+
+
+@pytest.fixture
+def folder(tmp_path: Path):
+    folder = RunFolder.create(tmp_path / "run")
+    yield folder
+    folder.release()
+
+
+def test_what_is_in_it_reads_as_plain_files(folder: RunFolder):
+    folder.write_config({"recipe": "gpt", "config": {"steps": 3}})
+    folder.write_files({"tokenizer.json": lambda path: path.write_text("{}")})
+    folder.write_samples(5, {"text.txt": "Hello"})
+    folder.write_weights({"w": torch.ones(2)})
+    folder.log({"step": 1, "loss": 0.5})
+    assert json.loads((folder.path / "config.json").read_text()) == {
+        "version": 1,
+        "recipe": "gpt",
+        "config": {"steps": 3},
+    }
+    assert (folder.path / "samples" / "step-5-text.txt").read_text() == "Hello"
+    assert (folder.path / "tokenizer.json").read_text() == "{}"
+    assert torch.equal(read_tensors(folder.path / "model.safetensors")["w"], torch.ones(2))
+    assert (folder.path / "metrics.jsonl").read_text() == '{"step": 1, "loss": 0.5}\n'
+
+
+def test_numbers_that_json_has_not_become_null(folder: RunFolder):
+    folder.log({"a": float("nan"), "b": float("inf"), "c": -float("inf"), "d": 1e300})
+    assert read_metrics(folder.path) == [{"a": None, "b": None, "c": None, "d": 1e300}]
+
+
+def test_metrics_are_cut_back_to_a_length(folder: RunFolder):
+    folder.log({"step": 1})
+    length = folder.flush_metrics()
+    folder.log({"step": 2})
+    folder.cut_metrics(length)
+    assert read_metrics(folder.path) == [{"step": 1}]
+    folder.log({"step": 3})  # appends where the file now ends
+    assert read_metrics(folder.path) == [{"step": 1}, {"step": 3}]
+
+
+def test_metrics_are_never_made_longer(folder: RunFolder):
+    folder.log({"step": 1})
+    folder.cut_metrics(10_000)
+    assert read_metrics(folder.path) == [{"step": 1}]
+
+
+def test_half_a_last_line_is_left_out(folder: RunFolder):
+    folder.log({"step": 1})
+    with open(folder.path / "metrics.jsonl", "a") as file:
+        file.write('{"step": 2, "lo')
+    assert read_metrics(folder.path) == [{"step": 1}]
+    assert read_metrics(folder.path / "elsewhere") == []
+
+
+def test_a_second_run_in_it_is_refused(folder: RunFolder):
+    folder.write_config({"recipe": "gpt"})
+    with pytest.raises(ValueError, match=r"needs a folder of its own, got .*run, which holds one; add --resume"):
+        RunFolder.create(folder.path)
+    with pytest.raises(ValueError, match=f"one run at a time, got .*run, in use by process {os.getpid()}; wait for it"):
+        RunFolder.reopen(folder.path)
+
+
+def test_another_process_is_refused_until_this_one_lets_go(folder: RunFolder):
+    folder.write_config({"recipe": "gpt"})
+    code = (
+        "import sys; from pathlib import Path; from cutaway.training.run_folder.folder import RunFolder\n"
+        "try: RunFolder.reopen(Path(sys.argv[1])); print('held')\n"
+        "except ValueError as error: print(error)"
+    )
+
+    def other() -> str:
+        done = subprocess.run([sys.executable, "-c", code, folder.path], capture_output=True, text=True, check=True)
+        return done.stdout
+
+    assert f"in use by process {os.getpid()}" in other()
+    folder.release()
+    assert other() == "held\n"
+
+
+def test_where_there_are_no_locks_runs_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Some network file systems refuse every lock."""
+    fcntl = pytest.importorskip("fcntl")
+    refuse = OSError(errno.ENOLCK, "No locks available")
+    monkeypatch.setattr(fcntl, "flock", lambda *_: (_ for _ in ()).throw(refuse))
+    RunFolder.create(tmp_path / "run").release()
+
+
+def test_what_an_interrupted_writer_left_is_cleared_away(tmp_path: Path):
+    for name in ("run/.config.json.0a1b2c3d.part", "run/state/.step-3.0a1b2c3d.part/weights", "run/samples/.a.00.part"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("half")
+    RunFolder.create(tmp_path / "run")
+    assert [path.name for path in (tmp_path / "run").rglob("*.part*")] == []
+
+
+def test_the_next_free_folder_is_taken_at_once(tmp_path: Path):
+    first, second = (RunFolder.create_next(tmp_path / "runs", "gpt") for _ in range(2))
+    assert (first.path.name, second.path.name) == ("gpt-1", "gpt-2")
+
+
+def test_a_folder_in_which_no_run_was_begun_goes_again(tmp_path: Path):
+    folder = RunFolder.create_next(tmp_path, "gpt")
+    folder.release()
+    assert not (tmp_path / "gpt-1").exists()
+    kept = RunFolder.create(tmp_path)  # not empty: it holds what someone else put there
+    (tmp_path / "notes").write_text("mine")
+    kept.release()
+    assert (tmp_path / "notes").exists()
+
+
+def test_a_file_is_no_folder(tmp_path: Path):
+    (tmp_path / "run").write_text("")
+    with pytest.raises(FolderError, match=r"a run is a folder, got the file .*run; choose another --out"):
+        RunFolder.create(tmp_path / "run")
+
+
+READ_ONLY = """
+import sys
+from pathlib import Path
+from cutaway.training.run_folder.folder import RunFolder
+for path in ("new/run", "old"):
+    try: RunFolder.create(Path(sys.argv[1]) / path)
+    except OSError as error: print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux name spaces")
+def test_a_folder_that_is_really_read_only(tmp_path: Path):
+    """Permissions do not stop the root user, a read-only mount does."""
+    (tmp_path / "old").mkdir()
+    inner = f"mount --bind {tmp_path} {tmp_path} && mount -o remount,bind,ro {tmp_path} && exec {sys.executable} -c "
+    done = subprocess.run(
+        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", inner + f"'{READ_ONLY}' {tmp_path}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[3],
+    )
+    if "unshare" in done.stderr or "mount:" in done.stderr:
+        pytest.skip(f"no name spaces here: {done.stderr.strip()}")
+    told = done.stdout.splitlines()
+    assert len(told) == 2, done.stderr
+    for line in told:
+        assert "a run must be able to write to its folder, got [Errno 30] Read-only file system" in line
+        assert line.endswith("; choose another --out")
+
+
+def test_a_full_disk_is_told_whatever_is_written(folder: RunFolder, monkeypatch: pytest.MonkeyPatch):
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(folders, "write_bytes", full)
+    monkeypatch.setattr(folders, "write_text", full)
+    monkeypatch.setattr(folders, "write_json", full)
+    monkeypatch.setattr(folders.os, "write", full)
+    for attempt in (
+        lambda: folder.write_config({}),
+        lambda: folder.write_files({"a": full}),
+        lambda: folder.write_weights({}),
+        lambda: folder.write_samples(1, {"a": "b"}),
+        lambda: folder.log({"a": 1}),
+    ):
+        with pytest.raises(FolderError, match=r"a run needs room on its disk, got none left for .*no checkpoint yet"):
+            attempt()
+
+
+def test_a_line_that_the_disk_takes_in_parts_is_whole_in_the_end(folder: RunFolder, monkeypatch: pytest.MonkeyPatch):
+    real = os.write
+    monkeypatch.setattr(folders.os, "write", lambda file, data: real(file, data[:3]))
+    folder.log({"step": 1})
+    assert read_metrics(folder.path) == [{"step": 1}]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (None, "a run is a folder with config.json, got .* without one; `cutaway train` makes one"),
+        ("{", r"config\.json must be JSON, got .*config\.json"),
+        ('{"model_type": "gpt2"}', "names its recipe, got .*which does not; if it is a checkpoint, `cutaway import`"),
+        ("[]", "names its recipe"),
+        ('{"recipe": "gpt", "version": 7}', "reads runs of version 1, got 7; upgrade cutaway"),
+    ],
+)
+def test_a_run_must_have_a_config(content: str | None, told: str, tmp_path: Path):
+    if content is not None:
+        (tmp_path / "config.json").write_text(content)
+    with pytest.raises(ValueError, match=told):
+        read_config(tmp_path)

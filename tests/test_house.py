@@ -140,6 +140,20 @@ def test_folders_are_rooms():
             assert len(body) == 1, f"{init.relative_to(ROOT)} holds more than its docstring"
 
 
+def test_every_folder_is_a_package():
+    """A folder without `__init__.py` would be left out of the wheel."""
+    assert not {path.parent for path in ROOT.rglob("*.py")} - {path.parent for path in ROOT.rglob("__init__.py")}
+
+
+def test_git_ignores_no_source():
+    """What .gitignore hides would be missing from every clone."""
+    command = ["git", "ls-files", "--others", "--ignored", "--exclude-standard", "--", "*.py", "*.pyi", "*.js", "*.css"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip("not a git repository")
+    assert not done.stdout.split()
+
+
 def test_every_lazy_name_has_a_type():
     """`__init__.pyi` lists the lazy names, for editors and mypy."""
     for package in [ROOT, *(ROOT / part for part in ("data", "look", "recipes", "runs", "training"))]:

@@ -1,0 +1,1 @@
+"""Views: the pictures of a run, by the kind of model."""

@@ -20,23 +20,23 @@ from cutaway.data.fingerprints import Fingerprint
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_settings
 from cutaway.recipes.index import IMPORTED, find_recipe, register_recipe
-from cutaway.runs.run import Run
 from cutaway.runs.report_page import report_run
-from cutaway.training.tensorboard import Board
+from cutaway.runs.run import Run
 from cutaway.training.callbacks import Averaging, Callback, EarlyStopping
 from cutaway.training.callbacks import refuse_shares as refuse_average
 from cutaway.training.failures import watching_memory
 from cutaway.training.flow_log import FlowCallback
-from cutaway.training.run_folder.folder import RunFolder, read_config
-from cutaway.training.run_folder.interrupts import Stopped
 from cutaway.training.jobs import Job
 from cutaway.training.loop import Loop
-from cutaway.training.optimizers.muon import refuse_shares as refuse_muon
 from cutaway.training.optimizers.groups import build_optimizers
+from cutaway.training.optimizers.muon import refuse_shares as refuse_muon
+from cutaway.training.optimizers.schedules import Schedule
 from cutaway.training.plans import Plan, find_precision
 from cutaway.training.processes.alone import Alone, find_processes, is_first, missing_others, world
 from cutaway.training.progress import progress_for
-from cutaway.training.optimizers.schedules import Schedule
+from cutaway.training.run_folder.folder import RunFolder, read_config
+from cutaway.training.run_folder.interrupts import Stopped
+from cutaway.training.tensorboard import Board
 
 
 class Way(NamedTuple):

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from cutaway.look import Facts, Page, Picture, Sample, Section
-from cutaway.look.pages.parts import Part
-from cutaway.look.charts.values import value_pictures, value_statistics
 from cutaway.inside.address_globs import find_sites, named_sites
-from cutaway.runs.run import Run
+from cutaway.look import Facts, Page, Picture, Sample, Section
+from cutaway.look.charts.values import value_pictures, value_statistics
+from cutaway.look.pages.parts import Part
 from cutaway.recipes.subjects import Subject
 from cutaway.registry import views
+from cutaway.runs.run import Run
 
 _ADDRESSES = 24  # on one page, at most
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from cutaway.look import flow_pictures, write_report
 from cutaway.runs.run import Run
-from cutaway.training.run_folder.checkpoints import writing_to
 from cutaway.training.flow_log import read_flow
+from cutaway.training.run_folder.checkpoints import writing_to
 
 
 def report_run(run: Run) -> Path:

@@ -15,12 +15,12 @@ from little import SETTINGS, little_job, little_text, same, timeless, weights_of
 from safetensors.torch import load_file
 
 import cutaway as cut
-from cutaway.runs import execution
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.text.gpt import GPTRecipe
+from cutaway.runs import execution
 from cutaway.training.callbacks import Callback
-from cutaway.training.run_folder.checkpoints import FolderError
 from cutaway.training.failures import DivergenceError
+from cutaway.training.run_folder.checkpoints import FolderError
 from cutaway.training.run_folder.folder import RunFolder
 
 

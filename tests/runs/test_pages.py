@@ -13,8 +13,7 @@ from look.rendered import expect_self_contained, rows_of
 import cutaway as cut
 from cutaway import registry
 from cutaway.look import Picture
-from cutaway.recipes import Recipe, Subject
-from cutaway.recipes import index
+from cutaway.recipes import Recipe, Subject, index
 from cutaway.runs import look_page
 from cutaway.runs.pages import make_page
 from cutaway.runs.run import Run

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
+from cutaway.inside.address_globs import named_sites
 from cutaway.look import attention_grid, attention_map, head_scores, head_summary, rollout_map
 from cutaway.look.charts.arrays import short_names
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.wording import number
-from cutaway.inside.address_globs import named_sites
 from cutaway.recipes.subjects import Subject
 
 if TYPE_CHECKING:

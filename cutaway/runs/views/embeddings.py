@@ -7,8 +7,8 @@ import torch
 
 from cutaway.look import embedding_map, neighbours, position_profile, position_similarity
 from cutaway.look.pages.picture import Picture
-from cutaway.recipes.tables.rows import schema_of
 from cutaway.recipes.subjects import Subject, token_names
+from cutaway.recipes.tables.rows import schema_of
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run

@@ -1,11 +1,7 @@
 r"""Our views of runs, registered in the order of a page: `cut.register(view, suits=…, section=…)`."""
 
-from cutaway.runs.views import general
-from cutaway.runs.views import attention
-from cutaway.runs.views import embeddings
-from cutaway.runs.views import language
-from cutaway.runs.views import tables
 from cutaway.registry import register
+from cutaway.runs.views import attention, embeddings, general, language, tables
 
 register(general.losses, suits=general.has_metrics, section="Training")
 register(general.gradient_flow, suits=general.has_flow, section="Training")

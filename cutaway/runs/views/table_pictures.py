@@ -8,8 +8,8 @@ from torch import Tensor
 from cutaway.data.tables.encoding import Encoded, decode
 from cutaway.data.tables.schema import Schema
 from cutaway.look import heatmap, scatter
-from cutaway.look.style.colours import CATEGORIES
 from cutaway.look.pages.picture import Picture
+from cutaway.look.style.colours import CATEGORIES
 from cutaway.models.tables import TableNet
 
 _NAMED = 40  # inputs shown, those with the largest weights

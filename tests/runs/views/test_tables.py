@@ -13,9 +13,9 @@ from tabular import QUICK, little_table
 
 import cutaway as cut
 from cutaway.models.tables import TableNet
+from cutaway.registry import views
 from cutaway.runs.views import tables
 from cutaway.runs.views.tables import kinks_of
-from cutaway.registry import views
 
 
 def one_number(**more: Any) -> TableNet:

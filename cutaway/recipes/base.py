@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least, expect_settings, expect_share, expect_types
+from cutaway.recipes.settings import FIRST, MACHINE, OPTIMIZER, RESULTS, SCHEDULE, setting
 
 if TYPE_CHECKING:
     from torch import nn
@@ -32,55 +33,55 @@ class Recipe:
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
     input: ClassVar[str] = "rows.csv"  # what `cutaway predict` takes, as an example
 
-    data: str = ""
+    data: str = setting("", FIRST)
     """what to train on: a path, or the name of an embedded sample (`cutaway list data`)"""
-    steps: int = 1000
+    steps: int = setting(1000, FIRST)
     """optimizer steps"""
-    batch: int = 32
+    batch: int = setting(32, FIRST)
     """examples in a batch"""
-    seed: int = 0
+    seed: int = setting(0, FIRST)
     """of everything that is random"""
-    optimizer: Optimizer = "adamw"
+    optimizer: Optimizer = setting("adamw", OPTIMIZER)
     """what makes steps of gradients"""
-    rate: float = 1e-3
+    rate: float = setting(1e-3, FIRST)
     """full learning rate"""
-    muon_rate: float = 0.02
+    muon_rate: float = setting(0.02, OPTIMIZER)
     """full learning rate of the matrices that Muon trains"""
-    momentum: float = 0.95
+    momentum: float = setting(0.95, OPTIMIZER)
     """how long Muon, momentum and Nesterov remember gradients"""
-    weight_decay: float = 0.0
+    weight_decay: float = setting(0.0, OPTIMIZER)
     """pull of the matrices towards zero"""
-    beta: float = 0.95
+    beta: float = setting(0.95, OPTIMIZER)
     """how long Adam remembers squared gradients"""
-    schedule: Literal["constant", "linear", "cosine", "step", "wsd"] = "linear"
+    schedule: Literal["constant", "linear", "cosine", "step", "wsd"] = setting("linear", SCHEDULE)
     """shape of the learning rate"""
-    warmup: int = 0
+    warmup: int = setting(0, SCHEDULE)
     """steps in which the rate rises from zero"""
-    floor: float = 0.0
+    floor: float = setting(0.0, SCHEDULE)
     """share of the rate at the end"""
-    clip: float = 1.0
+    clip: float = setting(1.0, OPTIMIZER)
     """longest gradient allowed; 0 for any"""
-    accumulate: int = 1
+    accumulate: int = setting(1, SCHEDULE)
     """batches summed into one step"""
-    batch_growth: int = 1
+    batch_growth: int = setting(1, SCHEDULE)
     """how many times as many batches the last steps sum as the first, doubling on the way; 1 for no growth"""
-    ema: float = 0.0
+    ema: float = setting(0.0, OPTIMIZER)
     """decay of an average of the weights, which is then what is evaluated and kept; 0 for none"""
-    patience: int = 0
+    patience: int = setting(0, SCHEDULE)
     """evaluations without improvement before stopping; 0 to go on"""
-    final: Literal["best", "last"] = "best"
+    final: Literal["best", "last"] = setting("best", RESULTS)
     """the weights that the run ends with: best by validation (last, if there is none), or last"""
-    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    precision: Literal["auto", "float32", "bfloat16"] = setting("auto", MACHINE)
     """of products: auto is bfloat16 on a GPU that has it, else float32"""
-    log_every: int = 10
+    log_every: int = setting(10, RESULTS)
     """steps that a line of metrics.jsonl is the mean of"""
-    evaluate_every: int = 100
+    evaluate_every: int = setting(100, RESULTS)
     """steps between evaluations"""
-    checkpoint_every: int = 500
+    checkpoint_every: int = setting(500, RESULTS)
     """steps between checkpoints"""
-    keep: int = 2
+    keep: int = setting(2, RESULTS)
     """checkpoints kept"""
-    flow_every: int = 0
+    flow_every: int = setting(0, RESULTS)
     """steps between looks at the gradient flow, which the report shows; 0 for none"""
 
     def __post_init__(self) -> None:

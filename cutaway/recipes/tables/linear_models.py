@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.base import Optimizer
 from cutaway.recipes.checks import expect_at_least
+from cutaway.recipes.settings import FIRST, setting
 from cutaway.recipes.tables.shared import TableRecipe
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class OneLayerRecipe(TableRecipe):
     """longest gradient allowed; 0 for any"""
     final: Literal["best", "last"] = "last"
     """the weights that the run ends with: last, the minimum, or best by validation"""
-    penalty: float = 0.0
+    penalty: float = setting(0.0, FIRST)
     """weight of ½ Σ W² against the sum of all losses"""
 
     def __post_init__(self) -> None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least, expect_share
+from cutaway.recipes.settings import FIRST, setting
 from cutaway.recipes.tables.shared import TableRecipe
 
 if TYPE_CHECKING:
@@ -32,9 +33,9 @@ class MLPRecipe(TableRecipe):
 
     data: str = "digits"
     """a CSV or Parquet file, or the name of an embedded sample (`cutaway list data`)"""
-    width: int = 128
+    width: int = setting(128, FIRST)
     """units in a hidden layer"""
-    depth: int = 2
+    depth: int = setting(2, FIRST)
     """hidden layers"""
     activation: Literal["relu", "leaky_relu", "elu", "gelu", "silu", "tanh", "logistic", "relu_squared"] = "relu"
     """of the hidden units"""
@@ -42,7 +43,7 @@ class MLPRecipe(TableRecipe):
     """before every hidden layer but the first"""
     residual: bool = False
     """hidden layers add to what goes into them"""
-    dropout: float = 0.2
+    dropout: float = setting(0.2, FIRST)
     """share of hidden units dropped in training"""
     embedding: int = 8
     """width of a category's vector; 0 for one-hot"""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_share
+from cutaway.recipes.settings import DATA, FIRST, setting
 
 if TYPE_CHECKING:
     import pandas
@@ -38,17 +39,17 @@ class TableRecipe(Recipe):
 
     data: str = "iris"
     """a CSV or Parquet file, or the name of an embedded sample (`cutaway list data`)"""
-    target: str = ""
+    target: str = setting("", FIRST)
     """the column to predict; several with commas between (default: one called target, label or class, else the last)"""
-    task: Literal["auto", "regression", "binary", "multi-class", "multi-label"] = "auto"
+    task: Literal["auto", "regression", "binary", "multi-class", "multi-label"] = setting("auto", DATA)
     """what the target asks for: auto finds it"""
-    validation: float = 0.1
+    validation: float = setting(0.1, DATA)
     """share of the rows to evaluate on; 0 for none"""
-    test: float = 0.1
+    test: float = setting(0.1, DATA)
     """share of the rows for `cutaway test`; 0 for none"""
-    test_file: str = ""
+    test_file: str = setting("", DATA)
     """a file of test rows of its own, instead of a share"""
-    encoding: str = "utf-8"
+    encoding: str = setting("utf-8", DATA)
     """of a CSV file"""
 
     def __post_init__(self) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cutaway.recipes.base import Optimizer, Recipe
 from cutaway.recipes.checks import expect_at_least, expect_heads, expect_share
+from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
 
 if TYPE_CHECKING:
     from torch import nn
@@ -41,23 +42,23 @@ class BERTRecipe(Recipe):
 
     data: str = "python-docs"
     """a text file, a folder of them, or the name of an embedded sample (`cutaway list data`)"""
-    encoding: str = "utf-8"
+    encoding: str = setting("utf-8", DATA)
     """of the text"""
-    tokenizer: str = "bpe-2000"
+    tokenizer: str = setting("bpe-2000", FIRST)
     """bpe, bpe-N for a vocabulary of N, characters, bytes, or the path of a tokenizer.json that has a mask"""
-    validation: float = 0.05
+    validation: float = setting(0.05, DATA)
     """share of the text to evaluate on; 0 for none"""
-    test: float = 0.05
+    test: float = setting(0.05, DATA)
     """share of the text for `cutaway test`; 0 for none"""
-    masked: float = 0.15
+    masked: float = setting(0.15, DATA)
     """share of the tokens that are to be guessed"""
-    width: int = 128
+    width: int = setting(128, FIRST)
     """of the residual stream"""
-    depth: int = 2
+    depth: int = setting(2, FIRST)
     """layers"""
     heads: int = 4
     """of attention"""
-    context: int = 32
+    context: int = setting(32, FIRST)
     """tokens that the model sees at once, the marks at both ends among them"""
     dropout: float = 0.0
     """share of values dropped in training"""
@@ -74,7 +75,7 @@ class BERTRecipe(Recipe):
     """how long Muon, momentum and Nesterov remember gradients"""
     warmup: int = 50
     """steps in which the rate rises from zero"""
-    evaluate_tokens: int = 20_000
+    evaluate_tokens: int = setting(20_000, RESULTS)
     """validation tokens read while training; the whole split is used at the end"""
 
     def __post_init__(self) -> None:

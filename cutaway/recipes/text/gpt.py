@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.base import Optimizer, Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
+from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -52,23 +53,23 @@ class GPTRecipe(Recipe):
 
     data: str = "python-docs"
     """a text file, a folder of them, or the name of an embedded sample (`cutaway list data`)"""
-    encoding: str = "utf-8"
+    encoding: str = setting("utf-8", DATA)
     """of the text"""
-    tokenizer: str = "characters"
+    tokenizer: str = setting("characters", FIRST)
     """characters, bytes, bpe, bpe-N for a vocabulary of N, or the path of a tokenizer.json"""
-    validation: float = 0.05
+    validation: float = setting(0.05, DATA)
     """share of the text to evaluate on; 0 for none"""
-    test: float = 0.05
+    test: float = setting(0.05, DATA)
     """share of the text for `cutaway test`; 0 for none"""
     design: Literal["quick", "gpt2", "llama"] = "quick"
     """how the model is built"""
-    width: int = 128
+    width: int = setting(128, FIRST)
     """of the residual stream"""
-    depth: int = 4
+    depth: int = setting(4, FIRST)
     """layers"""
     heads: int = 4
     """of attention"""
-    context: int = 128
+    context: int = setting(128, FIRST)
     """tokens that the model sees at once"""
     dropout: float = 0.0
     """share of values dropped in training"""
@@ -87,9 +88,9 @@ class GPTRecipe(Recipe):
     """full learning rate of the matrices that Muon trains"""
     momentum: float = 0.9
     """how long Muon, momentum and Nesterov remember gradients"""
-    evaluate_tokens: int = 20_000
+    evaluate_tokens: int = setting(20_000, RESULTS)
     """validation tokens used while training; the whole split is used at the end"""
-    sample_tokens: int = 200
+    sample_tokens: int = setting(200, RESULTS)
     """tokens of the sample that is written at every evaluation; 0 for none"""
 
     def __post_init__(self) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.base import Optimizer, Recipe
 from cutaway.recipes.checks import expect_at_least, expect_heads, expect_share
+from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
 
 if TYPE_CHECKING:
     from torch import nn
@@ -43,23 +44,23 @@ class TransformerRecipe(Recipe):
 
     data: str = "dates"
     """a file of lines, source, tab, target; or the name of an embedded sample (`cutaway list data`)"""
-    encoding: str = "utf-8"
+    encoding: str = setting("utf-8", DATA)
     """of the text"""
-    tokenizer: str = "bpe-8000"
+    tokenizer: str = setting("bpe-8000", FIRST)
     """bpe-N for one vocabulary of up to N for both sides, or the path of a tokenizer.json"""
-    validation: float = 0.02
+    validation: float = setting(0.02, DATA)
     """share of the pairs to evaluate on; 0 for none"""
-    test: float = 0.02
+    test: float = setting(0.02, DATA)
     """share of the pairs for `cutaway test`; 0 for none"""
     design: Literal["quick", "base"] = "quick"
     """how the model is built"""
-    width: int = 128
+    width: int = setting(128, FIRST)
     """of the residual stream"""
-    depth: int = 2
+    depth: int = setting(2, FIRST)
     """layers of the encoder, and of the decoder"""
     heads: int = 4
     """of attention"""
-    context: int = 128
+    context: int = setting(128, FIRST)
     """longest text, in tokens; pairs with longer ones are left out"""
     dropout: float = 0.1
     """share of values dropped in training"""
@@ -80,7 +81,7 @@ class TransformerRecipe(Recipe):
     """full learning rate of AdamW"""
     warmup: int = 50
     """steps in which the rate rises from zero"""
-    evaluate_pairs: int = 500
+    evaluate_pairs: int = setting(500, RESULTS)
     """validation pairs used while training; the whole split is used at the end"""
 
     def __post_init__(self) -> None:

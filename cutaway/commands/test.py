@@ -20,6 +20,8 @@ class Test:
 
     run: Annotated[str, tyro.conf.Positional]
     """the run folder"""
+    unfinished: bool = False
+    """read the test split of a run that is not finished, with its newest weights"""
     json: bool = False
     """print JSON"""
 
@@ -31,7 +33,7 @@ def main(argv: Sequence[str]) -> None:
 
     run = load(asked.run)
     again = (run.path / "test.json").is_file()
-    metrics = run.test()
+    metrics = run.test(asked.unfinished)
     if not again:
         report_run(run)
     if asked.json:

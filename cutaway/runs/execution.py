@@ -34,7 +34,7 @@ from cutaway.training.optimizers.schedules import Schedule
 from cutaway.training.plans import Plan, find_precision
 from cutaway.training.processes.alone import Alone, find_processes, is_first, missing_others, world
 from cutaway.training.progress import progress_for
-from cutaway.training.run_folder.folder import RunFolder, read_config
+from cutaway.training.run_folder.folder import RunFolder, read_config, resume_command
 from cutaway.training.run_folder.interrupts import Stopped
 from cutaway.training.tensorboard import Board
 
@@ -234,8 +234,7 @@ def _carry_out(recipe: Recipe, job: Job, folder: RunFolder, processes: Alone, wa
     try:
         loop.run(resume)
     except Stopped as stop:
-        way_on = f"{stop}; to go on: cutaway train {recipe.name} --resume --out {folder.path}"
-        raise Stopped(way_on, stop.code) from None
+        raise Stopped(f"{stop}; to go on: {resume_command(recipe.name, folder.path)}", stop.code) from None
     weights = processes.whole(dict(loop.evaluated.state_dict()))
     processes.first(lambda: folder.write_weights(weights))
     return _reported(Run(folder.path), processes)

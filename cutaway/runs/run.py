@@ -3,6 +3,7 @@ r"""A run that is there, finished or not: its model, settings and metrics, and w
 import dataclasses
 import json
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from cutaway.atomic_files import write_json
 from cutaway.data.fingerprints import Fingerprint, digest_file, expect_same_data
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.index import find_recipe
-from cutaway.training.run_folder.checkpoints import latest_checkpoint, read_tensors, usable_weights, writing_to
-from cutaway.training.run_folder.folder import read_config, read_metrics
+from cutaway.training.run_folder.checkpoints import latest_checkpoint, newest_weights, read_tensors, writing_to
+from cutaway.training.run_folder.folder import read_config, read_metrics, resume_command
 
 
 class Run:
@@ -46,6 +47,8 @@ class Run:
         if self._model is None:
             with torch.device("meta"):
                 model = self.recipe.open_model(self.about)
+            if not self.finished:
+                warnings.warn(f"{self._progress()}: these are its newest weights; {self._way_on()}", stacklevel=2)
             model.load_state_dict(read_tensors(self._weights()), assign=True)
             model.tokenizer = self.tokenizer
             self._model = model.eval()
@@ -73,8 +76,16 @@ class Run:
         """What was sampled last: name → text."""
         return next(reversed(self.all_samples.values()), {})
 
-    def test(self) -> dict[str, float]:
-        """Metrics on the test split, which nothing else reads. It is read once: later calls return what was noted."""
+    def test(self, unfinished: bool = False) -> dict[str, float]:
+        """Metrics on the test split, which nothing else reads. It is read once: later calls return what was noted.
+
+        A run that is not finished is refused, unless ``unfinished`` says that the split is to be spent on it.
+        """
+        if not (self.finished or unfinished):
+            raise ValueError(
+                f"the test split is read once, when a run is finished, but {self._progress()}; {self._way_on()}, "
+                "or read it now: --unfinished, in Python run.test(unfinished=True)"
+            )
         noted = self.path / "test.json"
         weights = digest_file(self._weights())
         if noted.is_file():
@@ -100,10 +111,21 @@ class Run:
         """The run's own weights, or those of its newest checkpoint while it is unfinished."""
         if self.finished:
             return self.path / "model.safetensors"
+        return newest_weights(self._checkpoint())
+
+    def _checkpoint(self) -> Path:
         checkpoint = latest_checkpoint(self.path)
         if checkpoint is None:
-            raise ValueError(f"a run needs a checkpoint to be used, got {self.path} without one; --resume it")
-        return usable_weights(checkpoint)
+            raise ValueError(f"a run needs a checkpoint to be used, got {self.path} without one; {self._way_on()}")
+        return checkpoint
+
+    def _progress(self) -> str:
+        """How far a run that is not finished has come."""
+        step = self._checkpoint().name.removeprefix("step-")
+        return f"{self.path} is not finished (step {step} of {self.recipe.steps})"
+
+    def _way_on(self) -> str:
+        return f"to go on: {resume_command(self.recipe.name, self.path)}"
 
     def generate(self, prompt: str = "\n", tokens: int = 200, **how: Any) -> str:
         """Text that goes on from the prompt; ``how``: temperature, top_k, top_p, min_p, seed, stop …"""

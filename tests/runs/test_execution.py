@@ -175,22 +175,51 @@ def test_ctrl_c_says_how_to_go_on(text: Path):
             if loop.step == 4:
                 os.kill(os.getpid(), signal.SIGINT)
 
-    told = "stopped after step 4 of 12; to go on: cutaway train gpt --resume --out run"
+    told = "stopped after step 4 of 12; to go on: cutaway train gpt --resume --out 'my run; \\(1\\)'$"
     with pytest.raises(KeyboardInterrupt, match=told):
-        train(text, out="run", callbacks=[Press()])
-    assert cut.train("gpt", out="run", resume=True, show="quiet").finished
+        train(text, out="my run; (1)", callbacks=[Press()])
+    assert cut.train("gpt", out="my run; (1)", resume=True, show="quiet").finished
 
 
-def test_an_unfinished_run_can_be_used(text: Path):
-    path = broken_off(text)
+def test_an_unfinished_run_answers_with_its_newest_weights_and_says_so(text: Path):
+    """Stopped before the first evaluation after step 0: the best weights so far are those that nothing has trained."""
+    path = broken_off(text, evaluate_every=12)
     run = cut.load(path)
     assert not run.finished
     assert "step 6 of 12" in repr(run)
+    told = "run is not finished .step 6 of 12.: these are its newest weights; to go on: cutaway train gpt --resume"
+    with pytest.warns(UserWarning, match=told):
+        assert same(dict(run.model.state_dict()), load_file(path / "state/step-6/weights.safetensors"))
+    assert not same(dict(run.model.state_dict()), load_file(path / "state/step-6/best.safetensors"))
     assert len(run.generate("the ", tokens=3)) == 3
+
+
+def test_a_run_without_a_checkpoint_cannot_be_used(text: Path):
     with pytest.raises(ConnectionResetError):
-        train(text, out="young", callbacks=[Interrupt(1)])
-    with pytest.raises(ValueError, match="a run needs a checkpoint to be used, got young without one; --resume it"):
-        cut.load("young").model  # noqa: B018
+        train(text, out="so young", callbacks=[Interrupt(1)])
+    told = r"a run needs a checkpoint to be used, got so young without one; to go on: .* --resume --out 'so young'"
+    with pytest.raises(ValueError, match=told):
+        cut.load("so young").model  # noqa: B018
+
+
+@pytest.mark.filterwarnings("ignore:.*is not finished")
+def test_the_test_split_waits_until_the_run_is_finished(text: Path):
+    path = broken_off(text)
+    told = (
+        r"when a run is finished, but run is not finished \(step 6 of 12\); to go on: .* or read it now: --unfinished"
+    )
+    with pytest.raises(ValueError, match=told):
+        cut.load(path).test()
+    assert not (path / "test.json").exists()
+    assert cut.load(path).test(unfinished=True)["loss"] > 0
+    assert cut.load(path).test(unfinished=True) == json.loads((path / "test.json").read_text())["metrics"]
+
+
+def test_a_run_that_stopped_early_is_finished(text: Path):
+    run = train(text, patience=1, evaluate_every=1, rate=1e-12, muon_rate=1e-12, final="last")
+    assert run.metrics[-1]["step"] < 12
+    assert run.finished
+    assert run.test()["loss"] > 0
 
 
 def test_a_finished_run_is_left_as_it_is(text: Path):
@@ -366,9 +395,10 @@ def test_the_test_split_is_read_once(text: Path, monkeypatch: pytest.MonkeyPatch
     assert cut.load(run.path).test() == first
 
 
+@pytest.mark.filterwarnings("ignore:.*is not finished")
 def test_the_test_split_is_not_for_choosing(text: Path):
     path = broken_off(text)
-    cut.load(path).test()
+    cut.load(path).test(unfinished=True)
     run = cut.train("gpt", out="run", resume=True, show="quiet")
     with pytest.raises(
         ValueError, match="the test split is read once, and it was, for other weights of run; to choose"

@@ -165,7 +165,10 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         ) from None
 
 
-def usable_weights(checkpoint: Path) -> Path:
-    """The weights to use a model by: the best so far, else the average, else as they were."""
-    names = ("best", "callback-Averaging", "weights")
-    return next(path for name in names if (path := checkpoint / f"{name}.safetensors").is_file())
+def newest_weights(checkpoint: Path) -> Path:
+    """The weights of the checkpoint's own step: their average where one is kept, else as training left them.
+
+    Not the best so far: before the first evaluation after step 0 those are the weights that nothing has trained.
+    """
+    average = checkpoint / "callback-Averaging.safetensors"
+    return average if average.is_file() else checkpoint / "weights.safetensors"

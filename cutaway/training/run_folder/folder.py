@@ -8,6 +8,7 @@ r"""The run folder: everything about one run, readable without Cutaway.
 import json
 import math
 import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -175,6 +176,15 @@ def _lock(file: int) -> None:
         raise
     except OSError:  # some network folders have no locks
         return
+
+
+def resume_command(recipe: str, path: Path) -> str:
+    """What to type into a shell to go on with a run.
+
+    >>> resume_command("gpt", Path("my runs/gpt-1"))
+    "cutaway train gpt --resume --out 'my runs/gpt-1'"
+    """
+    return f"cutaway train {recipe} --resume --out {shlex.quote(str(path))}"
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -20,13 +20,13 @@ from cutaway.training.run_folder.checkpoints import (
     checkpoint_steps,
     forget_later,
     latest_checkpoint,
+    newest_weights,
     optimizer_tensors,
     read_state,
     read_tensors,
     restore_optimizers,
     save_checkpoint,
     separate,
-    usable_weights,
     writing_to,
 )
 from cutaway.training.run_folder.folder import RunFolder
@@ -95,12 +95,12 @@ def test_tied_and_sliced_tensors_can_be_saved(tmp_path: Path):
     assert separate({"a": whole})["a"].data_ptr() == whole.data_ptr()  # no copy where none is needed
 
 
-def test_the_weights_to_use_are_the_best_else_the_average(tmp_path: Path):
-    one = {"w": torch.zeros(1)}
-    names = ["weights", "callback-Averaging", "best"]
-    for count in (1, 2, 3):
-        path = save_checkpoint(tmp_path, count, dict.fromkeys(names[:count], one), {}, 1)
-        assert usable_weights(path).stem == names[count - 1]
+def test_the_newest_weights_are_the_average_if_there_is_one_and_never_the_best(tmp_path: Path):
+    one = {"w": torch.ones(1)}
+    plain = save_checkpoint(tmp_path, 1, {"weights": one, "best": one}, {}, 1)
+    assert newest_weights(plain).stem == "weights"
+    mean = save_checkpoint(tmp_path, 2, {"weights": one, "best": one, "callback-Averaging": one}, {}, 1)
+    assert newest_weights(mean).stem == "callback-Averaging"
 
 
 @pytest.mark.parametrize("name", NAMES)

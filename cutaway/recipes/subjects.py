@@ -55,8 +55,9 @@ class Subject:
 
 
 def token_names(tokenizer: Any, ids: Ids) -> tuple[str, ...]:
-    """What each token reads as; those that only steer a model by their names."""
-    return tuple(tokenizer.decode([int(i)]) or tokenizer.inner.id_to_token(int(i)) or "" for i in ids)
+    """What each token reads as; a special token, which is no text, by its name."""
+    texts = tokenizer.decode_each([int(i)] for i in ids)
+    return tuple(text or tokenizer.inner.id_to_token(int(i)) or "" for i, text in zip(ids, texts, strict=True))
 
 
 def text_subject(run: "Run", ids: Ids, words: str) -> Subject:

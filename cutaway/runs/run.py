@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import warnings
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +55,9 @@ class Run:
             self._model = model.eval()
         return self._model
 
-    @property
+    @cached_property
     def tokenizer(self) -> Any:
-        """The run's tokenizer; None if it has none."""
+        """The run's tokenizer, read once; None if it has none."""
         from cutaway.data.text.tokenizers import load_tokenizer
 
         path = self.path / "tokenizer.json"

@@ -53,6 +53,17 @@ def test_a_gpt(gpt: Run):
     assert len({one.picture.title for one in shown}) == len(shown)
 
 
+def test_a_page_reads_the_tokenizer_once(gpt: Run, monkeypatch: pytest.MonkeyPatch):
+    from cutaway.data.text import tokenizers
+
+    read = []
+    parse = tokenizers.parse_tokenizer
+    monkeypatch.setattr(tokenizers, "parse_tokenizer", lambda content: read.append(len(content)) or parse(content))
+    run = cut.load(gpt.path)
+    make_page(run, run.recipe.subject(run, "the dog"))
+    assert len(read) == 1
+
+
 def test_a_text_of_ones_own_is_what_goes_in(gpt: Run):
     subject = gpt.recipe.subject(gpt, "the dog ate the cake and the cat")
     assert "".join(subject.tokens) == "the dog ate the "  # as much as the context of 16 holds

@@ -61,6 +61,10 @@ class Tokenizer:
         """The text of some ids; tokens that only steer a model (padding, start, end) are left out."""
         return self.inner.decode(self._checked(ids), skip_special_tokens=True)
 
+    def decode_each(self, rows: Iterable[Iterable[SupportsInt]]) -> list[str]:
+        """The texts of many rows of ids, each on its own; faster than one `decode` after another."""
+        return self.inner.decode_batch([self._checked(ids) for ids in rows], skip_special_tokens=True)
+
     def _checked(self, ids: Iterable[SupportsInt]) -> list[int]:
         listed = [int(i) for i in ids]
         for i in listed:
@@ -140,6 +144,9 @@ class Characters(Tokenizer):
     def decode(self, ids: Iterable[SupportsInt]) -> str:
         return "".join(self._tokens[i] for i in self._checked(ids) if i < len(self._tokens))
 
+    def decode_each(self, rows: Iterable[Iterable[SupportsInt]]) -> list[str]:
+        return [self.decode(ids) for ids in rows]
+
 
 class Bytes(Tokenizer):
     """The 256 bytes of UTF-8; the id of a byte is its value. Every text has ids, and no text has an unknown.
@@ -165,6 +172,9 @@ class Bytes(Tokenizer):
 
     def decode(self, ids: Iterable[SupportsInt]) -> str:
         return bytes(i for i in self._checked(ids) if i < 256).decode(errors="replace")
+
+    def decode_each(self, rows: Iterable[Iterable[SupportsInt]]) -> list[str]:
+        return [self.decode(ids) for ids in rows]
 
 
 class BytePairs(Tokenizer):

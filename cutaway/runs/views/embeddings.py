@@ -44,7 +44,8 @@ def tokens(run: "Run", subject: Subject) -> list[Picture]:
     known = len(chosen)
     if len(chosen) > _MAPPED:  # those of the text first, then the first in the vocabulary
         own = [int(i) for i in subject.arguments[0].flatten()] if subject.arguments else []
-        chosen = [i for i in dict.fromkeys([*own, *chosen]) if i in set(chosen)][:_MAPPED]
+        readable = set(chosen)
+        chosen = [i for i in dict.fromkeys([*own, *chosen]) if i in readable][:_MAPPED]
     if len(chosen) < _LEAST:
         return []
     words = [names[i] for i in chosen]
@@ -76,7 +77,8 @@ def token_neighbours(run: "Run", subject: Subject) -> list[Picture]:
     if not subject.arguments or len(chosen) < _LEAST:
         return []
     ids = [int(i) for i in subject.arguments[0].flatten()]
-    common = [i for i in sorted(dict.fromkeys(ids), key=lambda i: -ids.count(i)) if i in set(chosen)]
+    readable = set(chosen)
+    common = [i for i in sorted(dict.fromkeys(ids), key=lambda i: -ids.count(i)) if i in readable]
     wordy = [i for i in common if names[i].strip().isalnum()] or common
     matrix, words = _matrix(run)[chosen], [names[i] for i in chosen]
     asked = list(dict.fromkeys(names[i] for i in wordy))[:_SEARCHED]

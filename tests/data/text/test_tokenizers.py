@@ -247,3 +247,12 @@ def test_what_is_no_tokenizer(tmp_path):
     (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(ValueError, match=r"must be a tokenizer.json of Hugging Face, got .* \(.*\); save it again"):
         load_tokenizer(tmp_path)
+
+
+@pytest.mark.parametrize("make", [lambda: train_bpe([WORDS * 3], 300, ["<pad>"]), lambda: Bytes(["<pad>"])])
+def test_many_rows_are_decoded_as_one_by_one(make):
+    tokenizer = make()
+    rows = [[i] for i in range(tokenizer.vocabulary)] + [[], [40, 41, 42]]
+    assert tokenizer.decode_each(rows) == [tokenizer.decode(row) for row in rows]
+    with pytest.raises(ValueError, match=f"ids must lie from 0 to {tokenizer.vocabulary - 1}, got 999"):
+        tokenizer.decode_each([[1], [999]])

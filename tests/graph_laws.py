@@ -39,6 +39,7 @@ def assert_shares_add_up(graph: Graph) -> int:
             assert not shares, value
         else:
             assert shares, value
+            assert {share.shape for share in shares} == {value.delta.shape}, value
             assert close(sum(shares[1:], start=shares[0]), value.delta), value
             several += len(shares) > 1
     return several

@@ -35,7 +35,7 @@ from cutaway.look.graph_recording.capture import Capture, unrecorded
 from cutaway.look.graph_recording.deltas import Deltas
 from cutaway.look.graph_recording.elements import Edge, ModuleGroup, Node, Step, Value
 from cutaway.look.graph_recording.inner_graphs import open_nodes, pass_on
-from cutaway.look.graph_recording.inputs import Ready, name_inputs
+from cutaway.look.graph_recording.inputs import Ready, expect_inputs, name_inputs
 from cutaway.look.graph_recording.steps import backward_steps, forward_steps, to_json, to_table
 from cutaway.look.graph_recording.tensor_likes import contents
 
@@ -188,6 +188,7 @@ def graph(
             f"a graph is recorded of a model or a function, got {type(function).__name__}; pass one, uncalled"
         )
     function = getattr(function, "_orig_mod", function)  # a compiled model runs eagerly here: as what it wraps
+    expect_inputs(function, inputs, keywords)
     owner = function if isinstance(function, nn.Module) else getattr(function, "__self__", None)
     result = Graph()
     root = owner if isinstance(owner, nn.Module) else None

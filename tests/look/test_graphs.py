@@ -419,3 +419,22 @@ def test_draws_itself():
     assert g.to_svg().startswith("<svg")
     assert "</html>" in g.to_html()
     assert "<svg" in g._repr_html_()
+
+
+def test_inputs_that_do_not_fit_are_named():
+    model = nn.Linear(3, 2)
+    message = r"over real inputs, got no inputs for Linear\(input\): missing a required argument: 'input'; pass what"
+    with pytest.raises(ValueError, match=message):
+        cut.graph(model)
+    with pytest.raises(
+        ValueError, match=r"got 2 inputs for Linear\(input\): too many positional arguments; .* cut.graph"
+    ):
+        cut.graph(model, torch.ones(3), torch.ones(3))
+    with pytest.raises(
+        ValueError, match=r"got 2 inputs for add\(x, \*, times=1\): got an unexpected keyword argument 'time'"
+    ):
+        cut.graph(add, torch.ones(3), time=2)
+
+
+def add(x: Tensor, *, times: int = 1) -> Tensor:
+    return x + times

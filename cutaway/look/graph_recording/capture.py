@@ -197,11 +197,16 @@ class Capture(TorchFunctionMode):
             return self._met(x)
         root = self.memory.root(x)
         if root is x:  # written by something that was not recorded, or through an alias outside autograd's knowledge
-            node = self.add_node("changed", [value], implicit=True)
+            before = value
+            node = self.add_node("changed", [before], implicit=True)
         else:
-            node = self.add_node("alias", [self.value_of(root)], implicit=True)
+            before = self.value_of(root)
+            node = self.add_node("alias", [before], implicit=True)
             node.called = Call(torch.as_strided, (root, x.shape, x.stride(), x.storage_offset()), {})
-        return self.add_output(node, x)
+        now = self.add_output(node, x)
+        # No operator ran here: whether there is a gradient was decided when the memory was written, not when x is read.
+        now.made_without_graph = before.made_without_graph
+        return now
 
     def _met(self, x: Tensor) -> Value:
         """A tensor that no recorded operator made."""

@@ -109,8 +109,9 @@ class Deltas:
             return [None] * len(node.inputs)
         if node.is_function:
             return _function_shares(node, deltas)
-        if (node.implicit and node.called is None) or node.outputs[0].made_without_graph:
-            # written behind autograd's back: it takes the tensor for the one that it was
+        alias = node.implicit and node.called is not None  # a view of written memory, whose J is that of the view
+        if not alias and (node.implicit or node.outputs[0].made_without_graph):
+            # written without autograd's knowledge: it takes the tensor for the one that it was
             return [
                 deltas[node.written.get(i, 0)] if i in node.written or node.implicit else None
                 for i in range(len(node.inputs))

@@ -1,4 +1,4 @@
-r"""What goes into a recorded function: under which names, and in autograd's graph where a δ is wanted."""
+r"""The inputs of a recorded function: whether they fit it, their names, and their entry into autograd's graph."""
 
 import inspect
 from typing import Any
@@ -8,13 +8,41 @@ from torch import Tensor, nn
 from cutaway.inside.results import rebuilt, tensors
 
 
-def name_inputs(function: Any, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
-    """Inputs by the names of the function's own parameters, in order."""
+def expect_inputs(function: Any, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+    """Raises unless a function can be called with these inputs."""
+    signature = _signature(function)
+    if signature is None:
+        return
+    try:
+        signature.bind(*inputs, **keywords)
+    except TypeError as error:
+        name = type(function).__name__ if isinstance(function, nn.Module) else getattr(function, "__name__", "function")
+        what = "model" if isinstance(function, nn.Module) else "function"
+        first = next(iter(signature.parameters), "x")
+        got = f"{len(inputs) + len(keywords)} inputs" if inputs or keywords else "no inputs"
+        raise ValueError(
+            f"a graph is recorded of one pass over real inputs, got {got} for {name}{_listed(signature)}: {error}; "
+            f"pass what it takes, as in cut.graph({what}, {first})"
+        ) from None
+
+
+def _listed(signature: inspect.Signature) -> str:
+    plain = [parameter.replace(annotation=parameter.empty) for parameter in signature.parameters.values()]
+    return str(inspect.Signature(plain))
+
+
+def _signature(function: Any) -> inspect.Signature | None:
     called = function.forward if isinstance(function, nn.Module) else function
     try:
-        parameters = list(inspect.signature(called).parameters.values())
+        return inspect.signature(called)
     except (TypeError, ValueError):  # builtins have none
-        parameters = []
+        return None
+
+
+def name_inputs(function: Any, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> dict[str, Any]:
+    """Inputs by the names of the function's own parameters, in order."""
+    signature = _signature(function)
+    parameters = [] if signature is None else list(signature.parameters.values())
     named: dict[str, Any] = {}
     for i, part in enumerate(inputs):
         plain = "input" if len(inputs) == 1 else f"input {i + 1}"
@@ -53,4 +81,4 @@ class Ready:
         return self._made[id(x)]
 
 
-__all__ = ["Ready", "name_inputs"]
+__all__ = ["Ready", "expect_inputs", "name_inputs"]

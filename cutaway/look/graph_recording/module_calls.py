@@ -109,14 +109,22 @@ class Modules:
         self.within = (*self.within, (path, group.calls))
         self.path, self.call = path, group.calls
 
-    def _after_forward(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
-        if not any(running.module is module and running.last is not None for running in self._stack):
-            self._after(module, args, kwargs, output)
+    # These hooks are called by the passes of all threads. Another thread's pass must not touch the stack, and may call
+    # them without kwargs: in the moments between torch's adding (or removing) a hook and its noting that it wants them.
 
-    def _after(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+    def _after_forward(self, module: nn.Module, args: tuple[Any, ...], *kwargs_output: Any) -> None:
+        if not self.acts():
+            return
+        if not any(running.module is module and running.last is not None for running in self._stack):
+            self._after(module, args, *kwargs_output)
+
+    def _after(self, module: nn.Module, args: tuple[Any, ...], *kwargs_output: Any) -> None:
+        if not self.acts():
+            return
+        *kwargs, output = kwargs_output
         # whatever lies above it was left by an error that the model caught
         depth = next((i for i in reversed(range(len(self._stack))) if self._stack[i].module is module), None)
-        if depth is None or not self.acts():
+        if depth is None:
             return
         fused = self._stack[depth].guard is not None
         group = self.groups[self.within[depth][0]]
@@ -124,7 +132,7 @@ class Modules:
         if fused:
             self._look_again(self._stack[depth].guard)
             self._stack[depth] = self._stack[depth]._replace(guard=None)
-        self.finished(group, module, (args, kwargs), output, fused)
+        self.finished(group, module, (args, *kwargs), output, fused)
         self._unwind(depth)
 
     def _unwind(self, depth: int) -> None:

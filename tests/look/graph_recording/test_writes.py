@@ -275,6 +275,26 @@ def test_functions_without_gradients():
     assert names(g) == ["Cubed", "Late", "add"]
 
 
+@pytest.mark.parametrize("unseen_write", [False, True], ids=["seen by autograd", "under no_grad"])
+def test_a_stale_view_that_is_first_used_under_no_grad(unseen_write: bool):
+    """Whether anybody wants gradients when the view is next looked at says nothing about its own."""
+
+    def compute(x: Tensor) -> Tensor:
+        y = x * 1.0
+        row = y[1]
+        with torch.set_grad_enabled(not unseen_write):
+            y.mul_(2)
+        with torch.no_grad():
+            row.sum()
+        return (row * 3).sum() + y.sum()
+
+    g = check(compute, torch.randn(2, 3))
+    assert g["alias 1"].delta.tolist() == [3.0] * 3
+    (share, _) = (edge.delta for edge in g["mul_ 1"].consumers)
+    assert share.tolist() == [[0.0] * 3, [3.0] * 3]
+    assert g.delta("mul_ 1").tolist() == [[1.0] * 3, [4.0] * 3]
+
+
 def test_initialisation_is_left_out():
     with cut.record() as g:
         layer = nn.Sequential(nn.Linear(4, 3), nn.LayerNorm(3))

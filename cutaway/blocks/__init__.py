@@ -88,6 +88,7 @@ from cutaway.blocks.losses.distances import (
     lp_distance,
     total_variation,
 )
+from cutaway.blocks.losses.metrics import Metric, accuracy, balanced_accuracy, f1, macro_f1, r_squared
 from cutaway.blocks.losses.penalties import l1_penalty, l2_penalty
 from cutaway.blocks.losses.pointwise import (
     absolute_loss,
@@ -101,7 +102,7 @@ from cutaway.blocks.losses.pointwise import (
     squared_loss,
     zero_one_loss,
 )
-from cutaway.blocks.losses.tasks import Head, Metric, Task, accuracy, f1, find_task, r_squared
+from cutaway.blocks.losses.tasks import Head, Task, find_task
 from cutaway.blocks.norms.batch import BatchNorm, batch_norm
 from cutaway.blocks.norms.layer import LayerNorm, layer_norm
 from cutaway.blocks.norms.rms import RMSNorm, rms_norm
@@ -187,6 +188,7 @@ __all__ = [
     "attend_open",
     "attend_sparse",
     "attention_scores",
+    "balanced_accuracy",
     "batch_norm",
     "bernoulli",
     "cosine_scores",
@@ -241,6 +243,7 @@ __all__ = [
     "logistic",
     "lookup",
     "lp_distance",
+    "macro_f1",
     "matricise",
     "mix_values",
     "monte_carlo",

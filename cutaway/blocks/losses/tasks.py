@@ -13,16 +13,15 @@ and 1 are labels. What the data cannot tell (floats that stand for classes) the 
 McCullagh, Nelder 1989 (an output unit and its loss as a pair). Notes: N3 §2.4–2.5.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Shaped
+from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_choice, expect_items, expect_positive, expect_same_shape
 from cutaway.blocks.dense.affine import Linear
+from cutaway.blocks.losses.metrics import Metric, accuracy, balanced_accuracy, f1, macro_f1, r_squared
 from cutaway.blocks.losses.pointwise import cross_entropy_loss, log_loss, squared_loss
 from cutaway.inside.taps import Tap
 
@@ -54,13 +53,6 @@ class Task:
             raise ValueError(
                 f"a multi-class task needs outputs=2 or more, got outputs={self.outputs}; for one use kind='binary'"
             )
-
-
-class Metric(NamedTuple):
-    """How good predictions are, more is better: its name, and a function of (predictions, targets)."""
-
-    name: str
-    function: Callable[[Tensor, Tensor], float]
 
 
 def find_task(targets: Shaped[Tensor, "..."], kind: str | None = None) -> Task:
@@ -154,11 +146,20 @@ class Head(nn.Module):
     @property
     def metric(self) -> Metric:
         """The measure of the task; more is better, and 1 is perfect."""
+        return self.metrics[0]
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The measure of the task, then those that a rare class or label counts in as much as a frequent one."""
         if self.task.kind == "regression":
-            return Metric("R²", r_squared)
+            return (Metric("R²", r_squared),)
         if self.task.kind == "multi-label":
-            return Metric("F1", f1)
-        return Metric("accuracy", accuracy)
+            return (Metric("F1", f1), Metric("macro F1", macro_f1))
+        return (
+            Metric("accuracy", accuracy),
+            Metric("balanced accuracy", balanced_accuracy),
+            Metric("macro F1", macro_f1),
+        )
 
     @property
     def _scalar(self) -> bool:
@@ -167,63 +168,6 @@ class Head(nn.Module):
 
     def extra_repr(self) -> str:
         return self.task.kind
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Metrics. They read the values and give a Python number; no gradient, no compiler.
-
-
-def r_squared(predictions: Float[Tensor, "*b"], targets: Shaped[Tensor, "*b"]) -> float:
-    r"""The share of the squared error of the mean that the predictions do away with.
-
-        R² = 1 − Σ (ŷ − y)² / Σ (y − ȳ)²
-
-    The first axis counts examples. Several outputs have a mean ȳ each and add up, so those that vary more count more.
-    Constant targets: 1 for a perfect prediction, else −∞.
-
-    >>> r_squared(torch.tensor([1.0, 2.0, 6.0]), torch.tensor([1.0, 2.0, 3.0]))  # 1 − 9/2
-    -3.5
-    """
-    expect_same_shape("predictions", predictions, "targets", targets)
-    expect_items("targets", targets)
-    y = targets.to(predictions.dtype)
-    error = (predictions - y).square().sum().item()
-    spread = (y - y.mean(0)).square().sum().item()
-    if spread == 0:
-        return 1.0 if error == 0 else float("-inf")
-    return 1 - error / spread
-
-
-def accuracy(predictions: Shaped[Tensor, "*b"], targets: Shaped[Tensor, "*b"]) -> float:
-    """The share of predictions that equal their target.
-
-    >>> accuracy(torch.tensor([0, 2, 1, 1]), torch.tensor([0, 2, 2, 1]))
-    0.75
-    """
-    expect_same_shape("predictions", predictions, "targets", targets)
-    expect_items("targets", targets)
-    return (predictions == targets).double().mean().item()
-
-
-def f1(predictions: Bool[Tensor, "*b"], targets: Shaped[Tensor, "*b"]) -> float:
-    r"""The harmonic mean of precision and recall, counted over all labels of all examples (micro-averaged).
-
-        F1 = 2 TP / (2 TP + FP + FN)
-
-    Rare labels make "none" right nearly always, so right negatives do not count. Nothing to find and nothing found: 1.
-
-    >>> f1(torch.tensor([[True, False], [True, True]]), torch.tensor([[True, False], [False, True]]))
-    0.8
-    """
-    expect_same_shape("predictions", predictions, "targets", targets)
-    expect_items("targets", targets)
-    truth = targets.bool()
-    hits = (predictions & truth).sum().item()
-    misses = (predictions != truth).sum().item()
-    return 2 * hits / (2 * hits + misses) if hits + misses else 1.0
-
-
-# ---------------------------------------------------------------------------------------------------------------------
 
 
 def _guess(targets: Tensor) -> str:

@@ -25,6 +25,7 @@ _NAMES = {
     "attention_grid": "attention.maps",
     "attention_map": "attention.maps",
     "attention_rollout": "attention.rollouts",
+    "confusion_matrix": "charts.confusions",
     "contribution_map": "language.logit_attribution",
     "curves": "charts.curves",
     "decision_map": "charts.decisions",

@@ -5,6 +5,7 @@ from cutaway.look.attention.maps import attention_map as attention_map
 from cutaway.look.attention.rollouts import attention_rollout as attention_rollout
 from cutaway.look.attention.rollouts import merged_attention as merged_attention
 from cutaway.look.attention.rollouts import rollout_map as rollout_map
+from cutaway.look.charts.confusions import confusion_matrix as confusion_matrix
 from cutaway.look.charts.curves import curves as curves
 from cutaway.look.charts.decisions import decision_map as decision_map
 from cutaway.look.charts.fits import fitted_curve as fitted_curve

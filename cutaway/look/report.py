@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cutaway.look.charts.curves import curves
-from cutaway.look.charts.series import Metrics, Series, read_series, split_name
+from cutaway.look.charts.series import Metrics, Series, read_series
 from cutaway.look.pages.page import Page
 from cutaway.look.pages.parts import Facts, Folded, Part, Sample, Section, Table
 from cutaway.look.pages.picture import Picture
@@ -67,16 +67,17 @@ def report_page(
         )
     settings = config["config"]
     when = when or datetime.now(UTC)
+    data = config.get("data")
     sections = [
-        Section("Loss", _loss(metrics, unit)),
+        Section("Results", _results(metrics, test, _baseline(data))),
         Section("Samples", _samples(samples)),
+        Section("Training", _training(metrics, unit)),
         Section("Inside the model", list(pictures)),
-        Section("Data", _data(config.get("data"))),
+        Section("Data", _data(data)),
         Section("Test split", _test(test)),
-        Section("Settings", _table("setting", settings)),
-        Section("Model", _table("part", config.get("spec"))),
+        Section("Settings and model", [*_table("setting", settings), *_table("part", config.get("spec"))]),
     ]
-    facts = _facts(config, settings, metrics, parameters, test)
+    facts = _facts(settings, metrics, test, parameters)
     written = f"{when:%Y-%m-%d %H:%M}" + (" UTC" if when.utcoffset() is not None and not when.utcoffset() else "")
     recipe = f"A run of the recipe {config['recipe']}. " if config.get("recipe") else ""
     lead = f"{recipe}Report written {written}."
@@ -92,13 +93,14 @@ def _shown(value: Any) -> Any:
 
 
 def _facts(
-    config: Mapping[str, Any],
-    settings: Mapping[str, Any],
-    metrics: Metrics,
-    parameters: int | None,
-    test: Mapping[str, float] | None,
+    settings: Mapping[str, Any], metrics: Metrics, test: Mapping[str, float] | None, parameters: int | None
 ) -> dict[str, Any]:
+    """What the run came to, the figure that people ask for first: accuracy and its like before the loss."""
     facts: dict[str, Any] = {}
+    for split, found in (("test", test or {}), ("validation", _last(metrics))):
+        facts |= {f"{split} {_name(metric)}": found[metric] for metric in _ordered(found)}
+    for series in read_series(metrics, "loss"):
+        facts |= _losses(series)
     if metrics:
         done = max(int(row["step"]) for row in metrics)
         asked = settings.get("steps")
@@ -108,27 +110,68 @@ def _facts(
         facts["time spent training"] = duration(timed[-1])
     if parameters is not None:
         facts["parameters"] = parameters
-    for series in read_series(metrics, "loss"):
-        facts |= _losses(series)
-    if test is not None and "loss" in test:
-        facts["test loss"] = test["loss"]
     return facts
 
 
 def _losses(series: Series) -> dict[str, Any]:
-    last = float(series.values[-1])
-    if series.split not in ("train", "validation"):
-        return {f"loss, {split_name(series.split)}": last}
-    word = split_name(series.split)
-    facts: dict[str, Any] = {f"last {word} loss": last}
+    """The last training loss, and of the validation losses the best."""
+    if series.split == "train":
+        return {"last training loss": float(series.values[-1])}
     if series.split == "validation" and series.finite.any():
         best = min(range(len(series.values)), key=lambda i: series.values[i] if series.finite[i] else math.inf)
-        facts[f"best {word} loss"] = f"{series.values[best]:.4g} (step {int(series.steps[best]):,})"
-    return facts
+        return {"best validation loss": f"{series.values[best]:.4g} (step {int(series.steps[best]):,})"}
+    return {}
 
 
-def _loss(metrics: Metrics, unit: str) -> list[Part]:
-    """Curves of the loss, and of what goes with it, as far as the rows have them."""
+def _last(metrics: Metrics) -> dict[str, float]:
+    """The figures of the last evaluation: of the whole validation split if there was one, with the weights kept."""
+    rows = [row for row in metrics if str(row.get("split", "")).startswith("validation")]
+    row = rows[-1] if rows else {}
+    return {k: v for k, v in row.items() if k not in ("step", "split", "seconds") and isinstance(v, (int, float))}
+
+
+def _ordered(figures: Mapping[str, Any]) -> list[str]:
+    """The loss comes last: it trains the model, but people ask how often it is right."""
+    return sorted(figures, key=lambda metric: metric == "loss")
+
+
+def _name(metric: str) -> str:
+    return metric.replace("_", " ")
+
+
+def _baseline(data: Any) -> Mapping[str, Any]:
+    """What one would reach without a model, as the recipe noted it beside the data: its rule and its metrics."""
+    baseline = data.get("baseline") if isinstance(data, Mapping) else None
+    return baseline if isinstance(baseline, Mapping) else {}
+
+
+def _results(metrics: Metrics, test: Mapping[str, float] | None, baseline: Mapping[str, Any]) -> list[Part]:
+    """Every figure of the trained model in one table, those of a baseline beside them."""
+    validation, naive = _last(metrics), dict(baseline.get("metrics", {}))
+    if not validation and not test:
+        return []
+    columns: dict[str, Mapping[str, Any]] = {"validation": validation}
+    if test is not None:
+        columns["test"] = test
+    if naive:
+        columns["baseline"] = naive
+    names = _ordered({**validation, **(test or {}), **naive})
+    rows = [(_name(metric), *(column.get(metric, "") for column in columns.values())) for metric in names]
+    caption = f"The baseline is {baseline['rule']}: a model is worth what it adds to that." if naive else ""
+    return [Table(["figure", *columns], rows), *([caption] if caption else [])]
+
+
+_MORE = {
+    "gradient_norm": (
+        "Length of the gradient",
+        "Spikes are batches that would have thrown the model off; clipping shortens them.",
+    ),
+    "rate": ("Learning rate", "The schedule of the step size: it rises in the warm-up and falls towards the end."),
+}
+
+
+def _training(metrics: Metrics, unit: str) -> list[Part]:
+    """Curves of the figures and the loss by step, and folded away what else the rows have."""
     series = read_series(metrics, "loss")
     if not series:
         return ["Nothing has been logged yet: curves appear here after the first evaluation."]
@@ -136,14 +179,23 @@ def _loss(metrics: Metrics, unit: str) -> list[Part]:
         return [
             f"None of the {sum(len(s.values) for s in series):,} losses logged is a finite number: the run diverged."
         ]
-    parts: list[Part] = [curves(metrics, unit=unit)]
+    figures = [metric for metric in _last(metrics) if metric != "loss"]
+    parts: list[Part] = [
+        curves(
+            metrics, metric, caption="How the figure grows over the steps, on data that the model is not trained on."
+        )
+        for metric in figures[:1]
+        if any(s.finite.sum() > 1 for s in read_series(metrics, metric))
+    ]
+    parts.append(curves(metrics, unit=unit))
+    more: list[Part] = []
     if sum(row.get("seconds") is not None for row in metrics) > 1:
-        parts.append(curves(metrics, by="seconds", unit=unit))
-    extras = {"gradient_norm": "Length of the gradient", "rate": "Learning rate, as a share of the full one"}
-    for metric, title in extras.items():
+        more.append(curves(metrics, by="seconds", unit=unit))
+    for metric, (title, caption) in _MORE.items():
         if any(s.finite.sum() > 1 for s in read_series(metrics, metric)):
-            parts.append(curves(metrics, metric, title=title, smooth=1 if metric == "rate" else None))
-    return parts
+            smooth = 1 if metric == "rate" else None
+            more.append(curves(metrics, metric, title=title, caption=caption, smooth=smooth))
+    return [*parts, *([Folded("More curves: loss by time, gradient, learning rate", more)] if more else [])]
 
 
 def _samples(samples: Mapping[int, Mapping[str, str]]) -> list[Part]:
@@ -168,10 +220,15 @@ def _cut(text: str) -> str:
     return f"{text[:_LONGEST]}\n… {len(text) - _LONGEST:,} more characters, in the folder samples/ of the run"
 
 
+_FEW = 12  # rows of a table that stand open
+
+
 def _table(name: str, settings: Any) -> list[Part]:
     if not isinstance(settings, Mapping) or not settings:
         return []
-    return [Table([name, "value"], [(k, _shown(v)) for k, v in flattened(settings).items()])]
+    rows = [(k, _shown(v)) for k, v in flattened(settings).items()]
+    table = Table([name, "value"], rows)
+    return [table] if len(rows) <= _FEW else [Folded(f"{name.capitalize()}s ({len(rows)})", [table])]
 
 
 def _data(data: Any) -> list[Part]:

@@ -50,7 +50,7 @@ def test_a_whole_report(tmp_path):
     text = " ".join(found.text.split())
     for words in (
         *("A run of the recipe gpt.", "steps 200", "time spent training 6.0 s", "parameters 810,000"),
-        *("last training loss 1", "last validation loss 1.625", "best validation loss 1.5 (step 150)"),
+        *("last training loss 1", "validation loss 1.625", "best validation loss 1.5 (step 150)"),
         *("Loss by step", "Loss by time", "Length of the gradient", "Head 1.1", "late <b>bold</b>"),
         *("parts: train 900", "rate 0.003", "compile no", "prompt none", "betas 0.9, 0.95", "norm.kind rms"),
         "Not read yet.",
@@ -114,7 +114,7 @@ def test_the_newest_sample_is_open_and_the_others_folded():
 def test_the_whole_validation_split_has_a_name():
     metrics = [*METRICS, {"step": 200, "split": "validation-whole", "loss": 1.6875}]
     text = " ".join(expect_self_contained(report_page("x", CONFIG, metrics, {}, []).to_html(), charts=4).text.split())
-    assert "loss, whole validation split 1.688" in text
+    assert "validation loss 1.688" in text
 
 
 def test_the_least_that_a_report_needs():

@@ -22,11 +22,12 @@ def curves(
     log: bool = False,
     smooth: int | None = None,
     title: str = "",
+    caption: str = "",
 ) -> Picture:
     """A metric of a run over time, training and validation, from rows such as those of metrics.jsonl.
 
-    Training rows come from single batches and are noisy: drawn thin as they are, and thick as a mean over about
-    ``smooth`` rows around each (default: a twentieth of them; 1: none).
+    A training row is the mean over the few steps since the row before, and noisy: drawn thin as it is, and thick as a
+    mean over about ``smooth`` rows around each (default: a twentieth of them; 1: none).
     """
     import altair as alt
 
@@ -69,7 +70,6 @@ def curves(
     tips = [alt.Tooltip("split:N"), alt.Tooltip("step:Q", format=",")]
     tips += [alt.Tooltip("seconds:Q", title="seconds", format=",.4~g")] if np.isfinite(series[0].seconds).any() else []
     tips += [alt.Tooltip("value:Q", title=name, format=".4~f"), alt.Tooltip("kind:N", title="drawn as")]
-    few = all(len(s.values) <= _DOTS for s in series)
 
     def line(kind: str, **look: Any) -> Any:
         # a gap, not a bridge, where the value is no number
@@ -78,13 +78,27 @@ def curves(
 
     dots = (
         base.transform_filter("isValid(datum.value)")
-        .mark_point(size=36, opacity=1 if few else 0, aria=False)  # unseen, they still answer to the pointer
-        .encode(tooltip=tips)
+        .mark_point(size=36, aria=False)
+        # unseen, they still answer to the pointer
+        .encode(tooltip=tips, opacity=alt.condition("datum.dot", alt.value(1), alt.value(0)))
     )
     raw = [line("raw", strokeWidth=1, opacity=0.35)] if spans else []
     chart = alt.layer(*raw, line("line"), dots).properties(width=560, height=260)
     title = title or f"{name.capitalize()} by {'step' if by == 'step' else 'time'}"
-    return Picture(chart, title, _described(series, name, by), _note(series, metric, spans), data)
+    words = _described(series, name, by)
+    caption = caption or _caption(splits, metric, by)
+    return Picture(chart, title, words, _note(series, metric, spans), data, caption=caption, fills=True)
+
+
+def _caption(splits: list[str], metric: str, by: str) -> str:
+    """What to see in the curves of a loss."""
+    if metric != "loss":
+        return ""
+    if by == "seconds":
+        return "The same losses over the time spent training: a steep fall at the left is quick learning."
+    if "validation" not in splits:
+        return "A falling curve is learning; a flat one has learned what it can at this learning rate."
+    return "Both curves fall while the model learns; where validation turns up again, it begins to learn by heart."
 
 
 def _room(values: np.ndarray, log: bool) -> dict[str, Any]:
@@ -107,7 +121,9 @@ def _legend(splits: list[str]) -> Any:
 
 def _rows(s: Series, values: np.ndarray, by: str, layer: str) -> list[dict[str, Any]]:
     at = s.steps if by == "step" else s.seconds
-    kind = "one batch" if layer == "raw" else "mean" if values is not s.values else "as logged"
+    kind = "one row of the log" if layer == "raw" else "mean of rows" if values is not s.values else "as logged"
+    kept = thinned(values, _POINTS)
+    dot = layer == "line" and values is s.values and len(kept) <= _DOTS  # a lone point has no line to be seen by
     return [
         {
             "at": at[i],
@@ -117,8 +133,9 @@ def _rows(s: Series, values: np.ndarray, by: str, layer: str) -> list[dict[str, 
             "split": split_name(s.split),
             "layer": layer,
             "kind": kind,
+            "dot": dot,
         }
-        for i in thinned(values, _POINTS)
+        for i in kept
     ]
 
 
@@ -141,7 +158,9 @@ def _expect_drawable(series: list[Series], metrics: Metrics, metric: str, by: st
 def _note(series: list[Series], metric: str, spans: set[int]) -> str:
     words = []
     if spans:
-        words.append(f"Thin: single batches. Thick: their mean over about {max(spans)} rows.")
+        words.append(
+            f"Thin: rows of the log, each a mean over a few steps. Thick: their mean over about {max(spans)} rows."
+        )
     broken = [s for s in series if not s.finite.all()]
     if broken:
         count = sum(int((~s.finite).sum()) for s in broken)

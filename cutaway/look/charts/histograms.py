@@ -85,7 +85,8 @@ def histogram(
         header = alt.Header(title=None, labelOrient="top", labelAnchor="end", labelPadding=-14)
         chart = chart.facet(row=alt.Row("series:N", sort=None, header=header), spacing=8)
     words = "; ".join(_described(name if many else "", given[name], x) for name, x in finite.items())
-    return Picture(chart, title, f"Histogram of {value}. {words}.", "" if many else f"{words}.", data)
+    note = "" if many else f"{words}."
+    return Picture(chart, title, f"Histogram of {value}. {words}.", note, data, fills=not many)
 
 
 def _described(name: str, given: np.ndarray, x: np.ndarray) -> str:

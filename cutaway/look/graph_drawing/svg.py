@@ -161,11 +161,14 @@ def draw_svg(
     return drawing.svg(heading(graph) if title is None else title, dark)
 
 
+_CAPTION = "Follow the arrows from the inputs at the top down to the result: each box is one operator of the real pass."
+
+
 class GraphPicture(Picture):
     """The drawing as a picture: with its title when it stands alone, without in a page, which has one."""
 
     def __init__(self, drawing: Drawing, title: str) -> None:
-        super().__init__(drawing.svg(title), title, drawing.alt, drawing.note)
+        super().__init__(drawing.svg(title), title, drawing.alt, drawing.note, caption=_CAPTION)
         self.drawing = drawing
 
     def to_svg(self, dark: bool = False) -> str:
@@ -178,7 +181,7 @@ class GraphPicture(Picture):
 
     def fragment(self, identifier: str) -> str:
         """The picture as part of a page."""
-        return Picture(self.drawing.svg(""), self.title, self.alt, self.note).fragment(identifier)
+        return Picture(self.drawing.svg(""), self.title, self.alt, self.note, caption=self.caption).fragment(identifier)
 
 
 def graph_picture(

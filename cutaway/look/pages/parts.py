@@ -5,6 +5,7 @@ Each knows its own HTML, with every text in it escaped.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from cutaway.look.pages.picture import Picture
@@ -50,7 +51,7 @@ class Sample:
     caption: str = ""
 
     def fragment(self) -> str:
-        caption = f"<figcaption><strong>{escape(self.caption)}</strong></figcaption>\n" if self.caption else ""
+        caption = f"<h3>{escape(self.caption)}</h3>\n" if self.caption else ""
         return f"<figure>\n{caption}<pre>\n{escape(self.text)}</pre>\n</figure>"  # HTML drops the first newline
 
 
@@ -96,8 +97,15 @@ def charts_in(parts: Sequence[Part]) -> Iterator[Picture]:
 
 
 def fragments(parts: Sequence[Part], names: Iterator[str]) -> str:
-    """The HTML of parts one after the other; each picture takes the next of the names."""
-    return "\n".join(_fragment(part, names) for part in parts)
+    """The HTML of parts one after the other; each picture takes the next of the names.
+
+    Pictures that follow each other share rows, as many in one as there is room for.
+    """
+    out = []
+    for pictured, group in groupby(parts, key=lambda part: isinstance(part, Picture)):
+        html = "\n".join(_fragment(part, names) for part in group)
+        out.append(f'<div class="pictures">\n{html}\n</div>' if pictured else html)
+    return "\n".join(out)
 
 
 def _fragment(part: Part, names: Iterator[str]) -> str:

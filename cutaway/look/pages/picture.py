@@ -13,6 +13,7 @@ import math
 import os
 import textwrap
 from collections.abc import Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,21 @@ Rows = Sequence[Mapping[str, Any]]
 class Picture:
     """An Altair chart (or a Vega-Lite dictionary), or SVG or HTML of our own, with its words.
 
-    ``title`` names it, ``alt`` says in words what it shows, ``note`` is what one must know to read it. ``data`` are the
-    rows of the chart, or several sets of rows by name.
+    ``title`` names it, ``alt`` says in words what it shows, ``caption`` tells a reader in one sentence what to see in
+    it, and ``note`` what else one must know to read it. ``data`` are the rows of the chart, or several sets of rows by
+    name. A chart that ``fills`` is as wide as its column in a page; others keep their size.
     """
 
     def __init__(
-        self, content: Any, title: str, alt: str, note: str = "", data: Rows | Mapping[str, Rows] | None = None
+        self,
+        content: Any,
+        title: str,
+        alt: str,
+        note: str = "",
+        data: Rows | Mapping[str, Rows] | None = None,
+        *,
+        caption: str = "",
+        fills: bool = False,
     ) -> None:
         if not (isinstance(content, (str, Mapping)) or hasattr(content, "to_dict")):
             raise ValueError(
@@ -43,7 +53,8 @@ class Picture:
                 f"a picture needs a title and an alternative text for those who cannot see it, got title={title!r}, "
                 f"alt={alt!r}; say in one sentence what it shows"
             )
-        self.title, self.alt, self.note = (writable(words) for words in (title, alt, note))
+        self.title, self.alt, self.note, self.caption = (writable(words) for words in (title, alt, note, caption))
+        self.fills = fills
         self.markup = content if isinstance(content, str) else ""
         self._chart: dict[str, Any] = {}
         if not self.markup:
@@ -51,6 +62,12 @@ class Picture:
             sets = data if isinstance(data, Mapping) else {"rows": data} if data is not None else {}
             if sets:
                 self._chart["datasets"] = self._chart.get("datasets", {}) | {k: plain(v) for k, v in sets.items()}
+
+    def captioned(self, caption: str) -> "Picture":
+        """The same picture with another sentence on what to see in it."""
+        new = copy(self)
+        new.caption = writable(caption)
+        return new
 
     @property
     def is_chart(self) -> bool:
@@ -73,7 +90,8 @@ class Picture:
         config = ours | {k: ours.get(k, {}) | v if isinstance(v, dict) else v for k, v in theirs.items()}
         spec = self._chart | {"config": config, "description": self.alt}
         if titled:
-            spec["title"] = {"text": self.title} | ({"subtitle": textwrap.wrap(self.note, 84)} if self.note else {})
+            words = " ".join(filter(None, (self.caption, self.note)))
+            spec["title"] = {"text": self.title} | ({"subtitle": textwrap.wrap(words, 84)} if words else {})
         return spec
 
     def to_json(self, dark: bool = False) -> str:
@@ -111,16 +129,15 @@ class Picture:
     def fragment(self, identifier: str) -> str:
         """The picture as part of a page; charts are drawn by the page's script (see page.py)."""
         if self.markup:
-            body = f'<div role="img" aria-label="{escape(self.alt)}">{self.markup}</div>'
+            body = f'<div class="drawing" role="img" aria-label="{escape(self.alt)}">{self.markup}</div>'
         else:
-            spec = _json(self.spec(PAGE, titled=False))
+            spec = _json(self.spec(PAGE, titled=False) | ({"width": "container"} if self.fills else {}))
             body = (
                 f'<div class="chart" data-spec="{identifier}" role="img" aria-label="{escape(self.alt)}"></div>\n'
                 # inside a script only "<" can end the script or begin a comment
                 f'<script type="application/json" id="{identifier}">{spec.replace("<", LESS)}</script>'
             )
-        note = f"<span>{escape(self.note)}</span>" if self.note else ""
-        return f"<figure>\n<figcaption><strong>{escape(self.title)}</strong>{note}</figcaption>\n{body}\n</figure>"
+        return framed(self.title, body, self.caption, self.note)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes the picture, as what the end of the name says: .html, .png, .svg or .json."""
@@ -159,6 +176,13 @@ class Picture:
     def _expect_svg(self, what: str) -> None:
         if not self.markup.lstrip().startswith("<svg"):
             raise ValueError(f"{what} needs a chart or SVG, got the HTML of {self.title!r}; save it as .html")
+
+
+def framed(title: str, body: str, caption: str, note: str) -> str:
+    """The HTML of a picture with its title above, and below what to see in it and what to know of it."""
+    words = f"<b>{escape(caption)}</b>" * bool(caption) + f"<span>{escape(note)}</span>" * bool(note)
+    below = f"<figcaption>{words}</figcaption>\n" if words else ""
+    return f"<figure>\n<h3>{escape(title)}</h3>\n{body}\n{below}</figure>"
 
 
 def plain(value: Any) -> Any:

@@ -1,4 +1,8 @@
-r"""The style sheet and the script of our pages: system fonts, one column, light, dark and print; nothing is fetched."""
+r"""The style sheet and the script of our pages: system fonts, light, dark and print; nothing is fetched.
+
+Words keep to one readable column; on a wide screen pictures stand two in a row, and one that is too wide for half of it
+takes the whole row.
+"""
 
 from cutaway.look.style.theme import DARK, FONT, LIGHT, Ground
 
@@ -20,7 +24,7 @@ STYLE = f"""
   :root {{ {_variables(DARK)} --code: #1E2329; --accent: #56B4E9; }}
 }}
 * {{ box-sizing: border-box; }}
-body {{ margin: 0 auto; padding: 3rem 1.25rem 4rem; max-width: 50rem; background: var(--paper); color: var(--ink);
+body {{ margin: 0 auto; padding: 3rem 1.25rem 4rem; max-width: 52rem; background: var(--paper); color: var(--ink);
   font: 1rem/1.55 {FONT}; overflow-wrap: break-word; }}
 h1 {{ font-size: 1.9rem; line-height: 1.2; margin: 0 0 .6rem; letter-spacing: -.01em; }}
 h2 {{ font-size: 1.3rem; margin: 3rem 0 1rem; padding-bottom: .3rem; border-bottom: 1px solid var(--grid); }}
@@ -30,11 +34,20 @@ dl {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5rem, 1fr
   margin: 1.5rem 0; }}
 dt {{ color: var(--soft); font-size: .85rem; }}
 dd {{ margin: 0; font-size: 1.15rem; font-variant-numeric: tabular-nums; }}
-figure {{ margin: 0 0 2.2rem; break-inside: avoid; }}
-figcaption {{ margin-bottom: .7rem; }}
-figcaption strong {{ display: block; font-weight: 600; }}
-figcaption span {{ display: block; color: var(--soft); font-size: .9rem; white-space: pre-line; }}
-.chart {{ max-width: 100%; overflow-x: auto; }}
+.pictures {{ display: grid; grid-template-columns: minmax(0, 1fr); gap: 2.2rem 2.5rem; margin: 0 0 2.2rem; }}
+.pictures figure {{ margin: 0; }}
+figure {{ margin: 0 0 2.2rem; break-inside: avoid; min-width: 0; }}
+h3 {{ font-size: 1rem; font-weight: 600; margin: 0 0 .6rem; }}
+figcaption {{ margin-top: .5rem; max-width: 42rem; font-size: .92rem; }}
+figcaption b {{ display: block; font-weight: normal; }}
+figcaption span {{ display: block; color: var(--soft); white-space: pre-line; }}
+@media screen and (min-width: 78rem) {{
+  body {{ max-width: 84rem; }}
+  .pictures {{ grid-template-columns: repeat(2, minmax(0, 1fr)); }}
+  .pictures > .whole-row {{ grid-column: 1 / -1; }}
+}}
+.pictures > figure:has(.drawing) {{ grid-column: 1 / -1; }}
+.chart, .drawing {{ width: 100%; overflow-x: auto; }}
 .chart svg {{ max-width: 100%; height: auto; }}
 table {{ border-collapse: collapse; width: 100%; font-size: .92rem; font-variant-numeric: tabular-nums; }}
 caption {{ text-align: left; font-weight: 600; padding-bottom: .4rem; }}
@@ -60,6 +73,11 @@ SCRIPT = """
 for (const place of document.querySelectorAll("[data-spec]")) {
   const spec = JSON.parse(document.getElementById(place.dataset.spec).textContent);
   vegaEmbed(place, spec, {renderer: "svg", actions: false})
+    .then(() => {
+      // one that is wider than its column takes the whole row
+      const drawn = place.querySelector("svg"), figure = place.closest("figure");
+      if (drawn && drawn.viewBox.baseVal.width > place.clientWidth + 8) figure.classList.add("whole-row");
+    })
     .catch(error => { place.textContent = "This picture could not be drawn: " + error.message; });
 }
 """

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from cutaway.data.tables.encoding import Encoded, decode
 from cutaway.data.tables.schema import Schema
-from cutaway.look import heatmap, scatter
+from cutaway.look import confusion_matrix, scatter
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.colours import CATEGORIES
 from cutaway.models.tables import TableNet
@@ -32,7 +32,7 @@ def confusion(schema: Schema, truth: Any, predicted: Any) -> Picture:
     np.add.at(counts, (truth, predicted), 1)
     names = [str(label) for label in schema.labels]
     title = f"What {schema.targets[0].name} is, and what it is taken for: {len(truth):,} rows not trained on"
-    return heatmap(counts, names, names, title=title, value="rows", axes=("truth", "prediction"), root=True)
+    return confusion_matrix(counts, names, title=title)
 
 
 def agreement(schema: Schema, truth: Any, predicted: Any) -> Picture:

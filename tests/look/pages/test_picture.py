@@ -104,7 +104,7 @@ def test_our_own_svg(tmp_path):
     assert image_of(picture.to_png(scale=2)).size == (40, 20)
     assert picture.to_svg() == SVG
     page = expect_self_contained(picture.to_html(), charts=0)
-    assert {"role": "img", "aria-label": "A red box."} in page.all("div")
+    assert {"class": "drawing", "role": "img", "aria-label": "A red box."} in page.all("div")
     assert picture._repr_mimebundle_()["text/html"] == SVG
     with pytest.raises(ValueError, match="a Vega-Lite specification needs a chart, got the markup of 'Red'"):
         picture.to_json()

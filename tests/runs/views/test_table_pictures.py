@@ -21,7 +21,7 @@ def data_of(picture) -> list[dict]:
 def test_confusion_by_hand():
     schema = Schema((), (Column("kind", "category"),), "multi-class", ("a", "b", "c"))
     picture = confusion(schema, np.array([0, 0, 1, 2, 2]), np.array([0, 1, 1, 2, 2]))
-    assert [row["values"] for row in data_of(picture)] == [[1, 1, 0], [0, 1, 0], [0, 0, 2]]
+    assert [row["count"] for row in data_of(picture)] == [1, 1, 0, 0, 1, 0, 0, 0, 2]
     assert "5 rows not trained on" in picture.title
 
 

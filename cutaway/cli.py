@@ -12,14 +12,14 @@ from importlib import import_module
 # Each verb lives in a file of its own that is imported when it is called: `cutaway --help` imports none of them.
 VERBS = {
     "demo": ("the tour: train a small GPT, let it write, look inside", "cutaway.commands.demo:main"),
-    "list": ("blocks with their equations, recipes, views, data", "cutaway.commands.list:main"),
-    "train": ("train by a recipe: cutaway train gpt --data my.txt", "cutaway.commands.train:main"),
-    "test": ("the test split, once", "cutaway.commands.test:main"),
+    "list": ("what there is: blocks with their equations, recipes, views, data", "cutaway.commands.list:main"),
+    "train": ("train a model on your data, by a recipe", "cutaway.commands.train:main"),
+    "test": ("measure a trained model on its test split, once", "cutaway.commands.test:main"),
     "generate": ("let a trained language model write, or translate", "cutaway.commands.generate:main"),
     "predict": ("what a trained model says of new rows or texts", "cutaway.commands.predict:main"),
-    "look": ("what is inside a trained model, in pictures on one page", "cutaway.commands.look:main"),
-    "import": ("a Hugging Face checkpoint becomes a run", "cutaway.commands.import_export:import_main"),
-    "export": ("a run becomes a Hugging Face checkpoint", "cutaway.commands.import_export:export_main"),
+    "look": ("see inside a trained model: pictures on one page", "cutaway.commands.look:main"),
+    "import": ("make a run of a Hugging Face checkpoint", "cutaway.commands.import_export:import_main"),
+    "export": ("make a Hugging Face checkpoint of a run", "cutaway.commands.import_export:export_main"),
 }
 HIDDEN = {"--print-completion": ("", "cutaway.commands.completion:main")}
 
@@ -52,7 +52,7 @@ def run(argv: Sequence[str]) -> int:
             told = "this is a fault of Cutaway: please report it with the lines above" if _is_ours(error) else error
             print(f"cutaway: {told}", file=sys.stderr)
             return 1 if _is_ours(error) else 2
-        print(f"cutaway {argv[0]}: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"cutaway {argv[0]}: {_in_flags(error)}", file=sys.stderr)
         return 2
 
 
@@ -72,6 +72,13 @@ def _run(argv: Sequence[str]) -> int:
         getattr(import_module(module), name)(argv[1:])
     sys.stdout.flush()  # a closed pipe is noticed here, not after the end
     return 0
+
+
+def _in_flags(error: object) -> str:
+    """A message in one line, with settings spelled as flags."""
+    from cutaway.commands.messages import in_flags
+
+    return in_flags(" ".join(str(error).split()))
 
 
 def _is_ours(error: Exception) -> bool:
@@ -94,7 +101,7 @@ def _tells() -> bool:
 def _warn_in_a_line() -> None:
     import warnings
 
-    warnings.formatwarning = lambda message, *_, **__: f"cutaway: {message}\n"
+    warnings.formatwarning = lambda message, *_, **__: f"cutaway: {_in_flags(message)}\n"
 
 
 def _unknown_verb(verb: str) -> str:
@@ -108,20 +115,24 @@ def _unknown_verb(verb: str) -> str:
 def overview() -> str:
     """What `cutaway --help` shows."""
     wide = max(map(len, VERBS))
-    lines = [f"  {verb:<{wide}}  {help}" for verb, (help, _) in VERBS.items()]
     return "\n".join(
         [
             "Cutaway: deep learning with the covers off.",
             "",
-            "usage: cutaway VERB ...        (cutaway VERB --help tells more)",
+            "usage: cutaway VERB [flags]",
             "",
-            *lines,
+            "verbs:",
+            *(f"  {verb:<{wide}}  {help}" for verb, (help, _) in VERBS.items()),
+            "",
+            "`cutaway VERB --help` shows the flags of a verb, with examples.",
             "",
             "start here:",
-            "  cutaway train gpt            a small language model of Python's documentation, in a few minutes",
-            "  cutaway generate runs/gpt-1  and what it writes",
+            "  cutaway demo                    the tour, in about a minute",
+            "  cutaway train gpt               a language model of Python's documentation",
+            "  cutaway generate runs/gpt-1     what it writes",
+            "  cutaway look runs/gpt-1         what is inside it, as a page of pictures",
             "",
-            "  --version                    the version",
-            "  --print-completion SHELL     completion of verbs and flags for bash, zsh or fish",
+            "  --version                       print the version",
+            "  --print-completion SHELL        print a completion script: bash, zsh or fish",
         ]
     )

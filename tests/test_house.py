@@ -97,7 +97,7 @@ ALLOWED = {
     "catalogue": {"inside", "blocks", "models", "registry"},
     "commands": TOOLS | {"models", "hub", "data", "training", "look", "registry", "recipes", "runs"},
     "registry": {"look", "recipes"},
-    "cli": {"__version__", "training"},
+    "cli": {"__version__", "training", "commands"},
     "__main__": {"cli"},
     "__init__": set(),
     **{tool: set() for tool in sorted(TOOLS)},

@@ -1,14 +1,14 @@
 """`cutaway --print-completion SHELL`: a script that completes verbs, recipes and flags."""
 
 import contextlib
+import dataclasses
 import io
 from collections.abc import Sequence
 from typing import Annotated, Any, Union
 
 import tyro
 
-from cutaway.commands.flags import CONFIG
-
+CONFIG = (tyro.conf.FlagCreatePairsOff, tyro.conf.PositionalMetavarFromFieldName)
 SHELLS = ("bash", "zsh", "fish")
 HELP = """prints a script that completes verbs, recipes and flags; for this shell only:
   bash  eval "$(cutaway --print-completion bash)"
@@ -56,8 +56,15 @@ def verbs() -> dict[str, Any]:
 
 
 def _train() -> Any:
-    from cutaway.commands.train import flags_of
+    from cutaway.commands.train import Options
     from cutaway.recipes.index import RECIPES, find_recipe
 
-    kinds = [Annotated[flags_of(find_recipe(name)), tyro.conf.subcommand(name)] for name in RECIPES]
+    kinds = [Annotated[_both(Options, find_recipe(name)), tyro.conf.subcommand(name)] for name in RECIPES]
     return Union[tuple(kinds)]  # noqa: UP007 -- made at run time
+
+
+def _both(options: type, settings: type) -> type:
+    """One dataclass with the flags of two."""
+    parts = [("options", options), ("settings", settings)]
+    fields = [(name, Annotated[kind, tyro.conf.arg(name="")], kind()) for name, kind in parts]
+    return dataclasses.make_dataclass(settings.__name__, fields, frozen=True)

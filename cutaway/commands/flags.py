@@ -1,35 +1,139 @@
-"""Flags from dataclasses and functions, by tyro, with mistakes told in one line."""
+r"""Reads the words of a command line: flags with their values, and words by their place.
 
-import contextlib
-import io
-import re
-from collections.abc import Sequence
+    --steps 800   --steps=800   --resume   RUN   --          (after `--` no word is a flag)
+
+A mistake is a ValueError in one sentence: the rule, what came, the way out.
+"""
+
+import difflib
+import shlex
+import sys
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-import tyro
+from cutaway.commands.flag_types import SHOWN, Flag, flags_of
+from cutaway.commands.help_pages import help_page
+from cutaway.commands.messages import speak_of
 
-CONFIG = (tyro.conf.FlagCreatePairsOff, tyro.conf.PositionalMetavarFromFieldName)
+HELP = ("-h", "--help")
 
 
-def parse_flags(target: Any, prog: str, argv: Sequence[str]) -> Any:
-    """What ``target`` (a dataclass or a function, which is called) makes of the flags. Help exits; a mistake raises."""
-    told = io.StringIO()
+def parse_flags(target: type, prog: str, argv: Sequence[str]) -> Any:
+    """A dataclass filled from the words of a command line. `--help` prints and exits; a mistake raises."""
+    flags = flags_of(target)
+    exit_with_help(argv, help_page(prog, target, flags))
+    return target(**read_flags(flags, prog, argv))
+
+
+def exit_with_help(argv: Sequence[str], page: str) -> None:
+    """Shows the page and exits if the words ask for help."""
+    words = argv[: list(argv).index("--")] if "--" in argv else argv
+    if any(word in HELP for word in words):
+        print(page)
+        sys.exit(0)
+
+
+def read_flags(flags: Sequence[Flag], prog: str, argv: Sequence[str]) -> dict[str, Any]:
+    """The values of those flags that were given."""
+    speak_of(flags, argv)
+    known = {spelling: flag for flag in flags if not flag.positional for spelling in flag.spellings}
+    places = [flag for flag in flags if flag.positional]
+    found: dict[str, Any] = {}
+    words = list(argv)
+    before: Flag | None = None  # the flag whose value came last
+    while words:
+        word = words.pop(0)
+        if word == "--":
+            while words:
+                _take_place(places, prog, found, words.pop(0), before, known)
+        elif _looks_like_a_flag(word):
+            before = _take_flag(known, prog, found, word, words)
+        else:
+            _take_place(places, prog, found, word, before, known)
+    for flag in flags:
+        if flag.required and flag.name not in found:
+            shown = " ".join(
+                [prog, *(f.metavar or f.spelled if f.positional else f.usage for f in flags if f.required)]
+            )
+            raise ValueError(f"{flag.spelled}, {flag.about.split(' (')[0]}, must be given, got none; write `{shown}`")
+    return found
+
+
+def _looks_like_a_flag(word: str) -> bool:
+    return word.startswith("-") and word != "-" and not _is_number(word)
+
+
+def _is_number(word: str) -> bool:
     try:
-        with contextlib.redirect_stderr(told):
-            return tyro.cli(target, prog=prog, args=list(argv), config=CONFIG)
-    except SystemExit as stop:
-        if not stop.code:
-            raise
-        raise ValueError(f"{_one_line(told.getvalue())}; see `{prog} --help`") from None
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
-def _one_line(box: str) -> str:
-    """The message inside tyro's frame."""
-    lines = [re.sub(r"[│╭╮╰╯]", "", line).strip() for line in box.splitlines()]
-    kept = []
-    for line in lines:
-        if line and set(line) <= {"─", " "}:
-            break  # below the rule stands only where to find help
-        if line and not re.fullmatch(r"─+ .* ─+", line):
-            kept.append(line)
-    return " ".join(kept).rstrip(". ") or "the flags could not be read"
+def _take_flag(known: dict[str, Flag], prog: str, found: dict[str, Any], word: str, rest: list[str]) -> Flag:
+    """Reads one flag and its values, which are taken from the rest."""
+    name, equals, value = word.partition("=")
+    name = name.replace("_", "-")
+    if name not in known:
+        raise ValueError(_unknown(known, prog, name))
+    flag = known[name]
+    if flag.name in found and not flag.several:
+        raise ValueError(f"a flag must be given once, got {flag.spelled} twice; leave one out")
+    if flag.kind is bool:
+        if equals:
+            raise ValueError(f"{name} must stand alone, got {word[:SHOWN]!r}; write {name}, or leave it out")
+        found[flag.name] = not name.startswith("--no-") if flag.spelled.startswith("--no-") or flag.optional else True
+        return flag
+    values = [value] if equals else _values(flag, rest)
+    if not values or (values == [""] and flag.kind is not str):
+        raise ValueError(f"{flag.spelled} must have a value, got none; {flag.example()}")
+    read = [flag.read(text) for text in values]
+    found[flag.name] = (*found.get(flag.name, ()), *read) if flag.several else read[0]
+    return flag
+
+
+def _values(flag: Flag, rest: list[str]) -> list[str]:
+    """Takes the values of a flag from the words that follow it; what begins with -- is the next flag."""
+    values: list[str] = []
+    while rest and not (rest[0].startswith("--") and rest[0].strip("-")) and rest[0] != "--":
+        values.append(rest.pop(0))
+        if not flag.several:
+            break
+    return values
+
+
+def _take_place(
+    places: list[Flag], prog: str, found: dict[str, Any], word: str, before: Flag | None, known: dict[str, Flag]
+) -> None:
+    """Gives a word without a flag to the next place that is free."""
+    free = [flag for flag in places if flag.name not in found]
+    if free:
+        found[free[0].name] = free[0].read(word)
+        return
+    takes = f"{', '.join(flag.spelled for flag in places)} and flags" if places else "flags alone"
+    near = _nearest(word, known, cutoff=0.8)
+    last = found.get(before.name) if before is not None and before.kind is str and not before.choices else None
+    if near:
+        way = f"did you mean {known[near].usage}?"
+    elif isinstance(last, str):
+        assert before is not None
+        way = f"put a value of several words in quotes: {before.spelled} {shlex.quote(f'{last} {word}')}"
+    else:
+        way = "leave it out"
+    raise ValueError(f"`{prog}` takes {takes}, got the word {word[:SHOWN]!r} too; {way}")
+
+
+def _unknown(known: dict[str, Flag], prog: str, name: str) -> str:
+    near = _nearest(name, known)
+    way = f"did you mean {near}?" if near else f"`{prog} --help` lists them"
+    return f"a flag must be one that `{prog}` has, got {name[:SHOWN]}; {way}"
+
+
+def _nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """The flag that is spelled most like a word, or begins with it; empty if none is near."""
+    names = {spelling.lstrip("-"): spelling for spelling in known}
+    word = word.lstrip("-").lower()
+    near = difflib.get_close_matches(word, names, n=1, cutoff=cutoff)
+    begins = [name for name in names if word and name.startswith(word)]
+    return names[(near or begins)[0]] if near or begins else ""

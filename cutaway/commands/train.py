@@ -3,13 +3,14 @@
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import tyro
-
-from cutaway.commands.flags import parse_flags
+from cutaway.commands.flag_types import Flag, flags_of
+from cutaway.commands.flags import exit_with_help, read_flags
+from cutaway.commands.help_pages import help_page, page_width, row
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.index import RECIPES, find_recipe
+from cutaway.recipes.settings import FIRST, HEADINGS, MACHINE, RESULTS, setting
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
@@ -21,23 +22,24 @@ VERBS = {"generate": " --prompt ...", "predict": " {input}", "test": ""}  # what
 class Options:
     """Where and how to run; what is learned does not depend on these."""
 
-    out: str = ""
+    out: str = setting("", FIRST, "FOLDER")
     """the run folder (default: the next free one in runs/)"""
-    resume: bool = False
+    resume: bool = setting(False, MACHINE)
     """go on with the run in --out from its newest checkpoint"""
-    preset: str = ""
-    """a named set of settings, which other flags then change"""
-    device: str = "auto"
+    preset: str = setting("", MACHINE, "NAME")
+    """a named set of settings, which other flags then change; those that there are stand below"""
+    device: str = setting("auto", MACHINE, "NAME")
     """auto, cpu, cuda, cuda:N or mps"""
-    strategy: Literal["auto", "ddp", "fsdp"] = "auto"
-    """of several processes (torchrun): ddp, each has the whole model; fsdp, each has a share of it; auto is ddp"""
-    compile: bool = False
+    strategy: Literal["auto", "ddp", "fsdp"] = setting("auto", MACHINE)
+    """how several processes (torchrun) share the work: ddp, each has the whole model; fsdp, each has a share of it;
+    auto is ddp"""
+    compile: bool = setting(False, MACHINE)
     """compile the model first: slower to start, faster after"""
-    quiet: bool = False
+    quiet: bool = setting(False, RESULTS)
     """print nothing"""
-    json: bool = False
+    json: bool = setting(False, RESULTS)
     """print a JSON object a line: start, train, validation, checkpoint, end"""
-    tensorboard: bool = False
+    tensorboard: bool = setting(False, RESULTS)
     """keep a TensorBoard log in the run folder, too"""
 
 
@@ -48,6 +50,7 @@ def main(argv: Sequence[str]) -> None:
     kind = find_recipe(argv[0])
     if kind.name not in RECIPES:
         raise ValueError(f"a recipe to train by must be one of {', '.join(RECIPES)}, got {argv[0]!r}")
+    exit_with_help(argv, train_page(kind, _preset(kind, argv)))
     options, recipe, given = parse(kind, argv)
     from cutaway.runs.execution import is_first, load, train
 
@@ -73,11 +76,16 @@ def main(argv: Sequence[str]) -> None:
 def print_recipes(argv: Sequence[str]) -> None:
     if argv and argv[0] not in ("-h", "--help"):
         raise ValueError(f"the recipe comes first, got {argv[0]!r}; try `cutaway train gpt {' '.join(argv)}`")
-    print("usage: cutaway train RECIPE [flags]        (cutaway train RECIPE --help shows its flags)\n")
+    wide = page_width()
+    print("usage: cutaway train RECIPE [flags]\n\nTrains by a recipe, into a new folder in runs/.\n\nrecipes:")
     for name in RECIPES:
-        print(f"  {name:<11}  {summary(find_recipe(name))}")
-    print("\nexamples:\n  cutaway train gpt\n  cutaway train gpt --data my.txt --steps 2000 --tokenizer bpe")
-    print("  cutaway train gpt --resume --out runs/gpt-1")
+        print(row(name, summary(find_recipe(name)), wide, 15))
+    print(
+        "\n`cutaway train RECIPE --help` shows the flags of a recipe.\n\nexamples:\n  cutaway train gpt\n"
+        "  cutaway train gpt --data my.txt --steps 2000 --tokenizer bpe\n"
+        "  cutaway train mlp --data table.csv --target price\n"
+        "  cutaway train gpt --resume --out runs/gpt-1"
+    )
 
 
 def print_end(run: "Run") -> None:
@@ -106,34 +114,35 @@ def summary(kind: type[Recipe]) -> str:
     return next(iter((kind.__doc__ or "").splitlines()), "")  # one of your own may have none
 
 
-def flags_of(kind: type[Recipe], preset: str = "") -> Any:
-    """A dataclass of all flags of `cutaway train RECIPE`: options and settings."""
-    base = kind.make(preset or None)
-    both = dataclasses.make_dataclass(
-        kind.__name__,
-        [
-            ("options", Annotated[Options, tyro.conf.arg(name="")], Options()),
-            ("settings", Annotated[kind, tyro.conf.arg(name="")], base),
-        ],
-        frozen=True,
-    )
-    presets = [f"preset {name}: {_said(settings)}" for name, settings in kind.presets.items()]
-    both.__doc__ = "\n\n".join(text for text in (kind.__doc__, kind.quality, *presets) if text)
-    return both
+def train_flags(kind: type[Recipe], preset: str = "") -> list[Flag]:
+    """All flags of `cutaway train RECIPE`: options and settings, with the defaults of the preset."""
+    return [*flags_of(kind, kind.make(preset or None)), *flags_of(Options)]
 
 
-def _said(settings: dict[str, Any]) -> str:
-    return " ".join(f"--{name.replace('_', '-')} {value}" for name, value in settings.items())
+def train_page(kind: type[Recipe], preset: str = "") -> str:
+    """What `cutaway train RECIPE --help` shows."""
+    presets = [f"--preset {name} stands for {_as_flags(kind, settings)}" for name, settings in kind.presets.items()]
+    more = "\n\n".join(text for text in (kind.quality, *presets) if text)
+    return help_page(f"cutaway train {kind.name}", kind, train_flags(kind, preset), HEADINGS, more)
+
+
+def _as_flags(kind: type[Recipe], settings: dict[str, Any]) -> str:
+    known = {flag.name: flag for flag in flags_of(kind)}
+    return " ".join(known[name].given(value) for name, value in settings.items())
+
+
+def _preset(kind: type[Recipe], argv: Sequence[str]) -> str:
+    """The preset whose defaults a help page shows, if the words name one that there is."""
+    words = [part for word in argv for part in word.split("=", 1)]
+    asked = words[words.index("--preset") + 1 :][:1] if "--preset" in words else []
+    return asked[0] if asked and asked[0] in kind.presets else ""
 
 
 def parse(kind: type[Recipe], argv: Sequence[str]) -> tuple[Options, Recipe, set[str]]:
     """Options, settings, and the names of the settings that were given on the command line."""
-    words = [word.split("=")[0] for word in argv[1:]]
-    preset = ""
-    if "--preset" in words:
-        i = words.index("--preset") + 1
-        preset = argv[i].split("=", 1)[1] if "=" in argv[i] else argv[i + 1] if i + 1 < len(argv) else ""
-    parsed = parse_flags(flags_of(kind, preset), f"cutaway train {kind.name}", argv[1:])
-    fields = {f.name for f in dataclasses.fields(kind)}
-    flags = {word.lstrip("-").replace("-", "_") for word in words if word.startswith("--")}
-    return parsed.options, parsed.settings, flags & fields
+    prog = f"cutaway train {kind.name}"
+    found = read_flags(train_flags(kind), prog, argv[1:])
+    names = {field.name for field in dataclasses.fields(Options)}
+    options = Options(**{name: value for name, value in found.items() if name in names})
+    settings = {name: value for name, value in found.items() if name not in names}
+    return options, kind.make(options.preset or None, **settings), set(settings)

@@ -33,7 +33,7 @@ class Recipe:
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
     input: ClassVar[str] = "rows.csv"  # what `cutaway predict` takes, as an example
 
-    data: str = setting("", FIRST)
+    data: str = setting("", FIRST, "PATH")
     """what to train on: a path, or the name of an embedded sample (`cutaway list data`)"""
     steps: int = setting(1000, FIRST)
     """optimizer steps"""

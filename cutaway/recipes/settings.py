@@ -26,20 +26,24 @@ MACHINE = "where and how it runs"
 HEADINGS = (FIRST, DATA, MODEL, OPTIMIZER, SCHEDULE, RESULTS, MACHINE)
 
 
-def setting(default: Any, heading: str) -> Any:
-    """A field of a recipe with its default, under a heading."""
-    return dataclasses.field(default=default, metadata={"heading": heading})
+def setting(default: Any, heading: str, metavar: str = "") -> Any:
+    """A field of a recipe with its default, under a heading; ``metavar`` stands for its value: `--data PATH`."""
+    named = {"metavar": metavar} if metavar else {}
+    return dataclasses.field(default=default, metadata={"heading": heading} | named)
+
+
+def metadata(kind: type) -> dict[str, dict[str, Any]]:
+    """The heading and metavar of every setting: its own, else those of the nearest base that names them."""
+    found: dict[str, dict[str, Any]] = {}
+    for base in reversed(kind.__mro__):
+        for field in vars(base).get("__dataclass_fields__", {}).values():
+            found[field.name] = found.get(field.name, {"heading": MODEL}) | field.metadata
+    return found
 
 
 def headings(kind: type) -> dict[str, str]:
-    """The heading of every setting: its own, else that of the nearest base which names one."""
-    found: dict[str, str] = {}
-    for base in reversed(kind.__mro__):
-        for field in vars(base).get("__dataclass_fields__", {}).values():
-            # A dataclass repeats the fields of its bases; those without a heading of their own change nothing.
-            if "heading" in field.metadata:
-                found[field.name] = field.metadata["heading"]
-    return {field.name: found.get(field.name, MODEL) for field in dataclasses.fields(kind)}
+    """The heading of every setting."""
+    return {name: more["heading"] for name, more in metadata(kind).items()}
 
 
 def explanations(kind: type) -> dict[str, str]:

@@ -1,7 +1,9 @@
 """`cutaway train`: flags become settings; what is printed, and where it goes."""
 
+import dataclasses
 import json
 import os
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from little import SETTINGS, little_text
 
 from cutaway import cli
 from cutaway.commands.train import Options, parse
+from cutaway.recipes.index import RECIPES, find_recipe
 from cutaway.recipes.text.gpt import GPTRecipe
 from cutaway.runs import execution
 from cutaway.training.loop import Loop
@@ -47,8 +50,28 @@ def test_a_preset_is_where_flags_begin_from(words: list[str]):
 def test_help_says_what_every_flag_is_for(capsys: pytest.CaptureFixture[str]):
     assert cli.run(["train", "gpt", "--help"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    for word in ("--steps", "optimizer steps", "--resume", "{quick,gpt2,llama}", "Trains a small GPT", "preset small:"):
-        assert word in told
+    said = ("--steps N optimizer steps (default 800)", "--resume go on", "one of quick, gpt2, llama; default quick")
+    for words in (*said, "Trains a small GPT", "--preset small stands for --width 128"):
+        assert words in told
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_help_shows_ten_settings_first_and_the_rest_under_headings(name: str, capsys: pytest.CaptureFixture[str]):
+    assert cli.run(["train", name, "--help"]) == 0
+    told = capsys.readouterr().out
+    first = told.split("change these first:\n")[1].split("\n\n")[0]
+    flags = re.findall(r"^  (--[a-z-]+)", first, re.MULTILINE)
+    assert flags[:2] == ["--data", "--steps"]
+    assert flags[-1] == "--out"
+    assert len(flags) <= 10
+    every = re.findall(r"^  (--[a-z-]+)", told, re.MULTILINE)
+    known = [field.name for kind in (find_recipe(name), Options) for field in dataclasses.fields(kind)]
+    assert sorted(every) == sorted(f"--{name.replace('_', '-')}" for name in known)
+
+
+def test_help_shows_the_defaults_of_a_preset(capsys: pytest.CaptureFixture[str]):
+    assert cli.run(["train", "gpt", "--preset=small", "--help"]) == 0
+    assert "--steps N             optimizer steps (default 200)" in capsys.readouterr().out
 
 
 def test_recipes_are_listed(capsys: pytest.CaptureFixture[str]):
@@ -64,7 +87,7 @@ def test_recipes_are_listed(capsys: pytest.CaptureFixture[str]):
         (["gtp"], "got 'gtp'; did you mean gpt?"),
         (["imported"], "got 'imported'"),
         (["--steps", "5"], "the recipe comes first, got '--steps'; try `cutaway train gpt --steps 5`"),
-        (["gpt", "--steps", "-5"], "steps must be at least 1, got -5; try steps=800"),
+        (["gpt", "--steps", "-5"], "--steps must be at least 1, got -5; try --steps 800"),
         (["gpt", "--steps", "many"], "--steps"),
         (["gpt", "--stepz", "5"], "--stepz"),
         (["gpt", "--preset", "large"], "preset must be one of small, got 'large'"),
@@ -122,7 +145,7 @@ def test_resuming_keeps_the_settings(monkeypatch: pytest.MonkeyPatch, capsys: py
     assert "stopped after step 6 of 12; to go on: cutaway train gpt --resume --out here\n" in capsys.readouterr().err
     again = ["train", "gpt", "--resume", "--out", "here"]
     assert cli.run([*again, "--steps", "99"]) == 2
-    assert "a resumed run keeps its settings, got steps=99 where it has steps=12" in capsys.readouterr().err
+    assert "a resumed run keeps its settings, got --steps 99 where it has --steps 12" in capsys.readouterr().err
     assert cli.run([*again, "--preset", "small"]) == 2
     assert cli.run(again) == 0
     assert "run: here, from step 6 on" in capsys.readouterr().out

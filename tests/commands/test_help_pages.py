@@ -1,0 +1,69 @@
+"""Help pages: what they say, and that they fit the terminal."""
+
+import inspect
+
+import pytest
+
+from cutaway import cli
+from cutaway.recipes.index import RECIPES
+
+PAGES = [[], *([verb] for verb in cli.VERBS), *(["train", name] for name in RECIPES)]
+
+
+@pytest.mark.parametrize("wide", [60, 80, 120, 200])
+@pytest.mark.parametrize("argv", PAGES, ids=" ".join)
+def test_every_page_fits_and_is_plain_text(
+    argv: list[str], wide: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("COLUMNS", str(wide))
+    assert cli.run([*argv, "--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("usage: cutaway") for line in lines)
+    if wide >= 80:
+        assert max(map(len, lines)) <= min(wide, 110)
+    assert not set("".join(lines)) & set("│╭╮╰╯─\x1b")
+
+
+def test_a_page():
+    from cutaway.commands.flag_types import Flag
+    from cutaway.commands.help_pages import help_page
+
+    class Verb:
+        """Does a thing.
+
+        And more.
+        """
+
+        examples = ("cutaway verb RUN",)
+
+    flags = [
+        Flag("run", positional=True, required=True, about="the run folder"),
+        Flag("input", positional=True, about="a text (default: none)", default=""),
+        Flag("steps", int, default=1, about="how many"),
+        Flag("rate", float, default=0.0, about="how fast", heading="b"),
+        Flag("shape", choices=("up", "down"), default="up", about="which way", heading="a"),
+        Flag("a_very_long_name_for_a_flag", bool, default=False, about="or not", heading="a"),
+    ]
+    page = inspect.cleandoc("""
+        usage: cutaway verb RUN [INPUT] [flags]
+
+        Does a thing.
+
+        And more.
+
+          RUN                   the run folder
+          INPUT                 a text (default: none)
+
+        a:
+          --shape NAME          which way (one of up, down; default up)
+          --a-very-long-name-for-a-flag
+                                or not
+
+        b:
+          --rate X              how fast (default 0)
+
+        examples:
+          cutaway verb RUN
+        """)
+    assert help_page("cutaway verb", Verb, flags, ["a", "b"]) == page
+    assert "flags:\n  --steps N             how many (default 1)\n  --rate X" in help_page("cutaway verb", Verb, flags)

@@ -1,9 +1,14 @@
-"""The checks that every registered block must pass; test_battery.py runs them over all, and users over their own."""
+"""The checks that every registered block must pass; test_battery.py runs them over all, and users over their own.
+
+`cases(entries)` pairs each block with the checks that apply to it: every case that is collected tests something.
+"""
 
 import copy
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import torch
@@ -45,11 +50,27 @@ def parameters(block: Any) -> dict[str, nn.Parameter]:
     return dict(block.named_parameters()) if isinstance(block, nn.Module) else {}
 
 
+@dataclass(frozen=True)
+class Traits:
+    """What a block's example has, and so which checks apply to it."""
+
+    is_module: bool
+    parameters: bool
+    float_inputs: bool
+    taps: tuple[str, ...]
+
+
+@cache
+def traits(entry: Entry) -> Traits:
+    block, inputs = build(entry.example, torch.float64)
+    is_module = isinstance(block, nn.Module)
+    taps = tuple(name for name, module in block.named_modules() if isinstance(module, Tap)) if is_module else ()
+    return Traits(is_module, bool(parameters(block)), bool(floats(inputs)), taps)
+
+
 def check_gradients_reach_all(entry: Entry) -> None:
     block, inputs = build(entry.example, torch.float64)
     own = parameters(block)
-    if not own:
-        return
     out = floats(call(block, inputs))
     sum((x * torch.randn_like(x)).sum() for x in out).backward()
     silent = [name for name, p in own.items() if p.requires_grad and (p.grad is None or not p.grad.abs().sum() > 0)]
@@ -57,8 +78,6 @@ def check_gradients_reach_all(entry: Entry) -> None:
 
 
 def check_gradcheck(entry: Entry) -> None:
-    if entry.kinks:
-        return
     block, inputs = build(entry.example, torch.float64)
     own = list(parameters(block).values())
     leaves, tree = pytree.tree_flatten(inputs)
@@ -71,16 +90,12 @@ def check_gradcheck(entry: Entry) -> None:
             given[i] = x
         return tuple(x for x in floats(call(block, pytree.tree_unflatten(given, tree))) if x.requires_grad)
 
-    if not free and not own:
-        return
     # parameters are varied in place of their data, inputs as arguments
     assert torch.autograd.gradcheck(lambda *v: run(*v[: len(free)]), (*free, *own), eps=1e-6, atol=1e-5, fast_mode=True)
 
 
 def check_state_round_trip(entry: Entry) -> None:
     first, inputs = build(entry.example, torch.float64)
-    if not isinstance(first, nn.Module):
-        return
     torch.manual_seed(7)
     second, _ = build(entry.example, torch.float64)
     for p in second.parameters():
@@ -92,8 +107,6 @@ def check_state_round_trip(entry: Entry) -> None:
 
 def check_single_precision(entry: Entry) -> None:
     block, inputs = build(entry.example, torch.float64)
-    if not floats(inputs) and not isinstance(block, nn.Module):
-        return  # a function of whole numbers alone makes floats of torch's default kind
     exact = floats(call(block, inputs))
     block, inputs = build(entry.example, torch.float64)
     rough = floats(call(as_dtype(block, torch.float32), as_dtype(inputs, torch.float32)))
@@ -113,11 +126,7 @@ def check_compiles(entry: Entry, backend: str = "aot_eager") -> None:
 
 def check_taps_fire(entry: Entry) -> None:
     block, inputs = build(entry.example, torch.float64)
-    if not isinstance(block, nn.Module):
-        return
-    taps = [name for name, module in block.named_modules() if isinstance(module, Tap)]
-    if not taps:
-        return
+    taps = traits(entry).taps
     plain = floats(call(block, inputs))
     block, inputs = build(entry.example, torch.float64)
     with cut.trace(block, taps) as seen:
@@ -179,12 +188,33 @@ def check_extremes(entry: Entry) -> None:
         assert all(not g.isnan().any() for g in slopes), "NaN in a gradient"
 
 
-CHECKS = [
-    check_gradients_reach_all,
-    check_gradcheck,
-    check_state_round_trip,
-    check_single_precision,
-    check_taps_fire,
-    check_documented,
-    check_extremes,
-]
+Check = Callable[[Entry], None]
+# Which blocks a check is for; the name of a check without `check_` is that of its cases.
+APPLIES: dict[Check, Callable[[Entry], bool]] = {
+    check_gradients_reach_all: lambda entry: traits(entry).parameters,
+    check_gradcheck: lambda entry: not entry.kinks and (traits(entry).float_inputs or traits(entry).parameters),
+    check_state_round_trip: lambda entry: traits(entry).is_module,
+    # a function of whole numbers alone makes floats of torch's default dtype
+    check_single_precision: lambda entry: traits(entry).is_module or traits(entry).float_inputs,
+    check_taps_fire: lambda entry: bool(traits(entry).taps),
+    check_documented: lambda entry: True,
+    check_extremes: lambda entry: True,
+}
+
+
+def name_of(check: Check) -> str:
+    return check.__name__.removeprefix("check_")
+
+
+def cases(entries: Iterable[Entry]) -> list[tuple[Entry, Check]]:
+    """Every block with every check that applies to it."""
+    return [(entry, check) for entry in entries for check, applies in APPLIES.items() if applies(entry)]
+
+
+def representatives(entries: Iterable[Entry]) -> dict[str, Entry]:
+    """One block for each kind, the one with the most taps: what the compiler must cope with is most likely in it."""
+    best: dict[str, Entry] = {}
+    for entry in entries:
+        if entry.kind not in best or len(traits(entry).taps) > len(traits(best[entry.kind]).taps):
+            best[entry.kind] = entry
+    return best

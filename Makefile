@@ -5,9 +5,11 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # One thread for each of two test processes: threads that spin would slow each other down.
 JOBS ?= 2
-PYTEST := OMP_NUM_THREADS=1 CUTAWAY_TEST_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)
+PYTEST := OMP_NUM_THREADS=1 CUTAWAY_TEST_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --durations=25
+# `make slow` begins no test after so many minutes and names those that it did not reach.
+MINUTES ?= 600
 
-.PHONY: demo test check quick slow bench lint types doctest clean
+.PHONY: demo test check quick slow slow-untyped slow-typed bench lint types doctest clean
 
 demo: $(STAMP)
 	$(BIN)/cutaway demo
@@ -28,14 +30,19 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 doctest: $(STAMP)
-	$(BIN)/python -m pytest --doctest-modules cutaway
+	$(PYTEST) --durations=0 --durations-min=5 --doctest-modules cutaway
 
 quick: $(STAMP)
 	$(PYTEST) -m "not slow and not long"
 
-# Trainings to a stated quality.
-slow: $(STAMP)
-	$(BIN)/python -m pytest -m slow
+# Trainings to a stated quality, and what `make test` tries on representatives only: see tests/README.md.
+slow: slow-untyped slow-typed
+
+slow-untyped: $(STAMP)
+	CUTAWAY_TYPECHECK=0 $(PYTEST) -m "slow and untyped" --minutes $(MINUTES)
+
+slow-typed: $(STAMP)
+	$(PYTEST) -m slow --minutes $(MINUTES)
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py

@@ -18,6 +18,8 @@ import torch
 _cache = tempfile.TemporaryDirectory()
 os.environ["CUTAWAY_CACHE"] = _cache.name
 
+pytest_plugins = ["pytester", "minutes"]
+
 torch.set_num_threads(int(os.environ.get("CUTAWAY_TEST_THREADS", "2")))
 
 

@@ -1,10 +1,10 @@
-"""Small models for the tests of taps, traces and patches, and a check that a session left nothing behind."""
+"""Small models for the tests of taps, traces and patches, and a check that a watch left nothing behind."""
 
 import torch
 from torch import Tensor, nn
 
 from cutaway.inside import hooks
-from cutaway.inside.taps import Tap, replays, sessions
+from cutaway.inside.taps import Tap, open_watches, replayed_watches
 
 
 class ThreeSum(nn.Module):
@@ -50,15 +50,14 @@ def chain() -> nn.Sequential:
 
 
 def assert_nothing_left(model: nn.Module) -> None:
-    """No hook, no count, no session, no stance."""
+    """No hook, no count, no open watch, no stance."""
     for module in model.modules():
         assert not module._forward_hooks
         assert not module._forward_pre_hooks
         if isinstance(module, Tap):
             assert (module.readers, module.editors) == (0, 0)
-    assert sessions.get() == ()
-    assert replays.get() is None
+    assert open_watches.get() == ()
+    assert replayed_watches.get() is None
     assert (hooks._open, hooks._stance) == (0, None)
-    assert not hooks._watchers
-    assert not hooks._handles
+    assert not hooks._hooks
     assert torch._dynamo.eval_frame._stance.stance == "default"

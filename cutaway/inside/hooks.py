@@ -1,34 +1,30 @@
-r"""How trace and patch get at values: hooks, counts, the compiler's stance, and activation checkpoints.
+r"""How trace, patch and flow get at values: hooks on modules, counts on taps, and the compiler's stance.
 
-An open session hangs a hook on each site that it names. The hook asks which sessions act *in this context* (another
+An open watch hangs a hook on each site that it names. The hook asks which watches act *in this context* (another
 thread's pass through the same model sees nothing of them), lets every patch change the value, in the order in which
 they were opened, and then lets every trace read it: a trace sees what flowed on.
 
-Compiled code ignores hooks that were added later, so while any session is open it runs eagerly, in the whole process.
-
-A checkpoint computes a part of the pass again inside backward, perhaps in another thread. What acted in the first run
-acts again, so that both runs save the same tensors; nothing is read twice; a patch that was closed meanwhile raises.
+Compiled code ignores hooks that were added later, so while any watch is open it runs eagerly, in the whole process.
 """
 
-import inspect
 import itertools
-import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.checkpoint import _CheckpointFrame
 
 from cutaway.inside.address_globs import Site
+from cutaway.inside.arguments import Slot, find_slot
+from cutaway.inside.checkpoints import remember
 from cutaway.inside.results import LookError, rebuilt, tensors
-from cutaway.inside.taps import Session, Tap, acting, replays
+from cutaway.inside.taps import Tap, Watch, active_watches, open_watches
 
 
-class Watch(Session):
-    """Sites that are watched while it is open. This one changes nothing and keeps nothing; trace and patch derive."""
+class HookedWatch(Watch):
+    """A watch with hooks on its sites. This one changes nothing and keeps nothing; trace, patch and flow derive."""
 
     def __init__(
         self,
@@ -44,19 +40,24 @@ class Watch(Session):
         self.only = only
         self.is_open = False
         self.order = 0  # of opening
-        self.reached: set[str] = set()
+        self.reached: set[Site] = set()
         self.passed_elsewhere = False  # a pass reached a site, but in another context
 
-    # What happens to a value at one of its sites, in this order, each step for all open sessions.
+    # What happens to a value at one of its sites, in this order, each step for all open watches.
 
     def change(self, site: Site, value: Any) -> Any:
         return value
 
     def prepare(self, value: Any) -> Any:
-        """Floats outside the graph enter it where their gradient is wanted."""
-        if self.gradients and torch.is_grad_enabled() and any(_outside_graph(x) for x in tensors(value)):
-            return rebuilt(value, into_graph)
-        return value
+        """A value whose gradient is wanted enters the graph if no part of it is there.
+
+        If a part is, the rest stays as it is: a constant beside the output, such as a position bias that goes on to be
+        a mask, would make attention choose another kernel, and the model's output would change by rounding.
+        """
+        if not self.gradients or not torch.is_grad_enabled():
+            return value
+        inside = any(x.requires_grad for x in tensors(value))
+        return watchable(value) if inside else _changed(value, into_graph)
 
     def read(self, site: Site, value: Any) -> None:
         pass
@@ -67,11 +68,16 @@ class Watch(Session):
 
     # What a checkpoint remembers of it, and what acts when the checkpoint runs again.
 
-    def remembered(self) -> "Watch":
+    def remembered(self) -> "HookedWatch":
         return self
 
-    def again(self) -> "Watch":
-        return Watch(self.names, self.edits, self.gradients, self.only)
+    def again(self) -> "HookedWatch":
+        return HookedWatch(self.names, self.edits, self.gradients, self.only)
+
+    # Opening and closing. If opening fails half-way, everything that it did is undone.
+
+    def begin(self, undo: ExitStack) -> None:
+        """What a derived watch does beside, when it opens; its undoing goes into ``undo``."""
 
     def open(self) -> None:
         if torch.compiler.is_compiling() or torch._C._dynamo.eval_frame.get_eval_frame_callback() not in (None, False):
@@ -86,6 +92,7 @@ class Watch(Session):
             for module in self.watched:
                 if isinstance(module, Tap):
                     _count(module, "editors" if self.edits else "readers", undo)
+            self.begin(undo)
             self._undo = undo.pop_all()
             self.order = next(_orders)
             self.is_open = True
@@ -94,6 +101,45 @@ class Watch(Session):
         with _lock:
             self.is_open = False
             self._undo.close()
+
+
+class AddressedWatch(HookedWatch):
+    """A watch of addresses, open in one context: ``patterns`` are what the caller asked for, and what each names."""
+
+    def __init__(
+        self,
+        patterns: Mapping[str, Mapping[str, Site]],
+        edits: bool = False,
+        gradients: bool = False,
+        only: tuple[Any, ...] = (),
+    ) -> None:
+        self.patterns = patterns
+        names: dict[Site, list[str]] = {}
+        for address, site in {a: s for found in patterns.values() for a, s in found.items()}.items():
+            names.setdefault(site, []).append(address)
+        super().__init__(names, edits, gradients, only)
+
+    def open(self) -> None:
+        if self.order:
+            raise LookError(f"a {type(self).__name__} can be entered once, got a second time; make a new one")
+        super().open()
+        open_watches.set((*open_watches.get(), self))
+
+    def close(self) -> None:
+        super().close()
+        open_watches.set(tuple(watch for watch in open_watches.get() if watch.is_open))  # others may end elsewhere
+
+    def expect_reached(self) -> None:
+        """Raises if there is a pattern that no pass reached."""
+        for pattern, found in self.patterns.items():
+            if self.reached.isdisjoint(found.values()):
+                way_out = "; run the model inside, or drop the address if this pass does not use it"
+                if self.passed_elsewhere:
+                    way_out = " but in another thread, task or backward pass; run the model where the block was opened"
+                raise LookError(
+                    "every address asked for must be reached by a pass inside the `with` block, got none through "
+                    f"{pattern!r}{way_out}"
+                )
 
 
 class Stop(BaseException):
@@ -105,10 +151,19 @@ class Stop(BaseException):
 
 _lock = threading.RLock()
 _orders = itertools.count(1)
-_watchers: dict[Site, list[Watch]] = {}
-_handles: dict[Site, Any] = {}
 _open = 0
 _stance: Any = None  # restores, on exit, what was before
+
+
+class _Hook:
+    """The hook before or after a module, and who watches there."""
+
+    def __init__(self, handle: Any) -> None:
+        self.handle = handle
+        self.watches: dict[Site, list[HookedWatch]] = {}
+
+
+_hooks: dict[tuple[nn.Module, bool], _Hook] = {}  # by module; True: before it
 
 
 def _run_eagerly(undo: ExitStack) -> None:
@@ -127,23 +182,31 @@ def _run_eagerly(undo: ExitStack) -> None:
     undo.callback(restore)
 
 
-def _hang(site: Site, watch: Watch, undo: ExitStack) -> None:
-    def remove() -> None:
-        _watchers[site].remove(watch)
-        if not _watchers[site]:
-            del _watchers[site]
-            _handles.pop(site).remove()
+def _hang(site: Site, watch: HookedWatch, undo: ExitStack) -> None:
+    key = (site.module, site.is_input)
 
-    if site not in _watchers:
-        hooks = site.module._forward_pre_hooks if site.is_input else site.module._forward_hooks
-        for key in [key for key, hook in hooks.items() if hook in (_before, _after)]:
-            del hooks[key]  # came along when the module was copied while somebody looked
-        if site.is_input:
-            _handles[site] = site.module.register_forward_pre_hook(_before, with_kwargs=True)
-        else:
-            _handles[site] = site.module.register_forward_hook(_after)
-    _watchers.setdefault(site, []).append(watch)
+    def remove() -> None:
+        hook = _hooks[key]
+        hook.watches[site].remove(watch)
+        if not hook.watches[site]:
+            del hook.watches[site]
+        if not hook.watches:
+            _hooks.pop(key).handle.remove()
+
+    if key not in _hooks:
+        _hooks[key] = _Hook(_register(*key))
+    _hooks[key].watches.setdefault(site, []).append(watch)
     undo.callback(remove)
+
+
+def _register(module: nn.Module, before: bool) -> Any:
+    hooks = module._forward_pre_hooks if before else module._forward_hooks
+    for key in [key for key, hook in hooks.items() if hook in (_before, _after)]:
+        del hooks[key]  # came along when the module was copied while somebody looked
+    # The methods of nn.Module itself: a scripted module refuses its own, though hooks from Python around it work.
+    if before:
+        return nn.Module.register_forward_pre_hook(module, _before, with_kwargs=True)
+    return nn.Module.register_forward_hook(module, _after)
 
 
 def _count(tap: Tap, which: str, undo: ExitStack) -> None:
@@ -158,37 +221,44 @@ def _count(tap: Tap, which: str, undo: ExitStack) -> None:
 
 def _before(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
     # Another thread may call it without kwargs, in the moment between torch's hanging it and noting that it wants them.
-    if not _open or kwargs is None or not (args or kwargs):
+    hook = _hooks.get((module, True)) if _open else None
+    if hook is None or kwargs is None:
         return None
-    site = Site(module, is_input=True)
-    if args:
-        return (_pass(site, args[0]), *args[1:]), kwargs
-    order = [name for name in inspect.signature(module.forward).parameters if name in kwargs]
-    first = (order or list(kwargs))[0]
-    return args, kwargs | {first: _pass(site, kwargs[first])}
+    slots: dict[Slot, list[Site]] = {}  # one argument may go by several addresses: a number, a name, the first
+    for site in list(hook.watches):
+        slot = find_slot(module, site.argument, args, kwargs)
+        if slot is not None:
+            slots.setdefault(slot, []).append(site)
+    for slot, sites in slots.items():
+        if isinstance(slot, int):
+            args = (*args[:slot], _pass(hook, sites, args[slot]), *args[slot + 1 :])
+        else:
+            kwargs = kwargs | {slot: _pass(hook, sites, kwargs[slot])}
+    return args, kwargs
 
 
 def _after(module: nn.Module, args: tuple[Any, ...], output: Any) -> Any:
-    return _pass(Site(module), output) if _open else None
+    hook = _hooks.get((module, False)) if _open else None
+    return None if hook is None else _pass(hook, [Site(module)], output)
 
 
-def _pass(site: Site, value: Any) -> Any:
+def _pass(hook: _Hook, sites: Iterable[Site], value: Any) -> Any:
     """One value going by: all patches in the order of their opening, then all traces."""
-    acts = [session for session in acting() if isinstance(session, Watch)]
-    here = [watch for watch in acts if site in watch.names]
+    acts = [watch for watch in active_watches() if isinstance(watch, HookedWatch)]
+    here = [(watch, site) for watch in acts for site in sites if site in watch.names]
     if not here:
-        for watch in _watchers.get(site, ()):
-            watch.passed_elsewhere = True
+        for site in sites:
+            for watch in hook.watches.get(site, ()):
+                watch.passed_elsewhere = True
         return value
-    for frame in _checkpoints():
-        _remember(frame, here)
-    for watch in here:
+    remember([watch for watch, _ in here])
+    for watch, site in here:
         value = watch.change(site, value)
-    for watch in here:
+    for watch, _ in here:
         value = watch.prepare(value)
-    for watch in here:
+    for watch, site in here:
         watch.read(site, value)
-        watch.reached.update(watch.names[site])
+        watch.reached.add(site)
     says = [(watch, watch.wants_to_stop()) for watch in acts]
     ready = [watch for watch, wants in says if wants]
     if ready and all(wants is not False for _, wants in says):
@@ -197,75 +267,37 @@ def _pass(site: Site, value: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Gradients and checkpoints
-
-
-def _outside_graph(x: Tensor) -> bool:
-    return (x.is_floating_point() or x.is_complex()) and not x.requires_grad
+# Values and autograd's graph
 
 
 def into_graph(x: Tensor) -> Tensor:
-    """The same numbers as a value in the graph; a copy and no leaf, so that the model may change it in place."""
-    if not _outside_graph(x):
+    """The same numbers as a value in the graph, and no leaf of it.
+
+    A constant goes in as a copy, which the model may change in place. A leaf goes in as a view of it, or as a copy
+    where torch has no view: a hook on the leaf itself would stay, and every later backward pass over it would reach it.
+    """
+    if x.requires_grad:
+        if not x.is_leaf:
+            return x
+        return x.clone() if x.is_nested or x.layout is not torch.strided else torch.ops.aten.alias(x)
+    if not (x.is_floating_point() or x.is_complex()):
         return x
     x = x.clone() if x.is_inference() else x.detach()
     return x.requires_grad_().clone()
 
 
-def enclosing_function() -> str | None:
-    """The torch.autograd.Function in whose forward this runs, as the reentrant kind of checkpoint does; else None."""
-    if torch.is_grad_enabled():
-        return None
-    frame = sys._getframe()
-    while frame.f_back is not None:
-        frame = frame.f_back
-        if frame.f_code is torch.autograd.Function.apply.__code__:
-            return frame.f_locals["cls"].__name__
-    return None
+def watchable(value: Any) -> Any:
+    """A value on whose tensors hooks can be hung that go with this pass: leaves become views of themselves."""
+    return _changed(value, lambda x: into_graph(x) if x.requires_grad else x)
 
 
-def _checkpoints() -> list[_CheckpointFrame]:
-    """The (non-reentrant) checkpoints around this call. Each keeps its frame in the hook that defers saving."""
-    autograd = torch._C._autograd
-    hooks = []
-    while (top := autograd._top_saved_tensors_default_hooks(True)) is not None:
-        hooks.append(top)
-        autograd._pop_saved_tensors_default_hooks()
-    for pack, unpack in reversed(hooks):
-        autograd._push_saved_tensors_default_hooks(pack, unpack)
-    cells = (cell.cell_contents for pack, _ in hooks for cell in getattr(pack, "__closure__", None) or ())
-    return [found for found in cells if isinstance(found, _CheckpointFrame)]
+def _changed(value: Any, change: Any) -> Any:
+    """`rebuilt`, but the value itself where nothing changes: models may compare their containers by identity."""
+    news = [(x, change(x)) for x in tensors(value)]
+    if all(new is old for old, new in news):
+        return value
+    made = iter(news)
+    return rebuilt(value, lambda _: next(made)[1])
 
 
-def computed_again() -> bool:
-    """Whether a checkpoint computes this pass again, or will."""
-    return replays.get() is not None or bool(_checkpoints())
-
-
-def _remember(frame: _CheckpointFrame, here: list[Watch]) -> None:
-    if not isinstance(frame.recompute_fn, _Recompute):
-        frame.recompute_fn = _Recompute(frame.recompute_fn)
-    for watch in here:
-        if watch.remembered() not in frame.recompute_fn.watches:
-            frame.recompute_fn.watches.append(watch.remembered())
-
-
-class _Recompute:
-    """A checkpoint's second run, under what acted in the first."""
-
-    def __init__(self, run: Any) -> None:
-        self.run = run
-        self.watches: list[Watch] = []
-
-    def __call__(self, *args: Any) -> Any:
-        with ExitStack() as undo:
-            acts = tuple(watch.again() for watch in sorted(self.watches, key=lambda watch: watch.order))
-            for watch in acts:
-                if not watch.is_open:
-                    watch.open()
-                    undo.callback(watch.close)
-            undo.callback(replays.reset, replays.set(acts))
-            return self.run(*args)
-
-
-__all__ = ["Stop", "Watch", "computed_again", "enclosing_function", "into_graph"]
+__all__ = ["AddressedWatch", "HookedWatch", "Stop", "into_graph", "watchable"]

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import PackedSequence
 
 from cutaway.inside.address_globs import UnknownAddress, unknown_address
+from cutaway.inside.tensor_layouts import sides_of
 
 
 class LookError(ValueError, RuntimeError):
@@ -18,9 +20,12 @@ class LookError(ValueError, RuntimeError):
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Modules give tensors, but also tuples, dictionaries and dataclasses of them (and transformers' outputs, both at once).
+# Of a PackedSequence its data is the value; the lengths and the order of its sequences are how it is packed.
 
 
 def _parts(value: Any) -> dict[Any, Any]:
+    if isinstance(value, PackedSequence):
+        return {"data": value.data}
     if isinstance(value, MutableMapping):
         return dict(value)
     if isinstance(value, (tuple, list)):
@@ -44,6 +49,8 @@ def rebuilt(value: Any, change: Callable[[Tensor], Any]) -> Any:
     if isinstance(value, Tensor):
         return change(value)
     parts = {key: rebuilt(part, change) for key, part in _parts(value).items()}
+    if isinstance(value, PackedSequence):
+        return _repacked(value, parts["data"])
     if isinstance(value, (tuple, list)):
         return type(value)(*parts.values()) if hasattr(value, "_fields") else type(value)(parts.values())
     if isinstance(value, MutableMapping):
@@ -59,11 +66,21 @@ def rebuilt(value: Any, change: Callable[[Tensor], Any]) -> Any:
     return value
 
 
+def _repacked(packed: PackedSequence, data: Any) -> PackedSequence:
+    """Other data, packed alike; with the order on its device, so that it can be unpacked there."""
+    order = [packed.sorted_indices, packed.unsorted_indices]
+    if isinstance(data, Tensor) and data.device != packed.data.device:
+        order = [None if part is None else part.to(data.device) for part in order]
+    return packed._replace(data=data, sorted_indices=order[0], unsorted_indices=order[1])
+
+
 def shape_of(value: Any) -> Any:
     """The shape of a tensor; of a tuple, list, mapping or dataclass, the shapes inside; None for anything else."""
     if isinstance(value, Tensor):
-        return tuple(value.shape)
+        return sides_of(value)
     shapes = {key: shape_of(part) for key, part in _parts(value).items()}
+    if isinstance(value, PackedSequence):
+        return shapes["data"]
     return (tuple(shapes.values()) if isinstance(value, (tuple, list)) else shapes) or None
 
 
@@ -80,6 +97,8 @@ class Keeping(NamedTuple):
 
     def size(self, x: Tensor) -> int:
         """In bytes; an IndexError if ``only`` does not fit."""
+        if self.only and x.is_nested:
+            raise IndexError("a nested tensor has no axes of one length")
         part = torch.tensor(False).expand(x.shape)[self.only] if self.only else x
         return part.numel() * x.element_size()
 
@@ -108,7 +127,8 @@ class Kept:
         self.excuse = excuse or ""
         if excuse is not None:
             for x, total in zip(tensors(value), self._totals, strict=True):
-                if x.requires_grad:
+                if x.requires_grad and torch.is_grad_enabled():
+                    # Never a leaf, on which a hook would stay for good: `HookedWatch.prepare` has made a view of it.
                     # The hook must not hold this object: the graph would hold it, and it the graph, for ever.
                     x.register_hook(partial(_add, total, keeping))
 

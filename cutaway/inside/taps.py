@@ -21,8 +21,8 @@ import torch
 from torch import nn
 
 
-class Session:
-    """An open trace or patch, as far as taps need to know it; the rest is in hooks.py."""
+class Watch:
+    """A trace, patch or flow, as far as taps need to know it. `hooks.HookedWatch` adds the hooks."""
 
     is_open: bool
     watched: Collection[nn.Module]
@@ -30,24 +30,24 @@ class Session:
     only: tuple[Any, ...] = ()  # the part that it reads, an index of the leading axes; (): all
 
 
-# Context-local: a session opened in one thread (or task) is not seen by another that runs the same model.
-sessions: ContextVar[tuple[Session, ...]] = ContextVar("cutaway.sessions", default=())
+# Context-local: a watch opened in one thread (or task) is not seen by another that runs the same model.
+open_watches: ContextVar[tuple[Watch, ...]] = ContextVar("cutaway.open_watches", default=())
 # While an activation checkpoint runs its pass again: those that acted in the first run. None at all other times.
-replays: ContextVar[tuple[Session, ...] | None] = ContextVar("cutaway.replays", default=None)
+replayed_watches: ContextVar[tuple[Watch, ...] | None] = ContextVar("cutaway.replayed_watches", default=None)
 
 
-def acting() -> tuple[Session, ...]:
-    """The sessions that act on the pass running now, in the order in which they were opened.
+def active_watches() -> tuple[Watch, ...]:
+    """The watches that act on the pass running now, in the order in which they were opened.
 
-    A pass inside backward is one computed again, so only what acted in its first run may act: the replays.
+    A pass inside backward is one computed again, so only what acted in its first run may act: the replayed ones.
     """
-    again = replays.get()
+    again = replayed_watches.get()
     if again is not None:
         return again
     if torch._C._current_graph_task_id() != -1:
         return ()
-    # a copied context (a child task, a late generator) may still name a session that was closed elsewhere
-    return tuple(session for session in sessions.get() if session.is_open)
+    # a copied context (a child task, a late generator) may still name a watch that was closed elsewhere
+    return tuple(watch for watch in open_watches.get() if watch.is_open)
 
 
 class Part(NamedTuple):
@@ -59,7 +59,7 @@ class Part(NamedTuple):
 class Tap(nn.Module):
     """The identity, with a name: ``tap(x) = x``. Notes: N3 §3.3 (values on the edges of the compute graph).
 
-    ``readers`` and ``editors`` count the open sessions of all threads. They are plain integers because the compiler
+    ``readers`` and ``editors`` count the open watches of all threads. They are plain integers because the compiler
     guards those; while one is not zero, compiled code runs eagerly (see hooks.py).
     """
 
@@ -71,17 +71,17 @@ class Tap(nn.Module):
     @property
     def live(self) -> bool:
         """Whether somebody in this context reads or edits the value."""
-        return bool(self.readers or self.editors) and any(self in session.watched for session in acting())
+        return bool(self.readers or self.editors) and any(self in watch.watched for watch in active_watches())
 
     @property
     def edited(self) -> bool:
         """Whether somebody in this context edits the value or wants its gradient."""
-        return bool(self.editors) and any(session.edits and self in session.watched for session in acting())
+        return bool(self.editors) and any(watch.edits and self in watch.watched for watch in active_watches())
 
     @property
     def wanted(self) -> tuple[Any, ...]:
         """The index of the leading axes that everybody who reads the value asked for; (): all of it."""
-        parts = [session.only for session in acting() if self in session.watched]
+        parts = [watch.only for watch in active_watches() if self in watch.watched]
         return parts[0] if parts and all(part == parts[0] for part in parts) else ()
 
     def forward(self, value: Any) -> Any:

@@ -7,7 +7,8 @@ r"""Traces and patches: read and change any value inside any `nn.Module`.
     with cut.patch(model, {"blocks.1.attention.output": lambda y: 0 * y}):
         model(tokens)
 
-How they get at the values is in hooks.py, what a trace keeps in results.py, addresses in address_globs.py.
+How they get at the values is in hooks.py, what a trace keeps in results.py, addresses in address_globs.py and
+arguments.py.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,64 +19,24 @@ import torch
 from torch import Tensor, nn
 
 from cutaway.inside.address_globs import Addresses, Site, find_sites, named_sites
-from cutaway.inside.hooks import Stop, Watch, computed_again, enclosing_function, into_graph
-from cutaway.inside.results import Keeping, Kept, LookError, Seen, rebuilt, tensors
-from cutaway.inside.taps import Part, sessions
+from cutaway.inside.checkpoints import computed_again, enclosing_function
+from cutaway.inside.hooks import AddressedWatch, HookedWatch, Stop, into_graph
+from cutaway.inside.results import Keeping, Kept, LookError, Seen, rebuilt, shape_of, tensors
+from cutaway.inside.taps import Part
+from cutaway.inside.tensor_layouts import sides_of
+from cutaway.inside.wrappers import kind_of
 
 Edit = Callable[[Any], Any]
 
 
-class _Session(Watch):
-    """What a trace and a patch have in common: patterns of addresses, and being open in one context."""
-
-    def __init__(
-        self,
-        model: nn.Module,
-        patterns: Iterable[str],
-        edits: bool,
-        gradients: bool = False,
-        only: tuple[Any, ...] = (),
-    ) -> None:
-        if not isinstance(model, nn.Module):
-            raise ValueError(f"a model must be a torch.nn.Module, got {type(model).__name__}; pass the module itself")
-        known = named_sites(model)
-        self.patterns: dict[str, dict[str, Site]] = {pattern: find_sites(known, pattern) for pattern in patterns}
-        names: dict[Site, list[str]] = {}
-        for address, site in {a: s for found in self.patterns.values() for a, s in found.items()}.items():
-            names.setdefault(site, []).append(address)
-        super().__init__(names, edits, gradients, only)
-
-    def open(self) -> None:
-        if self.order:
-            raise LookError(f"a {type(self).__name__} can be entered once, got a second time; make a new one")
-        super().open()
-        sessions.set((*sessions.get(), self))
-
-    def close(self) -> None:
-        super().close()
-        sessions.set(tuple(session for session in sessions.get() if session.is_open))  # others may end elsewhere
-
-    def unreached(self) -> str | None:
-        """What to say about the first pattern that no pass reached, or None."""
-        for pattern, found in self.patterns.items():
-            if self.reached.isdisjoint(found):
-                rule = "every address asked for must be reached by a pass inside the `with` block, got none through"
-                way_out = "; run the model inside, or drop the address if this pass does not use it"
-                if self.passed_elsewhere:
-                    way_out = " but in another thread, task or backward pass; run the model where the block was opened"
-                return f"{rule} {pattern!r}{way_out}"
-        return None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> bool:
-        self.close()
-        if kind is None and (message := self.unreached()):
-            raise LookError(message)
-        return isinstance(error, Stop) and error.args[0] is self
+def _find(model: nn.Module, patterns: Iterable[str]) -> dict[str, dict[str, Site]]:
+    if not isinstance(model, nn.Module):
+        raise ValueError(f"a model must be a torch.nn.Module, got {type(model).__name__}; pass the module itself")
+    known = named_sites(model)
+    return {pattern: find_sites(known, pattern) for pattern in patterns}
 
 
-class trace(_Session):  # noqa: N801 -- used like a function
+class trace(AddressedWatch):  # noqa: N801 -- used like a function
     """Reads values while the model runs: ``with cut.trace(model, "blocks.*") as seen: model(x)``.
 
     ``addresses`` are patterns or lists of them. Values are the model's own tensors unless asked otherwise:
@@ -103,16 +64,16 @@ class trace(_Session):  # noqa: N801 -- used like a function
         patterns = [part for given in addresses for part in ([given] if isinstance(given, str) else given)]
         if not patterns:
             raise ValueError("a trace needs an address, got none; '**' asks for all, cut.addresses(model) lists them")
-        super().__init__(model, patterns, edits=gradients, gradients=gradients, only=_as_index(only))
+        super().__init__(_find(model, patterns), edits=gradients, gradients=gradients, only=_as_index(only))
         self.keeping = Keeping(clone, detach, device, self.only)
         self.stop = stop
         self.memory_limit = memory_limit
         self.bytes = 0
         self.seen = Seen([name for names in self.names.values() for name in names], gradients)
         # A checkpoint is held by the graph, and what was seen holds the graph: it must not hold what was seen.
-        self._without_seen = Watch(self.names, self.edits, self.gradients, self.only)
+        self._without_seen = HookedWatch(self.names, self.edits, self.gradients, self.only)
 
-    def remembered(self) -> Watch:
+    def remembered(self) -> HookedWatch:
         return self._without_seen
 
     def read(self, site: Site, value: Any) -> None:
@@ -130,7 +91,7 @@ class trace(_Session):  # noqa: N801 -- used like a function
             except IndexError:
                 raise LookError(
                     f"only must index the leading axes of every value read, got only={self.only} for one of shape "
-                    f"{tuple(x.shape)} at {names[0]!r}; ask for a part that is there, or for fewer addresses"
+                    f"{sides_of(x)} at {names[0]!r}; ask for a part that is there, or for fewer addresses"
                 ) from None
         if self.memory_limit is not None and self.bytes > self.memory_limit:
             raise MemoryError(
@@ -142,11 +103,19 @@ class trace(_Session):  # noqa: N801 -- used like a function
             self.seen._kept[name].append(kept)
 
     def wants_to_stop(self) -> bool | None:
-        return len(self.reached) == len(self.seen._kept) if self.stop else None
+        return len(self.reached) == len(self.names) if self.stop else None
 
     def __enter__(self) -> Seen:
         self.open()
         return self.seen
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> bool:
+        self.close()
+        if kind is None:
+            self.expect_reached()
+        return isinstance(error, Stop) and error.args[0] is self
 
 
 def _as_index(only: Any) -> tuple[Any, ...]:
@@ -185,7 +154,7 @@ def _why_no_gradient(value: Any) -> str:
     ) + (view if any(x._is_view() for x in tensors(value)) else "")
 
 
-class patch(_Session):  # noqa: N801 -- used like a function
+class patch(AddressedWatch):  # noqa: N801 -- used like a function
     """Changes values while the model runs: ``with cut.patch(model, {"mlp.hidden": 0.0}): model(x)``.
 
     ``edits`` maps addresses (or patterns) to a function of the value, or to a tensor or number that broadcasts to its
@@ -196,7 +165,7 @@ class patch(_Session):  # noqa: N801 -- used like a function
     def __init__(self, model: nn.Module, edits: Mapping[str, Edit | Tensor | float]) -> None:
         if not edits:
             raise ValueError("a patch needs an edit, got none; pass {address: function or tensor}")
-        super().__init__(model, edits, edits=True)
+        super().__init__(_find(model, edits), edits=True)
         self.functions: dict[Site, list[Edit]] = {}
         for pattern, edit in edits.items():
             # once for each site, also where a shared module goes by several of the names
@@ -228,13 +197,20 @@ class patch(_Session):  # noqa: N801 -- used like a function
                 f"patch of {next(iter(self.patterns))!r} was closed; call backward() inside the `with` block"
             )
 
-    def again(self) -> Watch:
+    def again(self) -> HookedWatch:
         self._must_be_open()
         return self
 
     def __enter__(self) -> "patch":
         self.open()
         return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.close()
+        if kind is None:
+            self.expect_reached()
 
 
 def _as_function(edit: Edit | Tensor | float, address: str) -> Edit:
@@ -245,6 +221,8 @@ def _as_function(edit: Edit | Tensor | float, address: str) -> Edit:
                 "patch it with a function that returns the whole new value"
             )
         new = torch.as_tensor(edit)
+        if value.is_nested:
+            return _replace_nested(new, value, address)
         if not torch.can_cast(new.dtype, value.dtype):
             raise ValueError(
                 f"a patch must fit the value's type, got {new.dtype} for {value.dtype} at {address!r}; convert it first"
@@ -260,7 +238,7 @@ def _as_function(edit: Edit | Tensor | float, address: str) -> Edit:
     def apply(value: Any) -> Any:
         assert callable(edit)
         new = edit(value)
-        if new is None:
+        if new is None and value is not None:  # a module that gives None may go on to do so
             raise ValueError(f"a patch function must return the new value, got None at {address!r}; add a `return`")
         return new
 
@@ -274,16 +252,41 @@ def _as_function(edit: Edit | Tensor | float, address: str) -> Edit:
     )
 
 
+def _replace_nested(new: Tensor, value: Tensor, address: str) -> Tensor:
+    """A nested tensor's parts differ in shape: it takes what broadcasts to each of them, or another nested tensor."""
+    try:
+        return new.to(value).clone() if new.is_nested else torch.zeros_like(value) + new.to(value)
+    except RuntimeError:
+        raise ValueError(
+            f"a patch must broadcast to every part of a nested tensor, got {sides_of(new)} for {sides_of(value)} "
+            f"at {address!r}; patch it with a number, or with a function that returns the whole new value"
+        ) from None
+
+
+class _Shapes(AddressedWatch):
+    """Reads the shape of each value at its first call."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__(_find(model, ["**"]))
+        self.shapes: dict[str, Any] = {}
+
+    def read(self, site: Site, value: Any) -> None:
+        value = value.value if isinstance(value, Part) else value
+        for address in self.names[site]:
+            self.shapes.setdefault(address, shape_of(value))
+
+
 def addresses(model: nn.Module, *args: Any, **kwargs: Any) -> Addresses:
     """All addresses of a model; with inputs, each with the shape of its value in one pass over them.
 
     The pass runs without gradients, in evaluation mode, and leaves the model and the random state as they were.
-    Add ``.input`` to an address for what goes into it.
+    Add ``.input`` to an address for what goes into it: the first argument; ``.input.1`` or ``.input.mask`` for others.
+    ``input`` and ``output`` alone (or "") are what goes into the model and what it returns.
     """
-    kinds = {path: type(module).__name__ for path, module in named_sites(model).items() if path}
+    kinds = {path: kind_of(module) for path, module in named_sites(model).items() if path}
     if not (args or kwargs) or not kinds:
         return Addresses(kinds, {})
-    look = trace(model, "**", detach=True, device="meta")  # shapes only
+    look = _Shapes(model)
     training = {module: module.training for module in model.modules()}
     gpus = {x.device.index for x in model.parameters() if x.is_cuda}
     look.open()
@@ -294,4 +297,4 @@ def addresses(model: nn.Module, *args: Any, **kwargs: Any) -> Addresses:
         look.close()
         for module, mode in training.items():
             module.training = mode
-    return Addresses(kinds, {address: kept[0].shape for address, kept in look.seen._kept.items() if kept})
+    return Addresses(kinds, look.shapes)

@@ -14,19 +14,22 @@ Hochreiter 1991; Glorot, Bengio 2010; He et al. 2015. Notes: N0 §1.6, N3 §3.6�
 
 import copy
 from collections.abc import Iterable
+from contextlib import ExitStack
 from functools import partial
 from types import TracebackType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import UninitializedParameter
 
 from cutaway.inside.address_globs import Site, UnknownAddress, named_sites, unknown_address
-from cutaway.inside.hooks import Watch, enclosing_function
+from cutaway.inside.checkpoints import enclosing_function
+from cutaway.inside.hooks import AddressedWatch, watchable
 from cutaway.inside.results import LookError, tensors
-from cutaway.inside.taps import Part, Tap, sessions
-from cutaway.look.gradient_flow.layers import Place, axes_of, default_places, named_places
-from cutaway.look.gradient_flow.tallies import Call, Layer, Ledger, Tally, Times
+from cutaway.inside.taps import Part, Tap
+from cutaway.look.gradient_flow.layers import Axes, Place, axes_of, default_places, named_places
+from cutaway.look.gradient_flow.tallies import Call, Layer, Ledger, Tally, Times, magnitudes
 from cutaway.look.gradient_flow.verdicts import named, verdicts
 from cutaway.look.pages.picture import Picture
 
@@ -114,7 +117,7 @@ class Flow:
             raise UnknownAddress(unknown_address(address, self._tallies, rule="be a layer that the flow saw"))
 
 
-class flow(Watch):  # noqa: N801 -- used like a function
+class flow(AddressedWatch):  # noqa: N801 -- used like a function
     """Measures values and gradients by layer: ``with cut.flow(model) as flow: cost(model(x)).backward()``.
 
     Layers are the modules that own weights or apply an activation; ``addresses`` are patterns that choose others, as
@@ -137,16 +140,16 @@ class flow(Watch):  # noqa: N801 -- used like a function
         if time not in (0, 1):
             raise ValueError(f"time must be 0 or 1, the axis of time steps, got {time}; try time=1")
         patterns = [addresses] if isinstance(addresses, str) else list(addresses or [])
-        self.patterns = named_places(model, patterns)
-        chosen = [place for found in self.patterns.values() for place in found] if patterns else default_places(model)
+        chosen = named_places(model, patterns) if patterns else {"**": default_places(model)}
         self.places: dict[Site, Place] = {}
-        for place in chosen:
+        for place in (place for found in chosen.values() for place in found):
             self.places.setdefault(place.site, place)
-        names = {site: [place.address] for site, place in self.places.items()}
-        self._whole = Site(named_sites(model).get("", model))
-        names.setdefault(self._whole, [""])  # its output ends a pass
+        sites = {pattern: {place.address: place.site for place in found} for pattern, found in chosen.items()}
         taps = bool(patterns) and any(isinstance(site.module, Tap) for site in self.places)
-        super().__init__(names, edits=taps and not as_is, gradients=not as_is)
+        super().__init__(sites, edits=taps and not as_is, gradients=not as_is)
+        self._whole = Site(named_sites(model).get("", model))
+        self.names = {**self.names, self._whole: self.names.get(self._whole, [""])}  # its output ends a pass
+        self.watched = {*self.watched, self._whole.module}
         self.time = time
         self._start()
 
@@ -164,25 +167,28 @@ class flow(Watch):  # noqa: N801 -- used like a function
         other._start()
         return other
 
-    def open(self) -> None:
-        if self.order:
-            raise LookError("a flow can be entered once, got a second time; make a new one")
-        super().open()
-        sessions.set((*sessions.get(), self))
+    def begin(self, undo: ExitStack) -> None:
+        self._hooks_on_weights = undo
         for place in self.places.values():
-            tally = Tally(place, self.seen._ledger)
-            tally.take_weights()
-            self.seen._tallies[place.address] = tally
-            for index, weight in enumerate(place.weights):
-                if weight.requires_grad:
-                    handle = weight.register_post_accumulate_grad_hook(partial(self._take_gradient, tally, index))
-                    self._undo.callback(handle.remove)
+            self.seen._tallies[place.address] = Tally(place, self.seen._ledger)
+            if not any(
+                isinstance(weight, UninitializedParameter) for weight in place.weights
+            ):  # those have no numbers before their first pass
+                self._take_weights(place)
+
+    def _take_weights(self, place: Place) -> None:
+        tally = self.seen._tallies[place.address]
+        tally.take_weights()
+        for index, weight in enumerate(place.weights):
+            if weight.requires_grad:
+                handle = weight.register_post_accumulate_grad_hook(partial(self._take_gradient, tally, index))
+                self._hooks_on_weights.callback(handle.remove)
 
     def close(self) -> None:
         """Lets go of the model; what came by is kept, in the order in which it did."""
         super().close()
-        sessions.set(tuple(session for session in sessions.get() if session.is_open))
         came = [tally for tally in self.seen._tallies.values() if tally.calls]
+        self.reached = {tally.place.site for tally in came}
         self.seen._tallies = {tally.place.address: tally for tally in sorted(came, key=lambda t: t.calls[0].total)}
 
     def prepare(self, value: Any) -> Any:
@@ -191,12 +197,13 @@ class flow(Watch):  # noqa: N801 -- used like a function
                 "a flow measures plain tensors, got one inside a torch.func transform (vmap, grad, jvp); "
                 "call the model outside of it"
             )
-        return super().prepare(value)
+        value = super().prepare(value)
+        return watchable(value) if torch.is_grad_enabled() else value
 
     def read(self, site: Site, value: Any) -> None:
         if site in self.places:
             value = value.value if isinstance(value, Part) else value
-            x = next((x for x in tensors(value) if x.is_floating_point() and x.numel()), None)
+            x = next((x for x in tensors(value) if (x.is_floating_point() or x.is_complex()) and x.numel()), None)
             if x is not None:
                 self._take(self.places[site], x)
         if site == self._whole:
@@ -210,14 +217,19 @@ class flow(Watch):  # noqa: N801 -- used like a function
                 if inside
                 else "the pass ran under torch.no_grad() or inference_mode(): run the model outside of it"
             )
-        axes = axes_of(x, place.site, self._layouts, self.time)
-        call = self.seen._tallies[place.address].take(x.detach(), axes, self._passes)
-        if x.requires_grad:
+        tally = self.seen._tallies[place.address]
+        if len(tally.weight) < len(place.weights):  # it was lazy
+            self._take_weights(place)
+        values = magnitudes(x.detach())
+        axes = Axes(values.ndim - 1, None) if x.is_nested else axes_of(x, place.site, self._layouts, self.time)
+        call = tally.take(values, axes, self._passes, real=not x.is_complex())
+        if x.requires_grad and torch.is_grad_enabled():
             x.register_hook(partial(self._come_back, call))  # holds sums, never the graph
 
     def _come_back(self, call: Call, gradient: Tensor) -> None:
-        self._backwards.add(torch._C._current_graph_task_id())
-        call.take(gradient)
+        if self.is_open:
+            self._backwards.add(torch._C._current_graph_task_id())
+            call.take(magnitudes(gradient.detach()))
 
     def _take_gradient(self, tally: Tally, index: int, weight: Tensor) -> None:
         # Another thread may train the same weights: only what came back through our values is ours.
@@ -233,23 +245,11 @@ class flow(Watch):  # noqa: N801 -- used like a function
     ) -> None:
         self.close()
         if kind is None:
-            self._expect_reached()
+            self.expect_reached()
             if not any(tally.has_gradient for tally in self.seen._tallies.values()):
                 raise LookError(
                     f"a flow needs a backward pass inside the `with` block, got none through any of "
                     f"{len(self.seen._tallies)} layers; {self._why_none}"
-                )
-
-    def _expect_reached(self) -> None:
-        asked = self.patterns or {"**": list(self.places.values())}
-        for pattern, found in asked.items():
-            if not any(place.address in self.seen._tallies for place in found):
-                way_out = "; run the model inside, or drop the address if this pass does not use it"
-                if self.passed_elsewhere:
-                    way_out = " but in another thread, task or backward pass; run the model where the block was opened"
-                raise LookError(
-                    "every address asked for must be reached by a pass inside the `with` block, got none through "
-                    f"{pattern!r}{way_out}"
                 )
 
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from cutaway.inside.address_globs import UnknownAddress, _regex, unknown_address
+from cutaway.inside.address_globs import UnknownAddress, address_regex, unknown_address
 from cutaway.inside.results import LookError, rebuilt, tensors
 from cutaway.look.graph_recording.assembly import (
     callers_frame,
@@ -99,7 +99,7 @@ class Graph:
         """Operators and values by an address with globs: a module's path ("blocks.*.attention", and all inside it),
         an operator in it ("blocks.0.attention.softmax"), the name of a parameter, input or value ("linear 3").
         """
-        match = _regex(address).fullmatch
+        match = address_regex(address).fullmatch
         nodes = [node for node in self.nodes if match(node.address) or any(match(path) for path, _ in node.within)]
         made = {id(value): value for node in nodes for value in node.outputs}
         named = {id(v): v for v in self.values if any(match(name) for name in (v.name, *v.other_names))}

@@ -8,7 +8,7 @@ from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoi
 from torch.optim.swa_utils import AveragedModel
 
 import cutaway as cut
-from cutaway.inside.address_globs import find_sites, named_sites
+from cutaway.inside.address_globs import Site, find_sites, named_sites
 
 
 class Pair(nn.Module):
@@ -55,9 +55,9 @@ def test_a_dot_in_a_pattern_is_a_dot():
 def test_input_is_a_place_of_its_own():
     model = Pair()
     known = named_sites(model)
-    assert find_sites(known, "last.input")["last.input"] == (model.last, True)
-    assert find_sites(known, "last")["last"] == (model.last, False)
-    assert find_sites(known, "input")["input"] == (model, True)
+    assert find_sites(known, "last.input")["last.input"] == Site(model.last, is_input=True)
+    assert find_sites(known, "last")["last"] == Site(model.last)
+    assert find_sites(known, "input")["input"] == Site(model, is_input=True)
 
 
 def test_a_sub_module_called_input_keeps_its_name():
@@ -84,7 +84,7 @@ def test_unknown_address_finds_the_same_last_name_elsewhere():
 
 
 def test_unknown_address_in_a_model_without_parts():
-    with pytest.raises(ValueError, match="got 'weight'; the nearest known are: none, there are no sub-modules"):
+    with pytest.raises(ValueError, match="got 'weight'; the nearest known are: 'output' and 'input', as there are no"):
         cut.trace(nn.Linear(2, 2), "weight")
 
 
@@ -201,7 +201,7 @@ def test_addresses_list_everything_with_kinds_and_shapes():
     listed = cut.addresses(model, torch.randn(7, 3))
     assert listed["layers.0.0"] == (7, 5)
     assert repr(listed).splitlines()[-1] == "last        Linear      (7, 2)"
-    assert repr(cut.addresses(nn.Linear(1, 1))) == "no addresses: the model has no sub-modules"
+    assert repr(cut.addresses(nn.Linear(1, 1))) == "no addresses but 'output' and 'input': the model has no sub-modules"
     with pytest.raises(KeyError, match=r"^an address must name a module or tap of the model, got 'lost'; .*: last"):
         listed["lost"]
 

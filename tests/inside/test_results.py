@@ -225,3 +225,53 @@ def test_nothing_is_held_once_what_was_seen_is_dropped():
 
 def _all_kept(seen) -> list[Kept]:
     return [kept for calls in seen._kept.values() for kept in calls]
+
+
+def test_gradients_of_packed_sequences_are_packed_alike():
+    lstm = nn.Sequential(nn.LSTM(3, 5))
+    sequences = [torch.randn(2, 3), torch.randn(4, 3)]
+    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    with cut.trace(lstm, "0", "0.input", gradients=True) as seen:
+        output, _ = lstm(packed)
+        output.data.sum().backward()
+    gradient, (hidden, cell) = seen.gradient["0"]
+    assert torch.equal(gradient.data, torch.ones(6, 5))
+    assert (hidden, cell) == (None, None)
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(seen.gradient["0.input"], batch_first=True)
+    assert lengths.tolist() == [2, 4]
+    free = sequences[0].clone().requires_grad_()
+    lstm(free[:, None])[0].sum().backward()
+    torch.testing.assert_close(padded[0, :2], free.grad)
+    assert cut.addresses(lstm, packed)["0"] == ((6, 5), ((1, 2, 5), (1, 2, 5)))
+
+
+def test_the_models_own_output_has_two_names():
+    layer, x = nn.Linear(3, 2), torch.randn(5, 3)
+    with cut.trace(layer, "", "output", "input", gradients=True) as seen:
+        y = layer(x)
+        y.square().sum().backward()
+    assert seen[""] is seen["output"] is y
+    assert torch.equal(seen.gradient["output"], 2 * y)
+    with cut.patch(layer, {"output": 0.0}):
+        assert not layer(x).any()
+    model = nn.ModuleDict({"output": layer})
+    model.forward = lambda x: 2 * model["output"](x)
+    with cut.trace(model, "output") as seen:
+        model(x)
+    assert torch.equal(seen["output"], y)  # the sub-module of that name
+
+
+class Silent(nn.Module):
+    def forward(self, x):
+        return None
+
+
+def test_a_module_that_gives_none_can_be_patched():
+    model = nn.ModuleDict({"silent": Silent()})
+    model.forward = lambda x: model["silent"](x)
+    seen_by_patch = []
+    with cut.patch(model, {"silent": lambda y: seen_by_patch.append(y)}):
+        assert model(torch.ones(3)) is None
+    assert seen_by_patch == [None]
+    with cut.patch(model, {"silent": lambda y: torch.zeros(3)}):
+        assert model(torch.ones(3)).tolist() == [0.0] * 3

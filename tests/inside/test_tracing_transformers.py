@@ -113,3 +113,22 @@ def test_addresses_with_shapes(gpt2):
     assert listed["transformer.wte"] == (2, 7, 8)
     assert listed["transformer.h.2.attn.c_attn"] == (2, 7, 24)
     assert listed["lm_head"] == (2, 7, 31)
+
+
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_gradients_at_t5s_modules_leave_its_logits_alone(attention):
+    """Its attention also returns the position bias: a constant in the decoder's cross-attention."""
+    torch.manual_seed(0)
+    config = transformers.T5Config(
+        vocab_size=31, d_model=16, d_kv=4, d_ff=32, num_layers=2, num_heads=4, decoder_start_token_id=0, use_cache=False
+    )
+    config._attn_implementation = attention
+    t5 = transformers.T5ForConditionalGeneration(config).eval()
+    addresses = ["decoder.block.0", "decoder.block.1", "decoder.block.*.layer.1.EncDecAttention", "encoder.block.0"]
+    plain = t5(input_ids=TOKENS, decoder_input_ids=TOKENS).logits
+    for address in addresses:
+        with cut.trace(t5, address, gradients=True) as seen:
+            logits = t5(input_ids=TOKENS, decoder_input_ids=TOKENS).logits
+            logits.sum().backward()
+        assert torch.equal(logits, plain), address
+        assert all(first(gradient).shape == (2, 7, 16) for gradient in seen.gradient.values())

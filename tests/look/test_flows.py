@@ -480,3 +480,113 @@ def test_a_compiled_model_runs_eagerly_while_it_is_looked_at():
         model(x).sum().backward()
     assert [row.address for row in flow.layers] == ["0", "1", "2"]
     assert flow["0"].activation == pytest.approx(rms(model[0](x)), rel=1e-5)
+
+
+class Start(nn.Module):
+    """Adds a learned start; the module inside returns the parameter itself."""
+
+    class Given(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.start = nn.Parameter(torch.tensor([1.0, 2.0, 3.0]))
+
+        def forward(self) -> Tensor:
+            return self.start
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given = self.Given()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.given() * x + 7 * self.given.start
+
+
+@pytest.mark.parametrize("as_is", [False, True])
+def test_a_returned_parameter_keeps_no_hook(as_is: bool):
+    model, x = Start(), torch.tensor([1.0, 10.0, 100.0])
+    with cut.flow(model, "given", as_is=as_is) as flow:
+        model(x).sum().backward()
+    assert flow["given"].delta == pytest.approx(rms(x))  # through the module alone
+    assert not model.given.start._backward_hooks
+    model(100 * x).sum().backward()
+    assert flow["given"].delta == pytest.approx(rms(x))
+
+
+def test_a_backward_pass_after_the_block_is_not_counted():
+    model, x = chain(), torch.randn(7, 3)
+    with cut.flow(model) as flow:
+        y = model(x)
+        y.sum().backward(retain_graph=True)
+    before = flow.to_dict()
+    (1000 * y.sum()).backward()
+    assert flow.to_dict() == before
+
+
+def test_lazy_layers_are_measured_at_their_first_pass():
+    model, x = nn.Sequential(nn.LazyLinear(4), nn.Linear(4, 2)), torch.randn(7, 3)
+    with cut.flow(model) as flow:
+        model(x).square().sum().backward()
+    weights = torch.cat([p.detach().flatten() for p in model[0].parameters()])
+    gradients = torch.cat([p.grad.flatten() for p in model[0].parameters()])
+    assert flow["0"].weight == pytest.approx(weights.norm().item())
+    assert flow["0"].gradient == pytest.approx(gradients.norm().item())
+    assert_nothing_left(model)
+
+
+def test_complex_layers_count_by_magnitude():
+    model, x = nn.Sequential(nn.Linear(3, 2, dtype=torch.complex64)), torch.randn(5, 3, dtype=torch.complex64)
+    with cut.flow(model) as flow:
+        y = model(x)
+        y.abs().square().sum().backward()
+    assert flow["0"].activation == pytest.approx(rms(y.abs().detach()), rel=1e-5)
+    assert flow["0"].delta == pytest.approx(rms(2 * y.abs().detach()), rel=1e-5)
+    assert flow["0"].weight == pytest.approx(math.sqrt(sum(p.abs().square().sum().item() for p in model.parameters())))
+
+
+def test_opening_that_fails_leaves_nothing(monkeypatch: pytest.MonkeyPatch):
+    model = chain()
+    monkeypatch.setattr("cutaway.look.flows.Tally.take_weights", lambda self: 1 / 0)
+    with pytest.raises(ZeroDivisionError), cut.flow(model):
+        pass
+    assert_nothing_left(model)
+    assert not any(p._post_accumulate_grad_hooks for p in model.parameters())
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+def test_a_scripted_module_is_one_layer():
+    scripted = torch.jit.script(nn.Sequential(nn.Linear(3, 5), nn.Tanh()))
+    model = nn.Sequential(nn.Linear(3, 3), scripted, nn.Linear(5, 2))
+    with cut.flow(model) as flow:
+        model(torch.randn(4, 3)).sum().backward()
+    assert [(layer.address, layer.kind) for layer in flow.layers] == [
+        ("0", "Linear"),
+        ("1", "Sequential"),
+        ("2", "Linear"),
+    ]
+    assert flow["1"].weight == pytest.approx(math.sqrt(sum(p.square().sum().item() for p in scripted.parameters())))
+
+
+@pytest.mark.parametrize("layout", [torch.jagged, torch.strided], ids=str)
+def test_the_parts_of_nested_tensors_are_one_batch(layout: torch.layout):
+    model = nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 2))
+    parts = [torch.randn(2, 3), torch.randn(4, 3)]
+    with cut.flow(model) as flow:
+        y = model(torch.nested.nested_tensor(parts, layout=layout))
+        sum(part.square().sum() for part in y.unbind()).backward()
+    with cut.flow(model) as plain:
+        model(torch.cat(parts)).square().sum().backward()
+    for one, other in zip(flow.layers, plain.layers):
+        assert (one.activation, one.delta, one.dead_units) == (
+            *(pytest.approx(other.activation), pytest.approx(other.delta)),
+            other.dead_units,
+        )
+
+
+def test_other_arguments_are_layers_too():
+    model = nn.ModuleDict({"mix": nn.Bilinear(3, 3, 2)})
+    model.forward = lambda x: model["mix"](x, 2 * x)
+    x = torch.randn(4, 3)
+    with cut.flow(model, ["mix.input", "mix.input.input2"]) as flow:
+        model(x).sum().backward()
+    assert flow["mix.input.input2"].activation == pytest.approx(2 * flow["mix.input"].activation)
+    assert flow["mix.input.input2"].kind == "input of Bilinear"

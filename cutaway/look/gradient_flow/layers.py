@@ -9,10 +9,12 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 
-from cutaway.inside.address_globs import Site, find_sites, inner_name, named_sites
+from cutaway.inside.address_globs import Site, find_sites, named_sites
 from cutaway.inside.taps import Tap
+from cutaway.inside.wrappers import inner_name, kind_of
 
 _RECTIFIERS = {"relu", "relu6", "relusquared", "relu2"}  # 0 for half of all inputs, with no slope there
 _INSIDE = ("gates", "hidden")  # taps of our blocks at the value of an activation that further steps follow
@@ -64,7 +66,7 @@ def default_places(model: nn.Module) -> list[Place]:
         if isinstance(module, Tap) or "parametrizations" in address.split("."):
             continue
         if isinstance(module, nn.RNNBase):
-            add(_input_place(f"{address}.input".lstrip("."), module))
+            add(_input_place(f"{address}.input".lstrip("."), Site(module, is_input=True)))
         inner = _function_of(module)
         if inner and (taps := [name for name in _INSIDE if name in module._modules]):
             tap = Site(module.get_submodule(taps[0]))
@@ -87,7 +89,7 @@ def named_places(model: nn.Module, patterns: Iterable[str]) -> dict[str, list[Pl
 
     def place(address: str, site: Site) -> Place:
         if site.is_input:
-            return _input_place(address, site.module)
+            return _input_place(address, site)
         if site.module in owners and (inner := _function_of(owners[site.module])):
             return Place(address, site, inner, _plain(inner), ())
         return _place(address, site.module)
@@ -96,19 +98,21 @@ def named_places(model: nn.Module, patterns: Iterable[str]) -> dict[str, list[Pl
 
 
 def _place(address: str, module: nn.Module) -> Place:
-    kind = type(module).__name__
+    kind = kind_of(module)
     if _is_activation(module):
         return Place(address, Site(module), kind, _plain(kind), own_weights(module))
     inner = _last_function(module)
     return Place(address, Site(module), f"{kind}, {inner}" if inner else kind, _plain(inner), own_weights(module))
 
 
-def _input_place(address: str, module: nn.Module) -> Place:
-    return Place(address, Site(module, is_input=True), f"input of {type(module).__name__}", "", ())
+def _input_place(address: str, site: Site) -> Place:
+    return Place(address, site, f"input of {kind_of(site.module)}", "", ())
 
 
 def own_weights(module: nn.Module) -> tuple[nn.Parameter, ...]:
     """The parameters of a module itself, with those that a wrapper or a parametrisation keeps for it."""
+    if isinstance(module, torch.jit.ScriptModule):  # what is inside has no address: one layer with all its weights
+        return tuple(module.parameters())
     own = list(module.parameters(recurse=False))
     if "parametrizations" in module._modules:
         own += module.get_submodule("parametrizations").parameters()
@@ -133,7 +137,7 @@ def _is_activation(module: nn.Module) -> bool:
 def _function_of(module: nn.Module) -> str:
     """The name of the function that one of our blocks applies to its sums; "" if it has none, or a module for it."""
     function = getattr(module, "activation", None)
-    ours = any(isinstance(module._modules.get(tap), Tap) for tap in ("sums", *_INSIDE))
+    ours = any(tap in module._modules and isinstance(module._modules[tap], Tap) for tap in ("sums", *_INSIDE))
     return str(getattr(function, "__name__", "")) if ours and not isinstance(function, nn.Module) else ""
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from cutaway.inside.tensor_layouts import dense
 from cutaway.look.gradient_flow.layers import Axes, Place
 
 SATURATED = 0.01  # of the steepest slope: with less, an activation is saturated
@@ -99,6 +100,12 @@ def exact(device: torch.device) -> torch.dtype:
     return torch.float32 if device.type == "mps" else torch.float64
 
 
+def magnitudes(x: Tensor) -> Tensor:
+    """What norms are taken of: |x| of complex numbers, the parts of a nested tensor below each other, others as is."""
+    x = dense(x)
+    return x.abs() if x.is_complex() else x
+
+
 def squares(x: Tensor, axis: int | None = None) -> Tensor:
     """Σ x², over all axes but one."""
     others = None if axis is None else [i for i in range(x.ndim) if i != axis]
@@ -116,7 +123,7 @@ class Call:
         self.deltas: list[int] = []
 
     def take(self, gradient: Tensor) -> None:
-        self.deltas.append(self.ledger.add(squares(gradient.detach(), self.axis)))
+        self.deltas.append(self.ledger.add(squares(gradient, self.axis)))
 
 
 class Tally:
@@ -133,15 +140,18 @@ class Tally:
         self._saturated: list[int] = []
         self._flags: list[int | None] = [None, None]  # dead units, saturated units
 
-    def take(self, values: Tensor, axes: Axes, turn: int) -> Call:
-        """Counts a value as it is now; the call takes the gradient that comes back to it."""
+    def take(self, values: Tensor, axes: Axes, turn: int, real: bool = True) -> Call:
+        """Counts a value as it is now; the call takes the gradient that comes back to it.
+
+        If they are not ``real`` but magnitudes of complex numbers, they do not tell whether an activation is saturated.
+        """
         call = Call(self.ledger, values, turn, axes.time)
         self.calls.append(call)
         self.units = values.shape[axes.units] if values.ndim else 1
         others = [i for i in range(values.ndim) if i != axes.units]
         if self.place.rectifies:
             self._alive = _merged(self._alive, _over(torch.any, values != 0, others), torch.logical_or)
-        if self.place.slope is not None:
+        if self.place.slope is not None and real:
             low = self.place.slope(values if values.dtype.itemsize >= 4 else values.float()) < SATURATED
             self._saturated.append(self.ledger.add(low.sum()))
             self._stuck = _merged(self._stuck, _over(torch.all, low, others), torch.logical_and)
@@ -152,12 +162,12 @@ class Tally:
         return any(call.deltas for call in self.calls)
 
     def take_weights(self) -> None:
-        self.weight = [self.ledger.add(squares(w.detach())) for w in self.place.weights]
+        self.weight = [self.ledger.add(squares(magnitudes(w.detach()))) for w in self.place.weights]
 
     def take_gradient(self, index: int, gradient: Tensor) -> None:
         """Of one weight; a later one replaces it, as gradients add up in ``.grad``."""
         values = gradient.coalesce().values() if gradient.is_sparse else gradient
-        self.gradients[index] = self.ledger.add(squares(values.detach()))
+        self.gradients[index] = self.ledger.add(squares(magnitudes(values.detach())))
 
     def settle(self) -> None:
         """Puts into the ledger what is known only now; `layer` follows."""

@@ -1,4 +1,4 @@
-r"""Where a backward pass starts, and with which δ; what is said to those who cannot have one."""
+r"""Where a backward pass starts, and with which δ; and the errors for outputs that have no gradient."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from cutaway.inside.results import LookError
+from cutaway.inside.tensor_layouts import sides_of
 from cutaway.look.graph_recording.elements import Value
 from cutaway.look.graph_recording.memory import gradient_edge
 
@@ -78,11 +79,13 @@ def choose_delta(output: Value, delta: Any) -> Tensor:
     if isinstance(delta, str):
         if delta != "ones":
             raise ValueError(f"delta must be a tensor or 'ones', got {delta!r}; choose one of these")
+        if output.live is not None:
+            return torch.ones_like(output.live.detach())
         return torch.ones(output.shape, dtype=output.dtype, device=device)
     given = delta.content() if isinstance(delta, Value) else torch.as_tensor(delta)
-    if tuple(given.shape) != tuple(output.shape):
+    if sides_of(given) != tuple(output.shape):
         raise ValueError(
-            f"delta must have the output's shape, got {tuple(given.shape)} for {tuple(output.shape)}; "
+            f"delta must have the output's shape, got {sides_of(given)} for {tuple(output.shape)}; "
             "pass delta='ones' to weight all entries alike"
         )
     return given.detach().to(dtype=output.dtype, device=device)

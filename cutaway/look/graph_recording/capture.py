@@ -15,8 +15,10 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from cutaway.inside.hooks import Watch
+from cutaway.inside.hooks import HookedWatch
 from cutaway.inside.results import tensors
+from cutaway.inside.tensor_layouts import sides_of
+from cutaway.inside.wrappers import kind_of
 from cutaway.look.graph_recording.elements import Call, Edge, ModuleGroup, Node, Value
 from cutaway.look.graph_recording.memory import Memory
 from cutaway.look.graph_recording.module_calls import Modules
@@ -48,7 +50,7 @@ class Capture(TorchFunctionMode):
             int, Node
         ] = {}  # for values that came from nowhere, a node should there be a reason for it
         self.complete = True
-        self._eager = Watch({})  # compiled models run eagerly, in the whole process
+        self._eager = HookedWatch({})  # compiled models run eagerly, in the whole process
 
     def __enter__(self) -> "Capture":
         self._eager.open()
@@ -178,7 +180,7 @@ class Capture(TorchFunctionMode):
         return value
 
     def _add_value(self, kind: str, x: Tensor) -> Value:
-        value = Value(len(self.values), kind, tuple(x.shape), x.dtype)
+        value = Value(len(self.values), kind, sides_of(x), x.dtype)
         value.graph, value.live = self.graph, x
         value.version = None if x.is_inference() else x._version
         value.made_without_graph = not torch.is_grad_enabled()
@@ -229,8 +231,7 @@ class Capture(TorchFunctionMode):
         scripted = isinstance(module, torch.jit.ScriptModule)
         if (fused or scripted) and not known:
             owned = [*module.parameters(), *module.buffers()] if scripted else []
-            name = str(module.original_name) if scripted else type(module).__name__
-            node = self.add_node(name, [self.value_of(x) for x in tensors_in((*given, owned))])
+            node = self.add_node(kind_of(module), [self.value_of(x) for x in tensors_in((*given, owned))])
             node.opaque = True
             for x in tensors_in((output,)):
                 if id(x) not in self.table:

@@ -5,6 +5,8 @@ r"""What a compute graph is made of: operators (nodes), the values between them,
 Notes: N3 §3.2–3.3.
 """
 
+import math
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -218,7 +220,11 @@ class Value(StandIn):
         return why_no_delta(self)
 
     def numel(self) -> int:
-        return torch.Size(self.shape).numel()
+        """How many entries it has; of a ragged one, whose sides do not tell, as many as its content."""
+        if all(isinstance(side, int) for side in self.shape):
+            return math.prod(self.shape)
+        content = self.live if self.copy is None else self.copy
+        return sys.maxsize if content is None else int(content.numel())
 
     def content(self) -> Tensor:
         """The content, or an error that says why there is none."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from cutaway.inside.address_globs import _regex
+from cutaway.inside.address_globs import address_regex
 from cutaway.look.graph_recording.capture import Capture
 from cutaway.look.graph_recording.composites import written_out
 from cutaway.look.graph_recording.deltas import Deltas, run_again, why_not_again
@@ -22,7 +22,7 @@ def open_nodes(graph: "Graph", opened: bool | str | Iterable[str]) -> None:
         return
     patterns = ["**"] if opened is True else [opened] if isinstance(opened, str) else list(opened)
     for pattern in patterns:
-        match = _regex(pattern).fullmatch
+        match = address_regex(pattern).fullmatch
         asked = [node for node in graph.nodes if match(node.name) or match(node.address)]
         done = [node for node in asked if node.opened is not None or _open(node)]
         if not done and opened is not True:

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
-from cutaway.inside.address_globs import _walk, inner_name
+from cutaway.inside.address_globs import walk_modules
+from cutaway.inside.wrappers import inner_name, kind_of
 from cutaway.look.graph_recording.elements import ModuleGroup
 
 # In evaluation without gradients these run as one kernel, unless a torch function mode watches; so we look away.
@@ -50,7 +51,7 @@ class Modules:
     def _learn(self, root: nn.Module, path: str) -> None:
         self._known.append(root)
         named: dict[int, tuple[str, list[str]]] = {}
-        for name, module in _walk(root, path):
+        for name, module in walk_modules(root, path):
             inner: nn.Module | None = module
             while inner is not None:  # a wrapper's inner module goes by the same path
                 self._paths.setdefault(id(inner), []).append(name)
@@ -94,7 +95,7 @@ class Modules:
         group = self.groups.get(path)
         if group is None:
             parent = self.path if self.within else None if path == "" else ""
-            group = self.groups[path] = ModuleGroup(path, type(module).__name__, parent)
+            group = self.groups[path] = ModuleGroup(path, kind_of(module), parent)
         group.calls += 1
         guard = None
         if isinstance(module, FUSED) and _may_fuse(module, args):

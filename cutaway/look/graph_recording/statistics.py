@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from cutaway.inside.tensor_layouts import dense
+
 
 class Statistics(NamedTuple):
     """Over the finite entries; None where there are none (or where numbers have no order)."""
@@ -26,9 +28,7 @@ class Statistics(NamedTuple):
         >>> Statistics.of(torch.tensor([0.0, 3.0, 4.0, torch.inf])).norm
         5.0
         """
-        if x.layout is not torch.strided:
-            x = x.values() if x.is_nested else x.to_dense()
-        x = x.detach().flatten()
+        x = dense(x.detach()).flatten()
         if x.is_complex():
             x = x.abs()
         n = x.numel()

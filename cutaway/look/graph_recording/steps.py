@@ -116,8 +116,10 @@ def _numbers(x: Tensor | None, limit: int) -> Any:
     if x is None or x.numel() > limit:
         return None
     x = x.detach().cpu()
+    if x.is_nested:
+        return [_numbers(part, limit) for part in x.unbind()]
     if x.layout is not torch.strided:
-        return [_numbers(part, limit) for part in x.unbind()] if x.is_nested else _numbers(x.to_dense(), limit)
+        return _numbers(x.to_dense(), limit)
     return _plain((torch.view_as_real(x.resolve_conj()) if x.is_complex() else x).tolist())
 
 
@@ -140,7 +142,7 @@ def to_table(graph: "Graph", rows: int = 24) -> str:
     lines = []
     shown = graph.nodes if len(graph.nodes) <= rows else [*graph.nodes[: rows - 4], *graph.nodes[-3:]]
     for node in shown:
-        made = ", ".join(f"{tuple(value.shape)}" for value in node.outputs)
+        made = ", ".join(str(tuple(value.shape)).replace("'", "") for value in node.outputs)
         read = ", ".join(edge.value.name for edge in node.inputs)
         norm = ""
         if after and (delta := next((v.delta for v in node.outputs if v.delta is not None), None)) is not None:

@@ -15,7 +15,7 @@ from timing import show
 from torch import nn
 from transformers import BertConfig, BertForMaskedLM
 
-from cutaway.data.text.masking import Gaps, every_gap
+from cutaway.data.text.masking import MaskedBatch, every_masked_batch
 from cutaway.recipes.text.bert import BERTRecipe
 from cutaway.runs.execution import train
 
@@ -35,10 +35,10 @@ class Counts:
         self.after = after / after.sum(1, keepdims=True)  # p(x | left neighbour)
         self.before = before / before.sum(1, keepdims=True)  # p(x | right neighbour)
 
-    def unigram(self, gaps: Gaps) -> np.ndarray:
+    def unigram(self, gaps: MaskedBatch) -> np.ndarray:
         return np.broadcast_to(self.p, (len(gaps.targets), len(self.p)))
 
-    def neighbours(self, gaps: Gaps, marks: set[int]) -> np.ndarray:
+    def neighbours(self, gaps: MaskedBatch, marks: set[int]) -> np.ndarray:
         rows, places = np.nonzero(gaps.chosen)
         found = []
         for row, place in zip(rows, places):
@@ -50,14 +50,14 @@ class Counts:
         return np.stack(found)
 
 
-def figures(chances: list[np.ndarray], held_out: list[Gaps]) -> tuple[float, str]:
+def figures(chances: list[np.ndarray], held_out: list[MaskedBatch]) -> tuple[float, str]:
     """The loss of guesses, and it with their accuracy in words."""
     p, y = np.concatenate(chances), np.concatenate([gaps.targets for gaps in held_out])
     right, cost = (p.argmax(1) == y).mean(), -np.log(p[np.arange(len(y)), y]).mean()
     return float(cost), f"accuracy {right:.3f}   loss {cost:.3f}"
 
 
-def peer(recipe: BERTRecipe, rate: float, held_out: list[Gaps]) -> tuple[float, str, float]:
+def peer(recipe: BERTRecipe, rate: float, held_out: list[MaskedBatch]) -> tuple[float, str, float]:
     """The loss and figures of transformers' BERT after as many steps on the same batches, and its seconds."""
     job = recipe.job()
     torch.manual_seed(recipe.seed)
@@ -95,10 +95,10 @@ def peer(recipe: BERTRecipe, rate: float, held_out: list[Gaps]) -> tuple[float, 
 
 def main(**settings: int) -> None:
     recipe = BERTRecipe(**settings)  # type: ignore[arg-type]
-    corpus = recipe.corpus()
+    corpus = recipe.dataset()
     how = recipe.masking(corpus)
     assert corpus.validation is not None
-    held_out = list(every_gap(corpus.validation, how, 32))
+    held_out = list(every_masked_batch(corpus.validation, how, 32))
     ids = np.asarray(corpus.train[:]).astype(np.int64)
     counts = [Counts(ids, corpus.vocabulary, pull) for pull in PULLS]
     marks = {how.marks.start, how.marks.end, how.marks.mask}
@@ -113,8 +113,9 @@ def main(**settings: int) -> None:
     ]
     (_, told, spent), rate = min((peer(recipe, rate, held_out), rate) for rate in RATES)
     rows.append(("transformers BertForMaskedLM", f"{told}   {spent:.0f} s   (rate {rate:g})"))
+    count = sum(len(batch.targets) for batch in held_out)
     show(
-        f"Gaps of held-out python-docs, {sum(len(gaps.targets) for gaps in held_out):,} of them, {recipe.steps} steps",
+        f"Masked tokens of held-out python-docs, {count:,} of them, {recipe.steps} steps",
         rows,
     )
 

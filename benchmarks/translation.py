@@ -48,7 +48,7 @@ def words_right(model: Any, pairs: TokenPairs, tokenizer: Any) -> float:
 
 def report(run: Any) -> None:
     recipe: TransformerRecipe = run.recipe
-    pairs = recipe.pairs()
+    pairs = recipe.dataset()
     assert pairs.validation is not None
     whole = next(row for row in run.metrics if row["split"] == "validation-whole")
     weights = sum(p.numel() for p in run.model.parameters())

@@ -5,7 +5,8 @@ r"""What joins Cutaway by an explicit call: blocks, recipes and views, ours and 
     cut.register(my_view, suits="gpt")                                             a view: function of (run, subject)
 
 A block is shown by `cutaway list blocks` and goes through the battery of tests/test_battery.py, a recipe is known to
-`cut.train` and `cut.load` by its name, and a view is drawn by `cutaway look` for the runs that it suits.
+`cut.train` and `cut.load` by its name, and a view is drawn by `cutaway look` for the runs that it suits. A view that
+is registered with ``report=True`` is also drawn in the report.html of a run.
 """
 
 import inspect
@@ -61,12 +62,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class View:
-    """A registered view: what it draws of a run, for which runs, and under which heading."""
+    """A registered view: what it draws of a run, for which runs, under which heading, and whether reports show it."""
 
     name: str
     draw: "Callable[[Run, Subject], Picture | Sequence[Picture]]"
     suits: "tuple[str, ...] | Callable[[Run], bool]"
     section: str
+    report: bool = False
 
     @property
     def summary(self) -> str:
@@ -112,6 +114,7 @@ def register(
     kinks: str = "",
     suits: "str | Sequence[str] | Callable[[Run], bool] | None" = None,
     section: str = "More views",
+    report: bool = False,
 ) -> T:
     """Adds a block, a recipe or a view of yours; returns it.
 
@@ -124,7 +127,8 @@ def register(
 
     A *view* is a function of a run and its subject (what goes into the model, `cut.recipes.Subject`) that gives a
     Picture or a list of them. ``suits`` are the names of the recipes that it is for, or a function of a run that tells;
-    ``section`` is the heading that it stands under.
+    ``section`` is the heading that it stands under; with ``report`` the report of a run shows it too, for the subject
+    that the recipe chooses.
     """
     from cutaway.recipes.base import Recipe  # imports neither torch nor anything else that is heavy
 
@@ -136,7 +140,7 @@ def register(
         register_recipe(target)
     elif suits is not None and example is None:
         draw: Any = target
-        _add(_views, View(name or target.__name__, draw, _as_suits(suits), section))
+        _add(_views, View(name or target.__name__, draw, _as_suits(suits), section, report))
     elif example is not None and suits is None:
         _add(_entries, Entry(name or target.__name__, target, example, extreme, kinks))
     else:

@@ -92,7 +92,7 @@ ALLOWED = {
     "look": TOOLS | {"inside"},
     "training": TOOLS | {"inside", "blocks", "models", "data", "look"},
     "hub": TOOLS | {"inside", "blocks", "models", "data", "training"},
-    "recipes": TOOLS | {"inside", "blocks", "models", "hub", "data", "training", "look", "registry", "runs"},
+    "recipes": TOOLS | {"inside", "blocks", "models", "hub", "data", "training"},
     "runs": TOOLS | {"inside", "blocks", "models", "hub", "data", "training", "look", "registry", "recipes"},
     "catalogue": {"inside", "blocks", "models", "registry"},
     "commands": TOOLS | {"models", "hub", "data", "training", "look", "registry", "recipes", "runs"},

@@ -3,7 +3,9 @@
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,10 +16,11 @@ from cutaway.commands.flags import parse_flags
 
 if TYPE_CHECKING:
     from cutaway.look.pages.page import Page
-    from cutaway.runs.pages import Shown
+    from cutaway.runs.pages import PlacedPicture, Progress
     from cutaway.runs.run import Run
 
 KINDS = (".html", ".png", ".svg")
+_QUIET = 2.0  # seconds without a line about progress, where there is no terminal
 
 
 @dataclass(frozen=True)
@@ -45,29 +48,52 @@ def main(argv: Sequence[str]) -> None:
     if kind not in KINDS:
         raise ValueError(f"--out must end in .html, .png or .svg, got {asked.out!r}; try --out picture.html")
     from cutaway.runs.execution import load
-    from cutaway.runs.pages import described, make_page
+    from cutaway.runs.pages import make_page, picture_rows
 
     run = load(asked.run)
     with tempfile.TemporaryDirectory() as folder:
         subject = run.recipe.subject(run, _given(run, asked.input, Path(folder)))
-    page, shown = make_page(run, subject, asked.at or None)
-    files = _write_page(run, page, asked.out) if kind == ".html" else _write_pictures(shown, Path(asked.out))
+    with progress_shown(quiet=asked.json) as progress:
+        page, placed = make_page(run, subject, asked.at or None, progress)
+        files = _write_page(run, page, asked.out) if kind == ".html" else _write_pictures(placed, Path(asked.out))
     if asked.json:
-        json.dump(
-            {"files": [str(path) for path in files], "pictures": described(shown)}, sys.stdout, ensure_ascii=False
-        )
+        answer = {"files": [str(path) for path in files], "pictures": picture_rows(placed)}
+        json.dump(answer, sys.stdout, ensure_ascii=False)
         print()
         return
     for path in files:
         print(path)
 
 
+@contextmanager
+def progress_shown(quiet: bool = False) -> "Iterator[Progress | None]":
+    """Shows on standard error what is being drawn: a bar at a terminal, else a line a view once it takes long."""
+    if quiet:
+        yield None
+    elif sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+        columns = (MofNCompleteColumn(), BarColumn(20), TextColumn("{task.description}"))
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("")
+            yield lambda next_one, done, total: bar.update(task, description=next_one, completed=done, total=total)
+    else:
+        begun = time.monotonic()
+
+        def write_line(next_one: str, done: int, total: int) -> None:
+            if time.monotonic() - begun >= _QUIET:
+                print(f"{done + 1}/{total}  {next_one}", file=sys.stderr, flush=True)
+
+        yield write_line
+
+
 def _given(run: "Run", asked: str, folder: Path) -> str | None:
-    """The input; what comes from standard input as a text, or for tables as a file in the folder."""
+    """The input; what comes from standard input as a text, or where the recipe takes files as one in the folder."""
     if asked != "-":
         return asked or None
     content = sys.stdin.buffer.read()
-    if not (run.path / "schema.json").is_file():
+    if not run.recipe.input_is_file:
         return content.decode()
     (folder / "stdin").write_bytes(content)
     return str(folder / "stdin")
@@ -82,9 +108,9 @@ def _write_page(run: "Run", page: "Page", out: str) -> list[Path]:
         return [page.save(run.path / "look.html")]
 
 
-def _write_pictures(shown: "list[Shown]", out: Path) -> list[Path]:
+def _write_pictures(placed: "list[PlacedPicture]", out: Path) -> list[Path]:
     """One picture under the name that was asked for, several as name-1, name-2 …, in the order of the page."""
-    if not shown:
+    if not placed:
         raise ValueError(f"there must be a picture to write to {out}, got none that suits; leave --out away for a page")
-    names = [out] if len(shown) == 1 else [out.with_stem(f"{out.stem}-{i}") for i in range(1, len(shown) + 1)]
-    return [one.picture.save(path) for one, path in zip(shown, names)]
+    names = [out] if len(placed) == 1 else [out.with_stem(f"{out.stem}-{i}") for i in range(1, len(placed) + 1)]
+    return [one.picture.save(path) for one, path in zip(placed, names)]

@@ -16,7 +16,6 @@ from cutaway.look.charts.curves import curves
 from cutaway.look.charts.series import Metrics, Series, read_series
 from cutaway.look.pages.page import Page
 from cutaway.look.pages.parts import Facts, Folded, Part, Sample, Section, Table
-from cutaway.look.pages.picture import Picture
 from cutaway.look.style.wording import duration, flattened
 
 _SAMPLES = 20  # earlier ones shown; all of them are in the run folder
@@ -29,7 +28,7 @@ def write_report(
     config: Mapping[str, Any],
     metrics: Metrics,
     samples: Mapping[int, Mapping[str, str]],
-    pictures: Sequence[Picture],
+    inside: Sequence[Part],
     *,
     test: Mapping[str, float] | None = None,
     parameters: int | None = None,
@@ -39,11 +38,10 @@ def write_report(
     """Writes report.html into a run folder, whole or not at all, and returns its path.
 
     ``config`` is what the run's config.json holds (recipe, config, data, spec). ``samples`` are by step and name, as in
-    samples/. ``test`` holds the figures of the test split once it has been read. ``unit`` is the loss's, for the axes.
+    samples/. ``inside`` is what is shown of the model: pictures, and words about them. ``test`` holds the figures of
+    the test split once it has been read. ``unit`` is the loss's, for the axes.
     """
-    page = report_page(
-        title, config, metrics, samples, pictures, test=test, parameters=parameters, unit=unit, when=when
-    )
+    page = report_page(title, config, metrics, samples, inside, test=test, parameters=parameters, unit=unit, when=when)
     return page.save(Path(folder) / "report.html")
 
 
@@ -52,7 +50,7 @@ def report_page(
     config: Mapping[str, Any],
     metrics: Metrics,
     samples: Mapping[int, Mapping[str, str]],
-    pictures: Sequence[Picture],
+    inside: Sequence[Part],
     *,
     test: Mapping[str, float] | None = None,
     parameters: int | None = None,
@@ -72,7 +70,7 @@ def report_page(
         Section("Results", _results(metrics, test, _baseline(data))),
         Section("Samples", _samples(samples)),
         Section("Training", _training(metrics, unit)),
-        Section("Inside the model", list(pictures)),
+        Section("Inside the model", list(inside)),
         Section("Data", _data(data)),
         Section("Test split", _test(test)),
         Section("Settings and model", [*_table("setting", settings), *_table("part", config.get("spec"))]),

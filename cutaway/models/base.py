@@ -15,11 +15,22 @@ M = TypeVar("M", bound="Model")
 
 
 class Model(nn.Module):
-    """A model of the kind that its ``spec`` describes. ``tokenizer`` is its vocabulary, where it came with one."""
+    """A model of the kind that its ``spec`` describes. ``tokenizer`` is its vocabulary, where it came with one.
+
+    A subclass declares its spec's class, ``kind``, and is from then on what `from_spec` makes of such a spec. It may
+    also declare its ``input_kind``: "text" (tokens), "masked text" (tokens between special ones), or "text pair" (those
+    of a source, and those that a decoder is given). `cutaway look` then knows how to give it a text.
+    """
 
     kind: ClassVar[type[NamedSpec]] = NamedSpec
+    input_kind: ClassVar[str] = ""
     spec: Any
     tokenizer: Any = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "kind" in vars(cls):
+            cls.kind.open_with(cls)
 
     def __init__(self, spec: NamedSpec) -> None:
         super().__init__()

@@ -26,8 +26,8 @@ from cutaway.blocks.losses.tasks import Head, Task
 from cutaway.blocks.norms.batch import BatchNorm
 from cutaway.blocks.norms.layer import LayerNorm
 from cutaway.inside.taps import Tap
-from cutaway.models.base import choose_spec
-from cutaway.models.specs.parts import VERSION, Spec
+from cutaway.models.base import Model, choose_spec
+from cutaway.models.specs.plain_data import NamedSpec
 from cutaway.models.transformers.construction import drop
 
 NORMS = {"none": None, "layer": LayerNorm, "batch": BatchNorm}
@@ -35,7 +35,7 @@ _SPREAD = 0.3  # of the first embeddings: beside numbers of spread 1 a category 
 
 
 @dataclass(frozen=True)
-class TableNetSpec(Spec):
+class TableNetSpec(NamedSpec):
     """What goes in (counts of ``numbers``, ids of each category column), what comes out, and what is between."""
 
     model: ClassVar[str] = "TableNet"
@@ -82,23 +82,8 @@ class TableNetSpec(Spec):
         widths = [self.embedding or count - 1 for count in self.cardinalities]
         return self.numbers + sum(self.pieces) + sum(widths)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"model": self.model, "version": VERSION} | super().to_dict()
 
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "TableNetSpec":
-        values = dict(values)
-        name, version = values.pop("model", cls.model), values.pop("version", VERSION)
-        if name != cls.model:
-            raise ValueError(f"a {cls.__name__} describes a {cls.model}, got {name!r}; use the spec of that model")
-        if not isinstance(version, int) or version > VERSION:
-            raise ValueError(
-                f"this Cutaway reads specs up to version {VERSION}, got version {version!r}; upgrade cutaway"
-            )
-        return super().from_dict(values)
-
-
-class TableNet(nn.Module):
+class TableNet(Model):
     r"""Rows of a table, numbers and ids of categories, through ``depth`` dense layers to the head of their task.
 
         x = [numbers, pieces(numbers), E₁[c₁], …];  x ← φ(x W + b);  s = x W + b
@@ -107,9 +92,11 @@ class TableNet(nn.Module):
     (``depth=0``) starts at 0, as there is a single minimum. Tap: ``encoded`` (the first x).
     """
 
+    kind: ClassVar[type[NamedSpec]] = TableNetSpec
+    spec: TableNetSpec
+
     def __init__(self, spec: TableNetSpec | None = None, **sizes: Any) -> None:
-        super().__init__()
-        self.spec: TableNetSpec = choose_spec(spec, sizes, TableNetSpec)
+        super().__init__(choose_spec(spec, sizes, TableNetSpec))
         spec = self.spec
         self.pieces = PiecewiseEncoding(spec.pieces) if any(spec.pieces) else None
         tables = spec.cardinalities if spec.embedding else ()
@@ -132,15 +119,6 @@ class TableNet(nn.Module):
         if not self.layers:
             for parameter in self.head.parameters():
                 nn.init.zeros_(parameter)
-
-    @classmethod
-    def from_spec(cls, spec: TableNetSpec) -> "TableNet":
-        """A network of this design, with new weights."""
-        return cls(spec)
-
-    @property
-    def device(self) -> torch.device:
-        return next(self.parameters()).device
 
     def forward(
         self, numbers: Float[Tensor, "*b p"], categories: Int[Tensor, "*b q"] | None = None

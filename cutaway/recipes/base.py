@@ -13,7 +13,6 @@ from cutaway.recipes.settings import FIRST, MACHINE, OPTIMIZER, RESULTS, SCHEDUL
 if TYPE_CHECKING:
     from torch import nn
 
-    from cutaway.look.pages.picture import Picture
     from cutaway.recipes.subjects import Subject
     from cutaway.runs.run import Run
     from cutaway.training.jobs import Job
@@ -32,6 +31,7 @@ class Recipe:
     unit: ClassVar[str] = ""  # of the loss
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
     input: ClassVar[str] = "rows.csv"  # what `cutaway predict` takes, as an example
+    input_is_file: ClassVar[bool] = False  # whether `subject` is given the path of a file; else a text
 
     data: str = setting("", FIRST, "PATH")
     """what to train on: a path, or the name of an embedded sample (`cutaway list data`)"""
@@ -140,14 +140,18 @@ class Recipe:
         return f"lower batch={self.batch} (with a higher accumulate={self.accumulate} a step stays as large)"
 
     def open_model(self, config: dict[str, Any]) -> "nn.Module":
-        """The untrained model of a run's config.json."""
-        raise self._cannot("be loaded")
+        """The untrained model of a run's config.json: by default, the one that its spec describes."""
+        from cutaway.models.by_spec import from_spec, spec_from_dict
+
+        if config.get("spec") is None:
+            raise self._cannot("be loaded, as its model has no spec: define open_model in the recipe")
+        return from_spec(spec_from_dict(config["spec"]))
 
     def test_metrics(self, run: "Run") -> dict[str, float]:
         """Metrics on the test split."""
         raise self._cannot("be tested")
 
-    def generate(self, run: "Run", prompt: str, **how: Any) -> str:
+    def generate(self, run: "Run", prompt: str, **sampling: Any) -> str:
         """Text that goes on from a prompt."""
         raise self._cannot("generate text")
 
@@ -160,14 +164,13 @@ class Recipe:
         raise self._cannot("predict")
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
-        """What `cutaway look` puts into the model: what was given, else data that it was not trained on."""
-        from cutaway.recipes.subjects import any_subject
+        """What `cutaway look` and the report put into the model: what was given, else data that it was not trained on.
 
-        return any_subject(run, given)
+        By default a text, if the model says that it takes one (`Model.input_kind`).
+        """
+        from cutaway.recipes.subjects import subject_by_model
 
-    def pictures(self, run: "Run") -> "list[Picture]":
-        """What the report shows of the inside of the model."""
-        return []
+        return subject_by_model(run, given)
 
     def _cannot(self, what: str) -> ValueError:
         return ValueError(f"a run of {self.name!r} cannot {what}; `cutaway list recipes` tells what each can do")

@@ -38,11 +38,11 @@ class ImportedRecipe(Recipe):
     def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:
         """For each mask of a text, or of several, its most probable fillings, if the model is a BERT for that."""
         from cutaway.models.transformers.output_heads import MaskedHead
-        from cutaway.recipes.text.masked_tokens import fill_gaps
+        from cutaway.recipes.text.masked_tokens import fill_masks
         from cutaway.recipes.text.text_inputs import as_texts
 
         if not isinstance(getattr(run.model, "head", None), MaskedHead):
             raise self._cannot("predict, as its model has no head for masked tokens")
         if run.tokenizer is None:
             raise ValueError(f"text needs a tokenizer, got {run.path} without one; import a checkpoint that has it")
-        return [guess._asdict() for guess in fill_gaps(run.model, run.tokenizer, as_texts(inputs))]
+        return [guess._asdict() for guess in fill_masks(run.model, run.tokenizer, as_texts(inputs))]

@@ -1,9 +1,10 @@
-r"""What a run is looked at with: what goes into its model, and what a reader must know of it.
+r"""The subject of a look at a run: what goes into its model, and what a reader must know of it.
 
 A text is cut to what a page can show, a table to a few rows. Without an input of yours it is data that the model was
 not trained on, where there is some.
 """
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,17 +13,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from cutaway.data.tables.encoding import Encoded
 from cutaway.inside.results import tensors
 from cutaway.inside.tracing import trace
 
 if TYPE_CHECKING:
-    from cutaway.data.tables.encoding import Encoded
     from cutaway.runs.run import Run
 
 Ids = Sequence[int] | np.ndarray
 SHOWN = 64  # tokens, or rows, at most
 # Nothing is known of the text that an imported checkpoint was trained on. Repeated words let induction heads show.
 _SENTENCE = "The cat sat on the mat. The dog sat on the rug. The cat sat on the"
+_OUTPUT = ""  # the key under which a model's own output is remembered
 
 
 @dataclass(frozen=True)
@@ -37,21 +39,37 @@ class Subject:
     words: str = ""
     tokens: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
-    rows: "Encoded | None" = None
+    rows: Encoded | None = None
+    _remembered: dict[tuple[nn.Module, str], Tensor] | None = dataclasses.field(default=None, repr=False, compare=False)
+
+    def remembering(self) -> "Subject":
+        """A copy that keeps every value that it reads, so that several views of a page share one pass."""
+        return dataclasses.replace(self, _remembered={})
 
     def read(self, model: nn.Module, *addresses: str) -> dict[str, Tensor]:
         """The values at some addresses when the model is given this, one pass, as tensors on the CPU.
 
         Of a value with parts, the first; of a module that is called several times, the first call.
         """
-        with torch.no_grad(), trace(model, *addresses, detach=True) as seen:
-            model(*self.arguments)
-        found = {}
-        for address in seen:
-            parts = list(tensors(seen.calls[address][0])) if seen.calls[address] else []
-            if parts:
-                found[address] = parts[0].cpu()
-        return found
+        known = {} if self._remembered is None else self._remembered
+        if not all((model, address) in known for address in addresses):
+            with torch.no_grad(), trace(model, *addresses, detach=True) as seen:
+                output = model(*self.arguments)
+            values = {address: seen.calls[address][0] for address in seen if seen.calls[address]}
+            for address, value in (values | {_OUTPUT: output}).items():
+                first = next(tensors(value), None)
+                if first is not None:
+                    known[model, address] = first.cpu()
+            addresses = tuple(seen)
+        return {address: known[model, address] for address in addresses if (model, address) in known}
+
+    def output(self, model: nn.Module) -> Tensor:
+        """What the model answers, on the CPU; of an answer with parts, the first."""
+        known = {} if self._remembered is None else self._remembered
+        if (model, _OUTPUT) not in known:
+            with torch.no_grad():
+                known[model, _OUTPUT] = next(tensors(model(*self.arguments))).cpu()
+        return known[model, _OUTPUT]
 
 
 def token_names(tokenizer: Any, ids: Ids) -> tuple[str, ...]:
@@ -80,44 +98,64 @@ def pair_subject(run: "Run", source: Ids, target: Ids, words: str) -> Subject:
     return Subject(arguments, words, token_names(run.tokenizer, read), token_names(run.tokenizer, written))
 
 
-def any_subject(run: "Run", given: str | None) -> Subject:
-    """The subject of a run whose recipe says nothing of it: a text, if it has a tokenizer and takes tokens."""
-    from cutaway.models import BERT, GPT, EncoderDecoder
+def row_subject(run: "Run", rows: Encoded, words: str) -> Subject:
+    """Some rows of a table for its model."""
+    count = len(rows.numbers)
+    if not count:
+        raise ValueError("a table to look at must have a row, got none; give it some")
+    if count > SHOWN:
+        words = f"the first {SHOWN} of {count:,} {words}"
+        targets = None if rows.targets is None else rows.targets[:SHOWN]
+        rows = Encoded(rows.numbers[:SHOWN], rows.categories[:SHOWN], targets)
+    arguments = tuple(torch.from_numpy(part).to(_device(run.model)) for part in rows[:2])
+    return Subject(arguments, words, rows=rows)
 
-    model = run.model
-    if run.tokenizer is None or not isinstance(model, (BERT, GPT, EncoderDecoder)):
+
+def subject_by_model(run: "Run", given: str | None) -> Subject:
+    """The subject of a run whose recipe chooses none: a text in the form that its model takes (`Model.input_kind`)."""
+    make = _BY_KIND.get(getattr(run.model, "input_kind", ""))
+    if make is None or run.tokenizer is None:
         if given is not None:
             raise ValueError(
                 f"an input is for runs that say what to make of it, got one for a run of {run.recipe.name!r}; "
                 "leave it out"
             )
         return Subject()
-    words = "your text" if given is not None else "a sentence of ours"
-    ids = run.tokenizer.encode(given if given is not None else _SENTENCE)
-    if isinstance(model, BERT):
-        return text_subject(run, with_marks(run.tokenizer, given or _SENTENCE), words)
-    if isinstance(model, EncoderDecoder):
-        answer = [model.spec.start, *_answer(model, ids)]
-        return pair_subject(run, ids, answer, f"{words}, and what the model makes of it")
-    return text_subject(run, ids, words)
+    return make(run, _SENTENCE, "a sentence of ours") if given is None else make(run, given, "your text")
+
+
+def _plain_text(run: "Run", text: str, words: str) -> Subject:
+    return text_subject(run, run.tokenizer.encode(text), words)
+
+
+def _masked_text(run: "Run", text: str, words: str) -> Subject:
+    return text_subject(run, with_marks(run.tokenizer, text), words)
+
+
+def _text_pair(run: "Run", text: str, words: str) -> Subject:
+    """A source, and what the model itself answers to it."""
+    from cutaway.models import generate
+
+    model: Any = run.model
+    ids = [int(i) for i in run.tokenizer.encode(text)]
+    if not ids:
+        raise ValueError("a text to look at must have a token, got none; give it some words")
+    most, end = _context(model), getattr(model.spec, "end", None)
+    (answer,) = generate(model, ids[:most], min(SHOWN // 2, most), end=end, temperature=0)
+    return pair_subject(run, ids, [model.spec.start, *answer], f"{words}, and what the model makes of it")
+
+
+_BY_KIND = {"text": _plain_text, "masked text": _masked_text, "text pair": _text_pair}
 
 
 def with_marks(tokenizer: Any, text: str) -> list[int]:
-    """A text between the marks of a model that fills gaps; without marks where the tokenizer has none."""
+    """A text between the special tokens of a model of masked tokens; without them where the tokenizer has none."""
     from cutaway.data.text.special_tokens import encode_gaps
 
     try:
         return encode_gaps(tokenizer, text)
     except ValueError:
         return [int(i) for i in tokenizer.encode(text)]
-
-
-def _answer(model: Any, ids: Ids) -> list[int]:
-    from cutaway.models import generate
-
-    end = getattr(model.spec, "end", None)
-    most = _context(model)
-    return generate(model, [int(i) for i in ids][:most], min(SHOWN // 2, most), end=end, temperature=0)[0]
 
 
 def _context(model: nn.Module) -> int:
@@ -129,4 +167,13 @@ def _device(model: nn.Module) -> torch.device:
     return next(model.parameters()).device
 
 
-__all__ = ["SHOWN", "Subject", "any_subject", "pair_subject", "text_subject", "token_names", "with_marks"]
+__all__ = [
+    "SHOWN",
+    "Subject",
+    "pair_subject",
+    "row_subject",
+    "subject_by_model",
+    "text_subject",
+    "token_names",
+    "with_marks",
+]

@@ -4,7 +4,7 @@ look_page(run)                                           every registered view t
 look_page(run, "the cat sat", at="blocks.*.mlp.hidden")   the value at an address, for an input of yours
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,15 +13,16 @@ from cutaway.look import Facts, Page, Picture, Sample, Section
 from cutaway.look.charts.values import value_pictures, value_statistics
 from cutaway.look.pages.parts import Part
 from cutaway.recipes.subjects import Subject
-from cutaway.registry import views
+from cutaway.registry import View, views
 from cutaway.runs.run import Run
 
 _ADDRESSES = 24  # on one page, at most
+Progress = Callable[[str, int, int], None]  # what is drawn next, how many are done, and of how many
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A picture, the view or address that it comes from, and the section that it stands in."""
+class PlacedPicture:
+    """A picture on a page, the view or address that it comes from, and the section that it stands in."""
 
     picture: Picture
     source: str
@@ -38,26 +39,52 @@ def look_page(run: Run, given: str | None = None, at: str | None = None) -> Page
     return page
 
 
-def make_page(run: Run, subject: Subject, at: str | None = None) -> tuple[Page, list[Shown]]:
-    """The page of `look_page`, and its pictures one by one."""
+def make_page(
+    run: Run, subject: Subject, at: str | None = None, progress: Progress | None = None
+) -> tuple[Page, list[PlacedPicture]]:
+    """The page of `look_page`, and its pictures one by one; ``progress`` is called before each view."""
     sections: dict[str, list[Part]] = {}
-    shown: list[Shown] = []
-    for section, part, source in _parts_at(run, subject, at) if at is not None else _parts_of(run, subject):
+    placed: list[PlacedPicture] = []
+    parts = draw_views(run, subject, progress=progress) if at is None else _values_at(run, subject, at)
+    for section, part, source in parts:
         sections.setdefault(section, []).append(part)
         if isinstance(part, Picture):
-            shown.append(Shown(part, source, section))
-    told = [Section("What goes in", _told(subject))] if subject.arguments else []
+            placed.append(PlacedPicture(part, source, section))
+    inputs = [Section("What goes in", _inputs(subject))] if subject.arguments else []
     facts = {
         "recipe": run.recipe.name,
         "parameters": sum(p.numel() for p in run.model.parameters()),
-        "pictures": len(shown),
+        "pictures": len(placed),
     }
     title = f"Inside {run.path.name}" if at is None else f"{at} in {run.path.name}"
     lead = f"A run of the recipe {run.recipe.name} on {run.recipe.data}, taken apart."
-    return Page(title, lead, [*told, *(Section(name, parts) for name, parts in sections.items())], facts), shown
+    return Page(title, lead, [*inputs, *(Section(name, parts) for name, parts in sections.items())], facts), placed
 
 
-def _told(subject: Subject) -> list[Part]:
+def draw_views(
+    run: Run, subject: Subject, report: bool = False, progress: Progress | None = None
+) -> Iterator[tuple[str, Part, str]]:
+    """Section, part and source of everything that the registered views draw of a run.
+
+    With ``report``, of the views that are marked for it. Values of the subject that several views need are read once.
+    A view that cannot draw says why in its place, so that the rest of the page is not lost.
+    """
+    subject = subject.remembering()
+    fitting = [view for view in views() if (view.report or not report) and view.fits(run)]
+    for done, view in enumerate(fitting):
+        if progress is not None:
+            progress(view.summary.rstrip("."), done, len(fitting))
+        yield from ((view.section, part, view.name) for part in _parts_of(view, run, subject))
+
+
+def _parts_of(view: View, run: Run, subject: Subject) -> list[Part]:
+    try:
+        return [*view.pictures(run, subject)]
+    except (ModuleNotFoundError, ValueError) as error:  # an extra is missing, or this model or data is not fit for it
+        return [f"{view.summary.rstrip('.')}: {str(error).rstrip('.')}."]
+
+
+def _inputs(subject: Subject) -> list[Part]:
     """What a reader must know of what goes into the model."""
     parts: list[Part] = [f"{subject.words[:1].upper()}{subject.words[1:]}."]
     if subject.tokens:
@@ -67,21 +94,7 @@ def _told(subject: Subject) -> list[Part]:
     return parts
 
 
-def _parts_of(run: Run, subject: Subject) -> Iterator[tuple[str, Part, str]]:
-    """Section, part and source of everything that the registered views draw of a run."""
-    for view in views():
-        if not view.fits(run):
-            continue
-        try:
-            pictures = view.pictures(run, subject)
-        except ModuleNotFoundError as error:  # an extra: the rest of the page is worth having without it
-            yield view.section, f"{view.summary.rstrip('.')}: {error}.", view.name
-            continue
-        for picture in pictures:
-            yield view.section, picture, view.name
-
-
-def _parts_at(run: Run, subject: Subject, at: str) -> Iterator[tuple[str, Part, str]]:
+def _values_at(run: Run, subject: Subject, at: str) -> Iterator[tuple[str, Part, str]]:
     """The values at the addresses that a pattern names: statistics, and pictures by their shape."""
     addresses = list(find_sites(named_sites(run.model), at))
     if len(addresses) > _ADDRESSES:
@@ -99,7 +112,7 @@ def _parts_at(run: Run, subject: Subject, at: str) -> Iterator[tuple[str, Part, 
             yield address, picture, address
 
 
-def described(shown: list[Shown]) -> list[dict[str, Any]]:
+def picture_rows(placed: list[PlacedPicture]) -> list[dict[str, Any]]:
     """The pictures of a page in words, for programs and for those who cannot see them."""
     return [
         {
@@ -109,8 +122,8 @@ def described(shown: list[Shown]) -> list[dict[str, Any]]:
             "alt": one.picture.alt,
             "note": one.picture.note,
         }
-        for one in shown
+        for one in placed
     ]
 
 
-__all__ = ["Shown", "described", "look_page", "make_page"]
+__all__ = ["PlacedPicture", "Progress", "draw_views", "look_page", "make_page", "picture_rows"]

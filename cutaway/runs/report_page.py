@@ -1,18 +1,26 @@
-r"""report.html of a run: written when it ends, and again when its test split is read."""
+r"""report.html of a run: written when it ends, and again when its test split is read.
+
+Its pictures are those of the registered views that are marked for it: `cut.register(view, suits=…, report=True)`.
+"""
 
 import json
 from pathlib import Path
 
-from cutaway.look import flow_pictures, write_report
+from cutaway.look import write_report
+from cutaway.look.pages.parts import Part
+from cutaway.runs.pages import draw_views
 from cutaway.runs.run import Run
-from cutaway.training.flow_log import read_flow
 from cutaway.training.run_folder.checkpoints import writing_to
 
 
 def report_run(run: Run) -> Path:
     """Writes the report of a run from what its folder holds; returns its path."""
-    noted = run.path / "test.json"
-    test = json.loads(noted.read_text(encoding="utf-8"))["metrics"] if noted.is_file() else None
+    results = run.path / "test.json"
+    test = json.loads(results.read_text(encoding="utf-8"))["metrics"] if results.is_file() else None
+    subject = run.recipe.subject(run)
+    inside: list[Part] = [part for _, part, _ in draw_views(run, subject, report=True)]
+    if inside and subject.words:
+        inside.insert(0, f"What goes in: {subject.words}.")
     with writing_to(run.path):
         return write_report(
             run.path,
@@ -20,7 +28,7 @@ def report_run(run: Run) -> Path:
             run.about,
             run.metrics,
             run.all_samples,
-            [*run.recipe.pictures(run), *flow_pictures(read_flow(run.path))],
+            inside,
             test=test,
             parameters=sum(p.numel() for p in run.model.parameters()),
             unit=run.recipe.unit,

@@ -132,7 +132,9 @@ def test_bad_specs():
         ValueError, match="kind must be one of regression, binary, multi-class, multi-label, got 'rank'"
     ):
         TableNetSpec("rank", numbers=2)
-    with pytest.raises(ValueError, match="a TableNetSpec describes a TableNet, got 'GPT'; use the spec of that model"):
+    with pytest.raises(
+        ValueError, match="a TableNetSpec describes a TableNet, got 'GPT'; use spec_from_dict for any model"
+    ):
         TableNetSpec.from_dict(SPEC.to_dict() | {"model": "GPT"})
     with pytest.raises(ValueError, match="reads specs up to version 1, got version 9; upgrade cutaway"):
         TableNetSpec.from_dict(SPEC.to_dict() | {"version": 9})

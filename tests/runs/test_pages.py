@@ -35,22 +35,22 @@ def gpt(folder: Path) -> Run:
 
 
 def sources(run: Run, subject: Subject | None = None) -> list[str]:
-    _, shown = make_page(run, run.recipe.subject(run) if subject is None else subject)
-    return list(dict.fromkeys(one.source for one in shown))
+    _, placed = make_page(run, run.recipe.subject(run) if subject is None else subject)
+    return list(dict.fromkeys(one.source for one in placed))
 
 
 @pytest.mark.long
 def test_a_gpt(gpt: Run):
-    page, shown = make_page(gpt, gpt.recipe.subject(gpt))
-    found = [one.source for one in shown]
+    page, placed = make_page(gpt, gpt.recipe.subject(gpt))
+    found = [one.source for one in placed]
     assert {"losses", "attention", "heads", "rollout", "lens", "contributions", "saliency", "tokens"} <= set(found)
     assert {"token_neighbours", "positions", "weights", "graph"} <= set(found)
-    html = expect_self_contained(page.to_html(), charts=sum(one.picture.is_chart for one in shown))
+    html = expect_self_contained(page.to_html(), charts=sum(one.picture.is_chart for one in placed))
     assert "The beginning of the validation text." in html.text
     assert "A run of the recipe gpt on" in html.text
-    sections = [one.section for one in shown]
+    sections = [one.section for one in placed]
     assert sections == sorted(sections, key=sections.index)  # none is torn apart
-    assert len({one.picture.title for one in shown}) == len(shown)
+    assert len({one.picture.title for one in placed}) == len(placed)
 
 
 def test_a_page_reads_the_tokenizer_once(gpt: Run, monkeypatch: pytest.MonkeyPatch):
@@ -82,8 +82,8 @@ def test_a_value_at_its_address(gpt: Run):
     assert page.title == "blocks.*.attention.weights in gpt"
     assert html.count("blocks.1.attention.weights, head 1") > 0
     assert "<dt>shape</dt><dd>1 × 2 × 7 × 7</dd>" in html
-    _, shown = make_page(gpt, gpt.recipe.subject(gpt, "the dog"), "blocks.0.mlp.hidden")
-    (one,) = shown
+    _, placed = make_page(gpt, gpt.recipe.subject(gpt, "the dog"), "blocks.0.mlp.hidden")
+    (one,) = placed
     assert one.picture.alt.startswith("Heat map of value: 7 × 64 (token × unit)")
     values = gpt.recipe.subject(gpt, "the dog").read(gpt.model, "blocks.0.mlp.hidden")["blocks.0.mlp.hidden"]
     assert [row["values"] for row in rows_of(one.picture)] == [
@@ -112,8 +112,8 @@ def test_a_transformer(folder: Path):
     pairs = folder / "pairs.tsv"
     pairs.write_text("".join(f"the cat {i}\tdie Katze {i}\n" for i in range(60)), encoding="utf-8")
     run = cut.train("transformer", data=str(pairs), tokenizer="bpe-400", validation=0.1, out=folder / "tr", **SMALL)
-    page, shown = make_page(run, run.recipe.subject(run))
-    grids = [one.picture.title for one in shown if one.source == "attention"]
+    page, placed = make_page(run, run.recipe.subject(run))
+    grids = [one.picture.title for one in placed if one.source == "attention"]
     assert [title.split(":")[0] for title in grids] == [
         "Within the source",
         "Within what is written",
@@ -181,8 +181,8 @@ def test_a_registered_view_is_on_the_page(blank: Run):
         return Picture("<svg></svg>", f"The square of {run.recipe.name}", "A square.")
 
     cut.register(square, suits="blank", section="Shapes")
-    page, shown = make_page(blank, Subject())
-    assert [(one.source, one.section) for one in shown] == [("weights", "Weights"), ("square", "Shapes")]
+    page, placed = make_page(blank, Subject())
+    assert [(one.source, one.section) for one in placed] == [("weights", "Weights"), ("square", "Shapes")]
     assert "The square of blank" in page.to_html()
 
 
@@ -194,6 +194,6 @@ def test_a_missing_extra_costs_one_picture(blank: Run):
         )
 
     cut.register(needy, suits="blank")
-    page, shown = make_page(blank, Subject())
-    assert [one.source for one in shown] == ["weights"]
+    page, placed = make_page(blank, Subject())
+    assert [one.source for one in placed] == ["weights"]
     assert "A map: a map needs maps, which is not installed" in page.to_html()

@@ -16,7 +16,7 @@ def test_a_report_shows_the_run_and_then_its_test(tmp_path: Path, monkeypatch: p
     run = cut.train("gpt", data=text, out=tmp_path / "run", show="quiet", **SETTINGS)
     page = (run.path / "report.html").read_text(encoding="utf-8")
     assert f"<title>gpt: {text}</title>" in page
-    assert "Attention of every head over 16 tokens that it was not trained on" in page
+    assert "Attention of every head, over 16 tokens" in page
     assert "Not read yet. The test split is for one last look" in page
     sample = run.samples["text.txt"]
     assert sample.strip().splitlines()[0][:3] in page

@@ -35,6 +35,9 @@ class MultiHeadAttention(nn.Module):
     it; editing one, or asking for its gradient, takes the written-out equation.
     """
 
+    attention_weights = {"weights": ("tokens", "tokens")}  # the tap, and whose tokens its queries and keys are
+    residual_writers = ("out",)  # the child whose output is added to the residual stream
+
     def __init__(
         self,
         width: int,
@@ -184,6 +187,11 @@ class MultiHeadAttention(nn.Module):
             self.scores(shown(e))
         if self.weights.live:
             self.weights(shown(soft_weights(e)))
+
+    @property
+    def fused_parts(self) -> dict[str, tuple[int, ...]]:
+        """W_Q, W_K and W_V side by side in one matrix, for optimizers that treat each by itself."""
+        return {"qkv": tuple(self.sizes)}
 
     def extra_repr(self) -> str:
         shared = "" if self.kv_heads == self.heads else f", kv_heads={self.kv_heads}"

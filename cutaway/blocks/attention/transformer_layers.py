@@ -80,6 +80,9 @@ class DecoderLayer(nn.Module):
     Taps: ``before``, ``between`` (after self-attention), ``beyond`` (after cross attention), ``after``.
     """
 
+    # The queries are those of what is written; the keys of cross attention are the tokens that the encoder has read.
+    attention_weights = {"attention.weights": ("written", "written"), "cross.weights": ("written", "tokens")}
+
     def __init__(
         self,
         attention: MultiHeadAttention,

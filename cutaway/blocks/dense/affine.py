@@ -39,6 +39,8 @@ def linear(
 class Linear(nn.Module):
     """The affine map y = x W + b that owns its weights, drawn from U(−1/√i, 1/√i) as torch.nn.Linear does."""
 
+    linear_maps = {"weight": -1}  # for optimizers and initialisers: the matrix, and the axis of its outputs
+
     def __init__(self, inputs: int, outputs: int, bias: bool = True) -> None:
         super().__init__()
         expect_positive(inputs=inputs, outputs=outputs)

@@ -23,6 +23,8 @@ class MLP(nn.Module):
     ``hidden`` units, by default 4 × width; ``dropout`` drops them, in training.
     """
 
+    residual_writers = ("down",)  # the child whose output is added to the residual stream
+
     def __init__(
         self,
         width: int,
@@ -57,6 +59,9 @@ class GatedMLP(nn.Module):
     Taps: ``gates`` (φ(x W_g)), ``ups`` (x W_u), ``hidden`` (their product), ``output``. One fused matrix holds
     [W_g W_u]. ``hidden`` units, by default ⌊8/3 width⌋; ``dropout`` drops them, in training.
     """
+
+    residual_writers = ("down",)
+    fused_parts = {"up": 2}  # W_g and W_u, for optimizers that treat each by itself
 
     def __init__(
         self,

@@ -69,6 +69,8 @@ class SoftmaxLayer(nn.Module):
     logits only. Cox 1966. Notes: N3 §2.4.7.
     """
 
+    output_layers = ("linear",)
+
     def __init__(self, inputs: int, outputs: int, temperature: float = 1.0, bias: bool = True) -> None:
         super().__init__()
         _expect_temperature(temperature)

@@ -32,6 +32,8 @@ def embed(tokens: Integer[Tensor, "*b"], table: Float[Tensor, "v w"]) -> Float[T
 class Embedding(nn.Module):
     """emb(v) = row v of a learned matrix E, drawn from N(0, 1). Tap: ``output``."""
 
+    lookup_tables = ("weight",)  # for optimizers and initialisers
+
     def __init__(self, vocabulary: int, width: int) -> None:
         super().__init__()
         expect_positive(vocabulary=vocabulary, width=width)

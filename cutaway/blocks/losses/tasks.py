@@ -96,6 +96,8 @@ class Head(nn.Module):
     Targets and predictions have shape (...) for one output and for classes, (..., outputs) otherwise. Tap: ``output``.
     """
 
+    output_layers = ("linear",)
+
     def __init__(self, width: int, task: Task) -> None:
         super().__init__()
         expect_positive(width=width)

@@ -67,6 +67,8 @@ class LayerNorm(nn.Module):
     images (b, c, h, w)). Taps: ``scale`` (√(σ² + ε)), ``normalised`` (before γ and β) and ``output``.
     """
 
+    undecayed = ("weight", "bias")  # by optimizers, though they may have several axes
+
     def __init__(
         self, shape: int | Sequence[int], epsilon: float = 1e-5, bias: bool = True, axes: Axes | None = None
     ) -> None:

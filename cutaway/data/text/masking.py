@@ -26,8 +26,8 @@ from cutaway.data.text.token_files import Tokens
 MASKED, REPLACED = 0.8, 0.1  # shares of the chosen tokens; the rest stay
 
 
-class Gaps(NamedTuple):
-    """Stretches of text between their marks, with gaps; ``chosen`` says where, ``targets`` what stood there."""
+class MaskedBatch(NamedTuple):
+    """Stretches of text between their marks, some tokens masked: ``chosen`` says where, ``targets`` which they were."""
 
     tokens: Int[np.ndarray, "b t"]
     targets: Int[np.ndarray, "n"]
@@ -49,59 +49,63 @@ class Masking(NamedTuple):
 
 
 def mask_tokens(
-    text: Int[np.ndarray, "b n"], how: Masking, seed: int, number: int, purpose: str = "masks"
+    text: Int[np.ndarray, "b n"], masking: Masking, seed: int, number: int, purpose: str = "masks"
 ) -> tuple[Int[np.ndarray, "b n"], Bool[np.ndarray, "b n"]]:
-    """The text with gaps, and where they are; the draws are those of (seed, purpose, number)."""
+    """The text with masked tokens, and where they are; the draws are those of (seed, purpose, number)."""
     rows, n = text.shape
-    count = max(1, round(how.share * n))
+    count = max(1, round(masking.share * n))
     order = draw_bits(seed, purpose, 3 * number, rows * n).reshape(rows, n).argsort(axis=1, kind="stable")
     chosen = np.zeros((rows, n), dtype=bool)
     np.put_along_axis(chosen, order[:, :count], True, axis=1)
     u = draw_uniform(seed, purpose, 3 * number + 1, rows * n).reshape(rows, n)
-    others = draw_integers(seed, purpose, 3 * number + 2, rows * n, how.vocabulary).reshape(rows, n)
-    hidden = np.where(u < MASKED, how.marks.mask, np.where(u < MASKED + REPLACED, others, text))
+    others = draw_integers(seed, purpose, 3 * number + 2, rows * n, masking.vocabulary).reshape(rows, n)
+    hidden = np.where(u < MASKED, masking.marks.mask, np.where(u < MASKED + REPLACED, others, text))
     return np.where(chosen, hidden, text), chosen
 
 
-def make_gaps(text: Int[np.ndarray, "b n"], how: Masking, seed: int, number: int, purpose: str = "masks") -> Gaps:
+def make_masked_batch(
+    text: Int[np.ndarray, "b n"], masking: Masking, seed: int, number: int, purpose: str = "masks"
+) -> MaskedBatch:
     """Stretches of text as a model is given them: masked, and between [CLS] and [SEP]."""
-    tokens, chosen = mask_tokens(text, how, seed, number, purpose)
+    tokens, chosen = mask_tokens(text, masking, seed, number, purpose)
     ends = ((0, 0), (1, 1))
     marked = np.pad(tokens, ends)
-    marked[:, 0], marked[:, -1] = how.marks.start, how.marks.end
-    return Gaps(marked, text[chosen], np.pad(chosen, ends))
+    marked[:, 0], marked[:, -1] = masking.marks.start, masking.marks.end
+    return MaskedBatch(marked, text[chosen], np.pad(chosen, ends))
 
 
-class GapBatches(Batches[Gaps]):
+class MaskedBatches(Batches[MaskedBatch]):
     """Stretches from random places of a text, masked anew for every batch."""
 
-    def __init__(self, tokens: Tokens, how: Masking, batch: int, seed: int = 0, rank: int = 0, world: int = 1) -> None:
+    def __init__(
+        self, tokens: Tokens, masking: Masking, batch: int, seed: int = 0, rank: int = 0, world: int = 1
+    ) -> None:
         super().__init__(batch, seed, rank, world)
-        expect_context(len(tokens), how.inside, "the training text")
-        self.tokens, self.how = tokens, how
+        expect_context(len(tokens), masking.inside, "the training text")
+        self.tokens, self.masking = tokens, masking
 
-    def at(self, step: int) -> Gaps:
-        starts = draw_integers(self.seed, "windows", step, self.batch, len(self.tokens) - self.how.inside)
-        whole = make_gaps(self.tokens.windows(starts, self.how.inside), self.how, self.seed, step)
+    def at(self, step: int) -> MaskedBatch:
+        starts = draw_integers(self.seed, "windows", step, self.batch, len(self.tokens) - self.masking.inside)
+        whole = make_masked_batch(self.tokens.windows(starts, self.masking.inside), self.masking, self.seed, step)
         each = len(whole.targets) // self.world
         targets = whole.targets[self.rank * each : (self.rank + 1) * each]
-        return Gaps(self.share(whole.tokens), targets, self.share(whole.chosen))
+        return MaskedBatch(self.share(whole.tokens), targets, self.share(whole.chosen))
 
 
-def every_gap(tokens: Tokens, how: Masking, batch: int, limit: int | None = None) -> Iterator[Gaps]:
+def every_masked_batch(tokens: Tokens, masking: Masking, batch: int, limit: int | None = None) -> Iterator[MaskedBatch]:
     """Stretches side by side over a text, always with the same masks; for evaluation.
 
     With a ``limit`` only about as many tokens, in stretches spread evenly. What is left over at the end is left out.
     """
-    whole = len(tokens) // how.inside
-    wanted = whole if limit is None else min(whole, max(1, limit // how.inside))
+    whole = len(tokens) // masking.inside
+    wanted = whole if limit is None else min(whole, max(1, limit // masking.inside))
     places = np.arange(wanted) * whole // wanted
     for first in range(0, wanted, batch):
         here = places[first : first + batch]
-        text = tokens.windows(here * how.inside, how.inside)
+        text = tokens.windows(here * masking.inside, masking.inside)
         # a draw for each stretch by its place: the masks do not depend on how many go together
-        parts = [make_gaps(row[None], how, 0, int(place), "fixed") for row, place in zip(text, here)]
-        yield Gaps(*(np.concatenate(field) for field in zip(*parts)))
+        parts = [make_masked_batch(row[None], masking, 0, int(place), "fixed") for row, place in zip(text, here)]
+        yield MaskedBatch(*(np.concatenate(field) for field in zip(*parts)))
 
 
-__all__ = ["GapBatches", "Gaps", "Masking", "every_gap", "make_gaps", "mask_tokens"]
+__all__ = ["MaskedBatch", "MaskedBatches", "Masking", "every_masked_batch", "make_masked_batch", "mask_tokens"]

@@ -2,9 +2,11 @@ r"""Where the parts of a language model are, by address: what the logit lens and
 
     x₀ = embed(tokens) (+ positions);   x ← x + attention(…) + mlp(…);   logits = unembed(norm(x))
 
-A few layouts are known. Any other model of this kind is described by a `Layout` of its own.
+A model declares it by an attribute ``residual_stream``, a dict of the fields of `Layout`, as our GPT does. The layouts
+of a few models of transformers are known. Any other model of this kind is described by a `Layout` that is passed.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from torch import Tensor, nn
@@ -31,7 +33,6 @@ class Layout:
     heads: int | None = None
 
 
-_OURS = Layout("blocks.*", "norm", "unembed", "embed", "blocks.*.attention.out", "blocks.*.mlp")
 _NEOX = Layout(
     "gpt_neox.layers.*",
     "gpt_neox.final_layer_norm",
@@ -41,11 +42,6 @@ _NEOX = Layout(
     "gpt_neox.layers.*.mlp",
 )
 LAYOUTS = (
-    _OURS,
-    # our GPT has no module for a tied output, and none for a last norm where its layers end in one
-    replace(_OURS, unembed=None),
-    replace(_OURS, norm=None),
-    replace(_OURS, unembed=None, norm=None),
     Layout(  # transformers' GPT-2
         "transformer.h.*",
         "transformer.ln_f",
@@ -72,8 +68,12 @@ class Parts:
 
     def __init__(self, model: nn.Module, layout: Layout | None = None) -> None:
         self.model, self.sites = model, named_sites(model)
-        self.layout = layout or self._known()
+        self.layout = layout or self._declared() or self._known()
         self.layers = list(find_sites(self.sites, self.layout.stream))
+
+    def _declared(self) -> Layout | None:
+        fields = getattr(self.model, "residual_stream", None)
+        return Layout(**fields) if isinstance(fields, Mapping) else None
 
     def _known(self) -> Layout:
         for layout in LAYOUTS:

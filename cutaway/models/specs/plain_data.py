@@ -67,9 +67,30 @@ class Spec:
 
 @dataclass(frozen=True)
 class NamedSpec(Spec):
-    """The spec of a whole model: its dict also says which model, and by which version of Cutaway's specs."""
+    """The spec of a whole model: its dict also says which model, and by which version of Cutaway's specs.
+
+    ``model`` is the model's name, which no other spec has. `Model.kind` says which class opens the spec.
+    """
 
     model: ClassVar[str] = ""
+    opener: ClassVar[Any] = None  # the class of models that are built from it
+    known: ClassVar[dict[str, type["NamedSpec"]]] = {}  # by the model's name
+
+    @classmethod
+    def open_with(cls, opener: Any) -> None:
+        """Declares the class of models that are built from this spec, and makes both known by the model's name."""
+        other = cls.known.get(cls.model)
+        # The same class may be defined again, as in a cell of a notebook that runs twice.
+        if not cls.model or (other is not None and _place(other) != _place(cls)):
+            taken = "no name" if not cls.model else f"{cls.model!r}, which {_place(other)} has"
+            raise ValueError(f"the spec of a model needs a name of its own, got {taken}; set `model` in {_place(cls)}")
+        own = vars(cls).get("opener")
+        if own is not None and _place(own) != _place(opener):
+            raise ValueError(
+                f"a spec is opened by one model, got {_place(opener)} for {cls.__name__}, which {_place(own)} "
+                "opens; give it a spec of its own, or leave `kind` out"
+            )
+        cls.opener, cls.known[cls.model] = opener, cls
 
     def to_dict(self) -> dict[str, Any]:
         return {"model": self.model, "version": VERSION} | super().to_dict()
@@ -87,6 +108,10 @@ class NamedSpec(Spec):
                 f"this Cutaway reads specs up to version {VERSION}, got version {version!r}; upgrade cutaway"
             )
         return super().from_dict(values)
+
+
+def _place(kind: Any) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _plain(value: Any) -> Any:

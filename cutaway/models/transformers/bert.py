@@ -38,6 +38,7 @@ class BERT(Model):
     """
 
     kind: ClassVar[type[NamedSpec]] = BERTSpec
+    input_kind: ClassVar[str] = "masked text"
     spec: BERTSpec
 
     def __init__(self, spec: BERTSpec | None = None, **sizes: Any) -> None:

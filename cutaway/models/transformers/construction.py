@@ -11,7 +11,6 @@ from cutaway.blocks.attention.transformer_layers import DecoderLayer, EncoderLay
 from cutaway.blocks.dense.activations import find_activation
 from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.dense.mlps import MLP, GatedMLP
-from cutaway.blocks.embeddings.tokens import Embedding
 from cutaway.blocks.norms.layer import LayerNorm
 from cutaway.blocks.norms.rms import RMSNorm
 from cutaway.blocks.positions.learned import LearnedPosition
@@ -125,17 +124,22 @@ def drop(x: Tensor, rate: float, training: bool) -> Tensor:
 
 
 def initialise_transformer(model: nn.Module, depth: int, scale: float = 0.02) -> None:
-    """As GPT-2: weights from N(0, 0.02²), biases 0, the maps back into the residual stream smaller by √(2 × depth)."""
+    """As GPT-2: weights from N(0, 0.02²), biases 0, the maps back into the residual stream smaller by √(2 × depth).
+
+    Which these are, the modules declare: ``linear_maps`` and ``lookup_tables`` (Linear, Embedding), and
+    ``residual_writers`` (attention, MLP).
+    """
     for module in model.modules():
-        if isinstance(module, (Linear, Embedding)):
-            nn.init.normal_(module.weight, 0.0, scale)
-        if isinstance(module, Linear) and module.bias is not None:
+        for name in (*getattr(module, "linear_maps", ()), *getattr(module, "lookup_tables", ())):
+            nn.init.normal_(getattr(module, name), 0.0, scale)
+        if getattr(module, "linear_maps", ()) and isinstance(module.bias, nn.Parameter):
             nn.init.zeros_(module.bias)
-    for layer in model.modules():
-        if isinstance(layer, (EncoderLayer, DecoderLayer)):
-            ends = [layer.attention.out, layer.mlp.down]
-            if isinstance(layer, DecoderLayer):
-                ends.append(layer.cross.out)
-            for end in ends:
-                assert isinstance(end, Linear)
-                nn.init.normal_(end.weight, 0.0, scale / (2 * depth) ** 0.5)
+    for end in residual_writers(model):
+        nn.init.normal_(end.weight, 0.0, scale / (2 * depth) ** 0.5)
+
+
+def residual_writers(model: nn.Module) -> list[Linear]:
+    """The linear maps whose outputs are added to the residual stream, as the modules that own them declare."""
+    owners = [module for module in model.modules() if getattr(module, "residual_writers", ())]
+    found = [owner.get_submodule(name) for owner in owners for name in owner.residual_writers]  # type: ignore[union-attr]
+    return [end for end in found if isinstance(end, Linear)]

@@ -48,6 +48,8 @@ class GPT(Model):
     """
 
     kind: ClassVar[type[NamedSpec]] = GPTSpec
+    input_kind: ClassVar[str] = "text"
+    output_layers: ClassVar[tuple[str, ...]] = ("unembed",)
     spec: GPTSpec
 
     def __init__(self, spec: GPTSpec | None = None, **sizes: Any) -> None:
@@ -73,6 +75,19 @@ class GPT(Model):
     def llama(cls, **sizes: Any) -> "GPT":
         """Llama's design: see GPTSpec.llama for the sizes."""
         return cls(GPTSpec.llama(**sizes))
+
+    @property
+    def residual_stream(self) -> dict[str, str | None] | None:
+        """Where its parts are, for what reads the residual stream (the logit lens); None without a language head."""
+        if self.logits is None:
+            return None
+        ends = {"norm": None if self.norm is None else "norm", "unembed": None if self.unembed is None else "unembed"}
+        return {
+            "stream": "blocks.*",
+            "embed": "embed",
+            "attention": "blocks.*.attention.out",
+            "mlp": "blocks.*.mlp",
+        } | ends
 
     def forward(
         self,

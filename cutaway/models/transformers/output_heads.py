@@ -22,6 +22,8 @@ from cutaway.models.transformers.construction import build_norm, drop
 class MaskedHead(nn.Module):
     """logits = norm(φ(z W + b)) Eᵀ + c: guesses masked tokens; E is the embedding's matrix if tied. Tap: ``logits``."""
 
+    output_layers = ("unembed",)
+
     def __init__(self, spec: ModelSpec, vocabulary: int) -> None:
         super().__init__()
         assert spec.head is not None
@@ -45,6 +47,8 @@ class ClassHead(nn.Module):
 
     Pooled over the real tokens: the first (cls), the last, their mean, or a mean weighted by attention.
     """
+
+    output_layers = ("classify",)
 
     def __init__(self, width: int, spec: HeadSpec, pooling: str, dropout: float = 0.0) -> None:
         super().__init__()
@@ -74,6 +78,8 @@ class ClassHead(nn.Module):
 
 class TagHead(nn.Module):
     """logits = z W + b for every token. Tap: ``logits``."""
+
+    output_layers = ("classify",)
 
     def __init__(self, width: int, spec: HeadSpec, dropout: float = 0.0) -> None:
         super().__init__()

@@ -40,6 +40,8 @@ class EncoderDecoder(Model):
     The spec's positions say how they differ: sinusoidal ones are added to the input, relative ones to the scores.
     """
 
+    input_kind: ClassVar[str] = "text pair"
+    output_layers: ClassVar[tuple[str, ...]] = ("unembed",)
     spec: TransformerSpec | T5Spec
 
     def __init__(self, spec: TransformerSpec | T5Spec) -> None:

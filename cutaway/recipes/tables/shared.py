@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from cutaway.data.tables.encoding import Encoded
     from cutaway.data.tables.reading import Table
     from cutaway.data.tables.schema import Schema
-    from cutaway.look.pages.picture import Picture
     from cutaway.models.tables import TableNet, TableNetSpec
     from cutaway.recipes.subjects import Subject
     from cutaway.runs.run import Run
@@ -32,6 +31,7 @@ ALL_TASKS = ("regression", "binary", "multi-class", "multi-label")
 class TableRecipe(Recipe):
     """A model of the rows of a table."""
 
+    input_is_file: ClassVar[bool] = True
     # What the table asks for → what the model does.
     heads: ClassVar[dict[str, str]] = {task: task for task in ALL_TASKS}
     others: ClassVar[str] = "mlp"  # recipes for tasks that this one is not for
@@ -151,11 +151,6 @@ class TableRecipe(Recipe):
     def smaller(self) -> str:
         return f"lower batch={self.batch}"
 
-    def open_model(self, config: dict[str, Any]) -> "nn.Module":
-        from cutaway.models.tables import TableNet, TableNetSpec
-
-        return TableNet(TableNetSpec.from_dict(config["spec"]))
-
     def losses(self, model: "TableNet", outputs: "Tensor", targets: "Tensor") -> "Tensor":
         """The loss of every row, as shown; the objective may be another."""
         return model.head.loss(outputs, targets)
@@ -192,8 +187,8 @@ class TableRecipe(Recipe):
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         """Rows of a file; without one, rows that it was not trained on (or was, if there are no others)."""
+        from cutaway.recipes.subjects import row_subject
         from cutaway.recipes.tables.rows import encode_rows, read_rows, schema_of
-        from cutaway.runs.views.tables import row_subject
 
         if given is not None:
             schema = schema_of(run)
@@ -202,13 +197,3 @@ class TableRecipe(Recipe):
         if table.validation is None:
             return row_subject(run, table.train, "rows that it was trained on")
         return row_subject(run, table.validation, "rows that it was not trained on")
-
-    def pictures(self, run: "Run") -> "list[Picture]":
-        from cutaway.recipes.tables.rows import outputs_of
-        from cutaway.runs.views.table_pictures import pictures_of
-
-        table = self.table(run)
-        model: Any = run.model
-        if table.validation is None:
-            return []
-        return pictures_of(model, table.schema, table.validation, outputs_of(model, table.validation))

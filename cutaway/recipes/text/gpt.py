@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from cutaway.recipes.base import Optimizer, Recipe
-from cutaway.recipes.checks import expect_at_least, expect_share
-from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
+from cutaway.recipes.checks import expect_at_least
+from cutaway.recipes.settings import RESULTS, setting
+from cutaway.recipes.text.text_base import TextRecipe, held_out
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -14,17 +14,14 @@ if TYPE_CHECKING:
     from cutaway.data.batches import Window
     from cutaway.data.text.corpus import Corpus
     from cutaway.data.text.token_files import Tokens
-    from cutaway.look.pages.picture import Picture
     from cutaway.models.specs.architectures import GPTSpec
     from cutaway.recipes.subjects import Subject
     from cutaway.runs.run import Run
     from cutaway.training.jobs import Job
 
-_SHOWN = 64  # tokens of an attention map: what a page can show
-
 
 @dataclass(frozen=True)
-class GPTRecipe(Recipe):
+class GPTRecipe(TextRecipe):
     """Trains a small GPT on text and lets it write.
 
     The default design, "quick", has rotary positions, normed queries and keys, ReLU², and outputs that start at zero.
@@ -53,39 +50,14 @@ class GPTRecipe(Recipe):
 
     data: str = "python-docs"
     """a text file, a folder of them, or the name of an embedded sample (`cutaway list data`)"""
-    encoding: str = setting("utf-8", DATA)
-    """of the text"""
-    tokenizer: str = setting("characters", FIRST)
-    """characters, bytes, bpe, bpe-N for a vocabulary of N, or the path of a tokenizer.json"""
-    validation: float = setting(0.05, DATA)
-    """share of the text to evaluate on; 0 for none"""
-    test: float = setting(0.05, DATA)
-    """share of the text for `cutaway test`; 0 for none"""
     design: Literal["quick", "gpt2", "llama"] = "quick"
     """how the model is built"""
-    width: int = setting(128, FIRST)
-    """of the residual stream"""
-    depth: int = setting(4, FIRST)
+    depth: int = 4
     """layers"""
-    heads: int = 4
-    """of attention"""
-    context: int = setting(128, FIRST)
-    """tokens that the model sees at once"""
-    dropout: float = 0.0
-    """share of values dropped in training"""
-    checkpointing: bool = False
-    """recompute layers in backward: less memory, more time"""
-
     steps: int = 800
     """optimizer steps"""
     batch: int = 16
     """stretches of text in a batch"""
-    optimizer: Optimizer = "muon"
-    """what makes steps of gradients"""
-    rate: float = 1e-2
-    """full learning rate of AdamW"""
-    muon_rate: float = 0.02
-    """full learning rate of the matrices that Muon trains"""
     momentum: float = 0.9
     """how long Muon, momentum and Nesterov remember gradients"""
     evaluate_tokens: int = setting(20_000, RESULTS)
@@ -95,17 +67,8 @@ class GPTRecipe(Recipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        expect_at_least(self, 1, "width", "depth", "heads", "context", "evaluate_tokens")
+        expect_at_least(self, 1, "evaluate_tokens")
         expect_at_least(self, 0, "sample_tokens")
-        expect_share(self, "validation", "test", "dropout")
-        if self.width % self.heads:
-            ways = [n for n in range(1, self.width + 1) if self.width % n == 0]
-            near = min(ways, key=lambda n: abs(n - self.heads))
-            raise ValueError(
-                f"width must be a multiple of heads, got width={self.width}, heads={self.heads}; try heads={near}"
-            )
-        if self.patience and not self.validation:
-            raise ValueError(f"patience needs text to evaluate on, got patience={self.patience} with validation=0")
 
     def spec(self, vocabulary: int) -> "GPTSpec":
         """The model's design."""
@@ -115,7 +78,7 @@ class GPTRecipe(Recipe):
         spec = make(vocabulary=vocabulary, width=self.width, depth=self.depth, heads=self.heads, context=self.context)
         return spec.but(dropout=self.dropout, attention__dropout=self.dropout, checkpointing=self.checkpointing)
 
-    def corpus(self, tokenizer: Any = None) -> "Corpus":
+    def dataset(self, tokenizer: Any = None) -> "Corpus":
         """The text in its three parts."""
         from cutaway.data.text.corpus import read_text
 
@@ -129,7 +92,7 @@ class GPTRecipe(Recipe):
         from cutaway.models import GPT
         from cutaway.training.jobs import Job
 
-        corpus = self.corpus()
+        corpus = self.dataset()
         corpus.expect_context(self.context)
         torch.manual_seed(self.seed)
         model = GPT(self.spec(corpus.vocabulary))
@@ -149,56 +112,31 @@ class GPTRecipe(Recipe):
             whole=lambda m: text_loss(m, corpus.validation, self.context),
         )
 
-    def smaller(self) -> str:
-        return (
-            f"lower batch={self.batch} (a higher accumulate={self.accumulate} makes up for it), "
-            f"context={self.context}, width={self.width} or depth={self.depth}"
-            + ("" if self.checkpointing else ", or turn on checkpointing")
-        )
-
-    def open_model(self, config: dict[str, Any]) -> "nn.Module":
-        from cutaway.models import GPT, GPTSpec
-
-        return GPT(GPTSpec.from_dict(config["spec"]))
-
     def test_metrics(self, run: "Run") -> dict[str, float]:
-        return text_loss(run.model, self._corpus_of(run).open_test(), self.context)
+        return text_loss(run.model, self.dataset_of(run).open_test(), self.context)
 
-    def _corpus_of(self, run: "Run") -> "Corpus":
-        """The text of a run, which must be what it was, in the run's own tokens."""
-        corpus = self.corpus()
-        run.expect_same_data(corpus.fingerprint)
-        # The same settings make the same tokenizer of the same text, unless its library has learned something new.
-        return corpus if corpus.tokenizer.key == run.tokenizer.key else self.corpus(run.tokenizer)
-
-    def generate(self, run: "Run", prompt: str, **how: Any) -> str:
+    def generate(self, run: "Run", prompt: str, **sampling: Any) -> str:
         from cutaway.models import generate_text
 
-        return generate_text(run.model, prompt, tokenizer=run.tokenizer, **how)
+        return generate_text(run.model, prompt, tokenizer=run.tokenizer, **sampling)
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         from cutaway.recipes.subjects import SHOWN, text_subject
 
         if given is not None:
             return text_subject(run, run.tokenizer.encode(given), "your text")
-        corpus = self._corpus_of(run)
-        tokens = corpus.train if corpus.validation is None else corpus.validation
+        tokens = held_out(self.dataset_of(run))
         return text_subject(run, tokens[: min(SHOWN, self.context)], "the beginning of the validation text")
-
-    def pictures(self, run: "Run") -> "list[Picture]":
-        corpus = self._corpus_of(run)
-        tokens = corpus.train if corpus.validation is None else corpus.validation
-        return [attention_picture(run.model, tokens, corpus.tokenizer, min(self.context, _SHOWN))]
 
 
 def start_quietly(model: "nn.Module") -> None:
     """Zeros the maps back into the residual stream and the last one: layers start as the identity, guesses as even."""
     import torch
 
-    for block in model.blocks:  # type: ignore[union-attr]
-        torch.nn.init.zeros_(block.attention.out.weight)
-        torch.nn.init.zeros_(block.mlp.down.weight)
-    torch.nn.init.zeros_(model.unembed.weight)  # type: ignore[union-attr, arg-type]
+    from cutaway.models.transformers.construction import residual_writers
+
+    for end in [*residual_writers(model), model.unembed]:
+        torch.nn.init.zeros_(end.weight)  # type: ignore[union-attr, arg-type]
 
 
 def next_token_cost(model: "nn.Module", batch: "Window") -> "Tensor":
@@ -258,18 +196,3 @@ def write_sample(model: "nn.Module", tokenizer: Any, start: list[int], tokens: i
 
     text = tokenizer.decode(generate(model, start, tokens, temperature=0.8, seed=0)[0])
     return {"text.txt": text}
-
-
-def attention_picture(model: "nn.Module", text: "Tokens", tokenizer: Any, length: int) -> "Picture":
-    """Where every head looks, over the first tokens of a text."""
-    import torch
-
-    from cutaway.inside.tracing import trace
-    from cutaway.look import attention_grid
-
-    ids = [int(i) for i in text[:length]]
-    with torch.no_grad(), trace(model, "blocks.*.attention.weights") as seen:
-        model(torch.tensor([ids], device=next(model.parameters()).device))
-    weights = {address: seen[address][0].cpu() for address in seen}
-    title = f"Attention of every head over {len(ids)} tokens that it was not trained on"
-    return attention_grid(weights, [tokenizer.decode([i]) for i in ids], title=title)

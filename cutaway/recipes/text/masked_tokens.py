@@ -1,4 +1,4 @@
-r"""Filling gaps in text with a model that reads in both directions: its cost, its figures, and its guesses.
+r"""Masked tokens, guessed by a model that reads in both directions: its cost, its metrics, and its guesses.
 
     cost = mean of −log p(x_i | the rest)       over the chosen tokens i alone
 
@@ -12,19 +12,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from cutaway.data.text.masking import Gaps, Masking, every_gap, mask_tokens
+from cutaway.data.text.masking import MaskedBatch, Masking, every_masked_batch, mask_tokens
 from cutaway.data.text.special_tokens import encode_gaps, find_marks
 from cutaway.data.text.token_files import Tokens
-from cutaway.look.pages.picture import Picture
-from cutaway.recipes.subjects import token_names
 
 _TOGETHER = 32  # stretches evaluated, or texts filled, in one pass
-_LEGEND = "In brackets: what the model puts into a gap and, where it is wrong, what stood there."
-_SHOWN = 48  # tokens of an attention map: what a page can show
+_LEGEND = "In brackets: the model's guess for a masked token and, where it is wrong, the true one."
+_LONGEST = 48  # tokens of a sample: what a page can show
 
 
 class Guess(NamedTuple):
-    """What may stand at a mask: a candidate, how probable it is, and the text with it (other gaps by their best)."""
+    """A candidate for a masked token, its probability, and the text with it (other masks filled by their best)."""
 
     text: str
     mask: int  # which of the text's masks, from 1 on
@@ -33,26 +31,28 @@ class Guess(NamedTuple):
     filled: str
 
 
-def _logits(model: nn.Module, gaps: Gaps) -> tuple[Tensor, Tensor]:
+def _logits(model: nn.Module, batch: MaskedBatch) -> tuple[Tensor, Tensor]:
     """The scores of the chosen tokens, and what they are."""
     device = next(model.parameters()).device
-    tokens, targets, chosen = (torch.from_numpy(x).to(device) for x in gaps)
+    tokens, targets, chosen = (torch.from_numpy(x).to(device) for x in batch)
     return model(tokens, at=chosen).float(), targets
 
 
-def gap_cost(model: nn.Module, gaps: Gaps) -> Tensor:
+def masked_cost(model: nn.Module, batch: MaskedBatch) -> Tensor:
     """Mean of −log p over the chosen tokens, in nats."""
-    return nn.functional.cross_entropy(*_logits(model, gaps))
+    return nn.functional.cross_entropy(*_logits(model, batch))
 
 
 @torch.no_grad()
-def gap_metrics(model: nn.Module, tokens: Tokens | None, how: Masking, limit: int | None = None) -> dict[str, float]:
+def masked_metrics(
+    model: nn.Module, tokens: Tokens | None, masking: Masking, limit: int | None = None
+) -> dict[str, float]:
     """Mean −log p of masked tokens, and the share of them that the model guesses; of about ``limit`` tokens, or all."""
     if tokens is None:
         return {}
     total = right = count = 0.0
-    for gaps in every_gap(tokens, how, _TOGETHER, limit):
-        logits, targets = _logits(model, gaps)
+    for batch in every_masked_batch(tokens, masking, _TOGETHER, limit):
+        logits, targets = _logits(model, batch)
         total += nn.functional.cross_entropy(logits, targets, reduction="sum").item()
         right += (logits.argmax(-1) == targets).sum().item()
         count += len(targets)
@@ -60,14 +60,14 @@ def gap_metrics(model: nn.Module, tokens: Tokens | None, how: Masking, limit: in
 
 
 @torch.no_grad()
-def fill_gaps(model: Any, tokenizer: Any, texts: Sequence[str], count: int = 5) -> list[Guess]:
+def fill_masks(model: Any, tokenizer: Any, texts: Sequence[str], count: int = 5) -> list[Guess]:
     """The ``count`` most probable candidates for every mask of every text, best first."""
     marks, found = find_marks(tokenizer), []
     rows = [encode_gaps(tokenizer, text) for text in texts]
     for text, row in zip(texts, rows, strict=True):
         if marks.mask not in row:
             raise ValueError(
-                f"a text to fill must have a gap, got {text[:60]!r}; write {marks.name} where something is missing"
+                f"a text to fill must have a masked token, got {text[:60]!r}; write {marks.name} where one is missing"
             )
         if len(row) > model.spec.context:
             raise ValueError(
@@ -108,70 +108,57 @@ def _guesses(tokenizer: Any, text: str, row: list[int], p: Tensor, count: int) -
     return found
 
 
-class Riddle(NamedTuple):
-    """A stretch of held-out text with gaps, and what stood there: always the same ones."""
+class MaskedSample(NamedTuple):
+    """A stretch of held-out text with masked tokens, and what stood there: the same ones at every evaluation."""
 
     ids: list[int]
     chosen: list[int]  # places in ids
     truth: list[int]
 
 
-def choose_riddles(tokens: Tokens, how: Masking, count: int = 3) -> list[Riddle]:
-    """Stretches spread over a text; every chosen token is hidden, so that a reader sees all gaps."""
-    length = min(how.inside, _SHOWN)
+def masked_samples(tokens: Tokens, masking: Masking, count: int = 3) -> list[MaskedSample]:
+    """Stretches spread over a text; every chosen token is masked, so that a reader sees which they are."""
+    length = min(masking.inside, _LONGEST)
     starts = np.arange(count) * max(1, len(tokens) - length) // count
     found = []
     for number, row in enumerate(tokens.windows(starts, length)):
-        _, chosen = mask_tokens(row[None], how, 0, number, "riddle")
+        _, chosen = mask_tokens(row[None], masking, 0, number, "sample")
         (places,) = np.nonzero(chosen[0])
-        hidden = np.where(chosen[0], how.marks.mask, row)
-        ids = [how.marks.start, *map(int, hidden), how.marks.end]
-        found.append(Riddle(ids, [int(i) + 1 for i in places], [int(row[i]) for i in places]))
+        hidden = np.where(chosen[0], masking.marks.mask, row)
+        ids = [masking.marks.start, *map(int, hidden), masking.marks.end]
+        found.append(MaskedSample(ids, [int(i) + 1 for i in places], [int(row[i]) for i in places]))
     return found
 
 
 @torch.no_grad()
-def write_guesses(model: nn.Module, tokenizer: Any, riddles: Sequence[Riddle]) -> dict[str, str]:
+def write_guesses(model: nn.Module, tokenizer: Any, samples: Sequence[MaskedSample]) -> dict[str, str]:
     """Held-out text with the model's guesses in brackets; where it is wrong, also what stood there."""
     texts = []
-    for ids, chosen, truth in riddles:
+    for ids, chosen, truth in samples:
         p = _probabilities(model, [ids], find_marks(tokenizer).mask)
         pieces, last = [], 0
         for place, guess, was in zip(chosen, p.argmax(-1).tolist(), truth, strict=True):
             meant = tokenizer.decode([was])
-            gap = " " if meant.startswith(" ") else ""  # the space of a word stands before the bracket
-            told = _shown(tokenizer, guess) + ("" if guess == was else f", not {_shown(tokenizer, was)}")
-            pieces += [tokenizer.decode(ids[last:place]), f"{gap}[{told}]"]
+            space = " " if meant.startswith(" ") else ""  # the space of a word stands before the bracket
+            inside = _in_brackets(tokenizer, guess) + ("" if guess == was else f", not {_in_brackets(tokenizer, was)}")
+            pieces += [tokenizer.decode(ids[last:place]), f"{space}[{inside}]"]
             last = place + 1
         texts.append("".join([*pieces, tokenizer.decode(ids[last:])]).strip())
     return {"gaps.txt": "\n\n———\n\n".join([_LEGEND, *texts]) + "\n"}
 
 
-def _shown(tokenizer: Any, token: int) -> str:
+def _in_brackets(tokenizer: Any, token: int) -> str:
     """A guess in brackets: without the space of a word, line ends made visible."""
     text = tokenizer.decode([token])
     return text.removeprefix(" ").replace("\n", "↵") or tokenizer.inner.id_to_token(token)
 
 
-def gaps_picture(model: nn.Module, tokenizer: Any, riddle: Riddle) -> Picture:
-    """Where every head looks, over a stretch of text with gaps."""
-    from cutaway.inside.tracing import trace
-    from cutaway.look import attention_grid
-
-    with torch.no_grad(), trace(model, "blocks.*.attention.weights") as seen:
-        model(torch.tensor([riddle.ids], device=next(model.parameters()).device))
-    weights = {address: seen[address][0].cpu() for address in seen}
-    title = f"Attention of every head over {len(riddle.ids)} tokens that it was not trained on, gaps and all"
-    return attention_grid(weights, token_names(tokenizer, riddle.ids), title=title)
-
-
 __all__ = [
     "Guess",
-    "Riddle",
-    "choose_riddles",
-    "fill_gaps",
-    "gap_cost",
-    "gap_metrics",
-    "gaps_picture",
+    "MaskedSample",
+    "fill_masks",
+    "masked_cost",
+    "masked_metrics",
+    "masked_samples",
     "write_guesses",
 ]

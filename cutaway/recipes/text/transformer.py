@@ -5,16 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from cutaway.recipes.base import Optimizer, Recipe
-from cutaway.recipes.checks import expect_at_least, expect_heads, expect_share
-from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
+from cutaway.recipes.checks import expect_at_least, expect_share
+from cutaway.recipes.settings import RESULTS, setting
+from cutaway.recipes.text.text_base import TextRecipe, held_out
 
 if TYPE_CHECKING:
-    from torch import nn
-
     from cutaway.data.text.pairs import Pairs
     from cutaway.data.text.token_rows import TokenPairs
-    from cutaway.look.pages.picture import Picture
     from cutaway.models.specs.architectures import TransformerSpec
     from cutaway.recipes.subjects import Subject
     from cutaway.runs.run import Run
@@ -25,7 +22,7 @@ _SAMPLES = 8  # of them at every evaluation
 
 
 @dataclass(frozen=True)
-class TransformerRecipe(Recipe):
+class TransformerRecipe(TextRecipe):
     """Learns to translate from pairs of texts, a tab between source and target: sentences, questions, dates.
 
     The design "base" is that of 2017 (post-norm, ReLU); "quick" is pre-norm with RMSNorm, normed queries and keys and
@@ -42,25 +39,21 @@ class TransformerRecipe(Recipe):
     unit: ClassVar[str] = "nats a target token"
     input: ClassVar[str] = "lines.txt"
 
+    least_context: ClassVar[int] = 3  # a token between two special ones
+
     data: str = "dates"
     """a file of lines, source, tab, target; or the name of an embedded sample (`cutaway list data`)"""
-    encoding: str = setting("utf-8", DATA)
-    """of the text"""
-    tokenizer: str = setting("bpe-8000", FIRST)
+    tokenizer: str = "bpe-8000"
     """bpe-N for one vocabulary of up to N for both sides, or the path of a tokenizer.json"""
-    validation: float = setting(0.02, DATA)
+    validation: float = 0.02
     """share of the pairs to evaluate on; 0 for none"""
-    test: float = setting(0.02, DATA)
+    test: float = 0.02
     """share of the pairs for `cutaway test`; 0 for none"""
     design: Literal["quick", "base"] = "quick"
     """how the model is built"""
-    width: int = setting(128, FIRST)
-    """of the residual stream"""
-    depth: int = setting(2, FIRST)
+    depth: int = 2
     """layers of the encoder, and of the decoder"""
-    heads: int = 4
-    """of attention"""
-    context: int = setting(128, FIRST)
+    context: int = 128
     """longest text, in tokens; pairs with longer ones are left out"""
     dropout: float = 0.1
     """share of values dropped in training"""
@@ -68,17 +61,11 @@ class TransformerRecipe(Recipe):
     """share of the target that is spread over all tokens in training, whose loss is the higher for it"""
     beams: int = 4
     """beginnings kept while searching for a translation; 1 takes the most probable token always"""
-    checkpointing: bool = False
-    """recompute layers in backward: less memory, more time"""
 
     steps: int = 600
     """optimizer steps"""
     batch: int = 64
     """pairs in a batch, of similar length"""
-    optimizer: Optimizer = "muon"
-    """what makes steps of gradients"""
-    rate: float = 1e-2
-    """full learning rate of AdamW"""
     warmup: int = 50
     """steps in which the rate rises from zero"""
     evaluate_pairs: int = setting(500, RESULTS)
@@ -86,12 +73,8 @@ class TransformerRecipe(Recipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        expect_at_least(self, 1, "width", "depth", "heads", "beams", "evaluate_pairs")
-        expect_at_least(self, 3, "context")
-        expect_share(self, "validation", "test", "dropout", "smoothing")
-        expect_heads(self)
-        if self.patience and not self.validation:
-            raise ValueError(f"patience needs pairs to evaluate on, got patience={self.patience} with validation=0")
+        expect_at_least(self, 1, "beams", "evaluate_pairs")
+        expect_share(self, "smoothing")
 
     def spec(self, vocabulary: int) -> "TransformerSpec":
         """The model's design."""
@@ -117,7 +100,7 @@ class TransformerRecipe(Recipe):
             )
         return spec.but(start=START, end=(END,), checkpointing=self.checkpointing)
 
-    def pairs(self, tokenizer: Any = None) -> "Pairs":
+    def dataset(self, tokenizer: Any = None) -> "Pairs":
         """The pairs in their three parts."""
         from cutaway.data.text.pairs import read_pairs
 
@@ -132,12 +115,12 @@ class TransformerRecipe(Recipe):
         from cutaway.recipes.text import translation
         from cutaway.training.jobs import Job
 
-        pairs = self.pairs()
+        pairs = self.dataset()
         train, left_out = self._within(pairs.train, pairs.name)
         validation = None if pairs.validation is None else self._within(pairs.validation, pairs.name)[0]
         torch.manual_seed(self.seed)
         model = Transformer(self.spec(pairs.vocabulary))
-        told = f"\nleft out: {left_out:,} training pairs longer than {self.context} tokens" if left_out else ""
+        note = f"\nleft out: {left_out:,} training pairs longer than {self.context} tokens" if left_out else ""
         tasks = translation.tasks_of(train if validation is None else validation, pairs.tokenizer, _SAMPLES)
         return Job(
             model=model,
@@ -148,7 +131,7 @@ class TransformerRecipe(Recipe):
             unit="pairs",
             samples=lambda m: translation.write_translations(m, pairs.tokenizer, tasks),
             files={"tokenizer.json": pairs.tokenizer.save},
-            data={"summary": pairs.summary() + told, "fingerprint": pairs.fingerprint.to_dict(), "source": self.data},
+            data={"summary": pairs.summary() + note, "fingerprint": pairs.fingerprint.to_dict(), "source": self.data},
             whole=lambda m: translation.translation_metrics(m, validation, pairs.tokenizer, _TRANSLATED),
         )
 
@@ -164,43 +147,23 @@ class TransformerRecipe(Recipe):
         return kept, len(pairs) - len(kept)
 
     def smaller(self) -> str:
-        return (
-            f"lower batch={self.batch} (a higher accumulate={self.accumulate} makes up for it), "
-            f"context={self.context}, width={self.width}, depth={self.depth} or the vocabulary of "
-            f"tokenizer={self.tokenizer}" + ("" if self.checkpointing else ", or turn on checkpointing")
-        )
-
-    def open_model(self, config: dict[str, Any]) -> "nn.Module":
-        from cutaway.models import Transformer, TransformerSpec
-
-        return Transformer(TransformerSpec.from_dict(config["spec"]))
+        return f"{super().smaller()}, or lower the vocabulary of tokenizer={self.tokenizer}"
 
     def test_metrics(self, run: "Run") -> dict[str, float]:
         from cutaway.recipes.text.translation import translation_metrics
 
-        pairs = self._pairs_of(run)
+        pairs = self.dataset_of(run)
         return translation_metrics(run.model, self._within(pairs.open_test(), pairs.name)[0], pairs.tokenizer)
 
-    def _pairs_of(self, run: "Run") -> "Pairs":
-        """The pairs of a run, which must be what they were, in the run's own tokens."""
-        pairs = self.pairs()
-        run.expect_same_data(pairs.fingerprint)
-        return pairs if pairs.tokenizer.key == run.tokenizer.key else self.pairs(run.tokenizer)
-
-    def generate(self, run: "Run", prompt: str, tokens: int | None = None, **how: Any) -> str:
-        """The translation of a prompt: by beam search, or drawn if ``how`` says so (temperature, top_k, seed …)."""
+    def generate(self, run: "Run", prompt: str, tokens: int | None = None, **sampling: Any) -> str:
+        """The translation of a prompt: by beam search, or drawn if ``sampling`` is given (temperature, top_k …)."""
         from cutaway.recipes.text.translation import translate
 
-        stop = how.pop("stop", ())
-        beams = how.pop("beams", 1 if how else self.beams)
-        text = translate(run.model, run.tokenizer, [prompt], beams, tokens, **how)[0]
+        stop = sampling.pop("stop", ())
+        beams = sampling.pop("beams", 1 if sampling else self.beams)
+        text = translate(run.model, run.tokenizer, [prompt], beams, tokens, **sampling)[0]
         ends = [text.find(one) for one in ((stop,) if isinstance(stop, str) else stop) if one in text]
         return text[: min(ends, default=len(text))]
-
-    def read_inputs(self, source: str) -> list[str]:
-        from cutaway.recipes.text.text_inputs import read_lines
-
-        return read_lines(source, self.encoding)
 
     def predict(self, run: "Run", inputs: str | os.PathLike[str] | Sequence[str]) -> list[dict[str, str]]:
         """The translation of a text, or of several."""
@@ -214,19 +177,12 @@ class TransformerRecipe(Recipe):
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         import numpy as np
 
-        from cutaway.recipes.subjects import any_subject, pair_subject
+        from cutaway.recipes.subjects import pair_subject, subject_by_model
         from cutaway.recipes.text.translation import choose_pair
 
         if given is not None:
-            return any_subject(run, self.read_inputs(given)[0])
-        pairs = self._pairs_of(run)
-        held_out = self._within(pairs.train if pairs.validation is None else pairs.validation, pairs.name)[0]
-        batch = held_out.batch(np.array([choose_pair(held_out)]))
+            return subject_by_model(run, self.read_inputs(given)[0])
+        pairs = self.dataset_of(run)
+        chosen, _ = self._within(held_out(pairs), pairs.name)
+        batch = chosen.batch(np.array([choose_pair(chosen)]))
         return pair_subject(run, batch.source[0], batch.target[0, :-1], "a pair that it was not trained on")
-
-    def pictures(self, run: "Run") -> "list[Picture]":
-        from cutaway.recipes.text.translation import translation_pictures
-
-        pairs = self._pairs_of(run)
-        held_out = pairs.train if pairs.validation is None else pairs.validation
-        return translation_pictures(run.model, self._within(held_out, pairs.name)[0], pairs.tokenizer)

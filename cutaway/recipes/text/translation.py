@@ -1,4 +1,4 @@
-r"""Translating with an encoder–decoder: its cost, its figures, its translations, and where it looks.
+r"""Translating with an encoder–decoder: its cost, its metrics, and its translations.
 
     cost = mean of −log p(y_t | y_1 … y_{t−1}, source)      over the target's tokens, <end> among them
 
@@ -16,10 +16,8 @@ from torch import Tensor, nn
 
 from cutaway.data.text.pairs import normalise
 from cutaway.data.text.token_rows import END, PAD, PairBatch, TokenPairs, every_pair
-from cutaway.look.pages.picture import Picture
 from cutaway.models.generation.beams import beam_search
 from cutaway.models.generation.token_streams import generate
-from cutaway.recipes.subjects import token_names
 from cutaway.recipes.text.bleu import bleu
 
 _TOGETHER = 64  # pairs evaluated, or texts translated, in one pass
@@ -150,41 +148,6 @@ def choose_pair(pairs: TokenPairs, length: int = 10) -> int:
     return int(np.argmin(np.abs(pairs.source.lengths - length) + np.abs(pairs.target.lengths - 1 - length)))
 
 
-def translation_pictures(model: Any, pairs: TokenPairs, tokenizer: Any) -> list[Picture]:
-    """Where each token of a held-out translation looks in its source, and the attention of every head."""
-    from cutaway.inside.tracing import trace
-    from cutaway.look import attention_grid, heatmap
-
-    batch = pairs.batch(np.array([choose_pair(pairs)]))
-    places = {"encoder": "encoder.*.attention", "decoder": "decoder.*.attention", "cross": "decoder.*.cross"}
-    with torch.no_grad(), trace(model, *(f"{place}.weights" for place in places.values())) as seen:
-        _logits(model, batch)
-    read = token_names(tokenizer, batch.source[0])
-    written = token_names(tokenizer, batch.target[0, 1:])  # a query's row tells what is written there
-    last = f"decoder.{len(model.decoder) - 1}.cross.weights"
-    found = [
-        heatmap(
-            seen[last][0].mean(0).cpu(),
-            written,
-            read,
-            title="Where each token of a held-out translation looks in its source: mean of the last layer's heads",
-            value="weight",
-            axes=("token written", "token read"),
-            root=True,
-        )
-    ]
-    titles = {
-        "cross": "From the translation to the source: cross attention of every head of the decoder",
-        "encoder": "Within the source: attention of every head of the encoder",
-        "decoder": "Within the translation: attention of every head of the decoder, none of which looks ahead",
-    }
-    for name, title in titles.items():
-        start, end = places[name].split("*")
-        weights = {a: seen[a][0].cpu() for a in seen if a.startswith(start) and a.endswith(f"{end}.weights")}
-        found.append(attention_grid(weights, title=title))
-    return found
-
-
 __all__ = [
     "Task",
     "choose_pair",
@@ -193,6 +156,5 @@ __all__ = [
     "translate",
     "translation_cost",
     "translation_metrics",
-    "translation_pictures",
     "write_translations",
 ]

@@ -9,6 +9,7 @@ from cutaway.look import embedding_map, neighbours, position_profile, position_s
 from cutaway.look.pages.picture import Picture
 from cutaway.recipes.subjects import Subject, token_names
 from cutaway.recipes.tables.rows import schema_of
+from cutaway.runs.views.tables import is_table
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
@@ -51,7 +52,12 @@ def tokens(run: "Run", subject: Subject) -> list[Picture]:
     words = [names[i] for i in chosen]
     part = "" if len(chosen) == known else f": {len(chosen)} of {known:,}"
     title = f"Map of the token embeddings{part}"
-    return [embedding_map(matrix[chosen], words, [kind_of(word) for word in words], title=title)]
+    picture = embedding_map(matrix[chosen], words, [kind_of(word) for word in words], title=title)
+    if part:  # BPE learns frequent tokens first
+        picture.note += (
+            " Shown are the tokens of the text, then the first of the vocabulary: the most frequent of a BPE."
+        )
+    return [picture]
 
 
 def kind_of(token: str) -> str:
@@ -87,7 +93,7 @@ def token_neighbours(run: "Run", subject: Subject) -> list[Picture]:
 
 def has_categories(run: "Run") -> bool:
     """Runs of tables with embeddings of categories."""
-    return len(getattr(run.model, "embeddings", ())) > 0
+    return is_table(run) and len(getattr(run.model, "embeddings", ())) > 0
 
 
 def categories(run: "Run", subject: Subject) -> list[Picture]:
@@ -104,7 +110,12 @@ def categories(run: "Run", subject: Subject) -> list[Picture]:
 
 def has_positions(run: "Run") -> bool:
     """Runs whose positions have vectors, learned or sinusoidal."""
-    return hasattr(getattr(run.model, "position", None), "rows")
+    position = getattr(run.model, "position", None)
+    return hasattr(position, "rows") and (hasattr(position, "weight") or _context(run) > 0)
+
+
+def _context(run: "Run") -> int:
+    return getattr(getattr(run.model, "spec", None), "context", None) or 0
 
 
 def positions(run: "Run", subject: Subject) -> list[Picture]:
@@ -115,7 +126,7 @@ def positions(run: "Run", subject: Subject) -> list[Picture]:
         rows, kind = position.weight.detach().cpu(), "learned"
     else:
         with torch.no_grad():
-            rows, kind = position(torch.zeros(1, model.spec.context, position.width))[0], "sinusoidal"
+            rows, kind = position(torch.zeros(1, _context(run), position.width))[0], "sinusoidal"
     return [
         position_similarity(rows, title=f"How alike positions are ({kind})"),
         position_profile(rows, title=f"How alike positions are, by their distance ({kind})"),

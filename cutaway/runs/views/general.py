@@ -6,7 +6,6 @@ from cutaway.look import curves, flow_pictures, histograms
 from cutaway.look.graph_drawing.svg import graph_picture
 from cutaway.look.graphs import graph as compute_graph
 from cutaway.look.pages.picture import Picture
-from cutaway.recipes.index import is_ours
 from cutaway.recipes.subjects import Subject
 from cutaway.training.flow_log import read_flow
 
@@ -36,16 +35,6 @@ def gradient_flow(run: "Run", subject: Subject) -> list[Picture]:
     return flow_pictures(read_flow(run.path))
 
 
-def is_own(run: "Run") -> bool:
-    """Runs of a recipe of your own."""
-    return not is_ours(run.recipe.name)
-
-
-def report(run: "Run", subject: Subject) -> list[Picture]:
-    """What the recipe itself draws for its report."""
-    return run.recipe.pictures(run)
-
-
 def has_weights(run: "Run") -> bool:
     """All runs with matrices of weights."""
     return any(p.ndim > 1 for p in run.model.parameters())
@@ -63,9 +52,9 @@ def weights(run: "Run", subject: Subject) -> Picture:
     return picture
 
 
-def has_inputs(run: "Run") -> bool:
-    """Runs that can be given an input."""
-    return run.tokenizer is not None or (run.path / "schema.json").is_file()
+def has_parameters(run: "Run") -> bool:
+    """All runs that can be given an input."""
+    return any(True for _ in run.model.parameters())
 
 
 def graph(run: "Run", subject: Subject) -> list[Picture]:

@@ -1,8 +1,6 @@
-r"""Views of GPTs: what the model would say after each layer, who wrote it, and which tokens it hangs on."""
+r"""Views of language models: what the model predicts after each layer, which parts wrote it, and from which tokens."""
 
 from typing import TYPE_CHECKING, Any
-
-import torch
 
 from cutaway.look import (
     contribution_map,
@@ -22,10 +20,9 @@ if TYPE_CHECKING:
 _LETTERS, _WORDS = 24, 10  # positions of a lens: as many as stand beside each other
 
 
-def is_gpt(run: "Run") -> bool:
-    """Runs of a GPT."""
-    spec = run.about.get("spec")
-    return run.tokenizer is not None and isinstance(spec, dict) and spec.get("model") == "GPT"
+def has_residual_stream(run: "Run") -> bool:
+    """Runs of language models that say where their residual stream is."""
+    return run.tokenizer is not None and getattr(run.model, "residual_stream", None) is not None
 
 
 def _decode(run: "Run") -> Any:
@@ -36,13 +33,15 @@ def lens(run: "Run", subject: Subject) -> Picture:
     """The token that the model would predict if it stopped after each layer."""
     found = logit_lens(run.model, subject.arguments[0], decode=_decode(run))
     last = _LETTERS if all(len(token) < 2 for token in subject.tokens) else _WORDS
-    return lens_map(found, positions=slice(-last, None), title="Logit lens: the next token, layer by layer")
+    picture = lens_map(found, positions=slice(-last, None), title="Logit lens: the next token, layer by layer")
+    if len(subject.tokens) > last:
+        picture.note += f" The last {last} of {len(subject.tokens)} positions are shown."
+    return picture
 
 
 def _two_best(run: "Run", subject: Subject) -> tuple[int, int]:
     """The likeliest next token after the subject, and the one after it."""
-    with torch.no_grad():
-        best, second = run.model(subject.arguments[0])[0, -1].topk(2).indices.tolist()
+    best, second = subject.output(run.model)[0, -1].topk(2).indices.tolist()
     return best, second
 
 

@@ -1,4 +1,4 @@
-r"""Views of models of tables: predictions, the learned function of one or two inputs, and what a row depends on."""
+r"""Views of models of tables: the learned function of one or two inputs, and what a prediction depends on."""
 
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -13,35 +13,17 @@ from cutaway.data.tables.schema import Column, Schema
 from cutaway.look import decision_map, fitted_curve, integrated_gradients, saliency_map
 from cutaway.look.pages.picture import Picture
 from cutaway.models.tables import TableNet
-from cutaway.recipes.subjects import SHOWN, Subject
+from cutaway.recipes.subjects import Subject
 from cutaway.recipes.tables.rows import describe, outputs_of, schema_of
+from cutaway.recipes.tables.shared import TableRecipe
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
 
 
-def row_subject(run: "Run", rows: Encoded, words: str) -> Subject:
-    """Some rows of a table for its model."""
-    count = len(rows.numbers)
-    if not count:
-        raise ValueError("a table to look at must have a row, got none; give it some")
-    if count > SHOWN:
-        words = f"the first {SHOWN} of {count:,} {words}"
-        rows = Encoded(
-            rows.numbers[:SHOWN], rows.categories[:SHOWN], None if rows.targets is None else rows.targets[:SHOWN]
-        )
-    device = next(run.model.parameters()).device
-    return Subject(tuple(torch.from_numpy(x).to(device) for x in rows[:2]), words, rows=rows)
-
-
 def is_table(run: "Run") -> bool:
     """Runs of tables."""
-    return isinstance(run.model, TableNet)
-
-
-def results(run: "Run", subject: Subject) -> list[Picture]:
-    """Predictions against the truth on rows not trained on, and the weights of a linear model by name."""
-    return run.recipe.pictures(run)
+    return isinstance(run.recipe, TableRecipe)
 
 
 def _plain_numbers(run: "Run") -> list[Column]:

@@ -6,28 +6,35 @@ r"""Optimizers: PyTorch's own, each parameter in the group that suits it.
 With "muon", the matrices inside the network get Muon and everything else AdamW, each with its own rate. Only "adamw"
 and "muon" decay as above (Loshchilov & Hutter 2019); the others add λ W to the gradient, as torch.optim does, so that
 what they do with gradients they do with the decay too. Notes: N0 §1.5, N3 §3.4. Written out: equations.py.
+
+Modules declare what their parameters are; what is torch's own is listed here once (`_TORCH_MAPS` and its neighbours):
+
+    linear_maps = {"weight": -1}        parameters that are matrices of linear maps, and the axis of their outputs
+    lookup_tables = ("weight",)         parameters of which rows are looked up: embeddings
+    undecayed = ("weight", "bias")      parameters that no weight decay is for, whatever their shape: norms
+    fused_parts = {"qkv": (8, 4, 4)}    children that hold several maps side by side: their sizes, or their number
+    output_layers = ("unembed",)        children whose linear map makes the outputs
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from cutaway.blocks.attention.multihead import MultiHeadAttention
 from cutaway.blocks.checks import expect_choice, expect_positive
-from cutaway.blocks.dense.affine import Dense, Linear
-from cutaway.blocks.dense.mlps import GatedMLP
-from cutaway.blocks.dense.softmaxes import SoftmaxLayer
-from cutaway.blocks.embeddings.tokens import Embedding
-from cutaway.blocks.losses.tasks import Head
-from cutaway.blocks.norms.layer import LayerNorm
 from cutaway.training.optimizers.muon import Muon
 
 NAMES = ("muon", "adamw", "adam", "amsgrad", "nadam", "sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adadelta")
-OUTPUTS = ("unembed", "classify", "head", "lm_head", "output")
-NORMS = (LayerNorm, nn.LayerNorm, nn.RMSNorm)  # those whose weights may have several axes
+# What torch's own modules would declare, and what people call an output layer in a model that declares nothing.
+_TORCH_MAPS: dict[type[nn.Module], dict[str, int]] = {
+    nn.Linear: {"weight": 0},
+    nn.MultiheadAttention: {"in_proj_weight": 0},
+}
+_TORCH_TABLES = (nn.Embedding,)
+_TORCH_NORMS = (nn.LayerNorm, nn.RMSNorm)  # those whose weights may have several axes
+_OUTPUT_NAMES = ("unembed", "classify", "head", "lm_head", "output")
 
 
 def build_optimizers(
@@ -99,11 +106,11 @@ def set_rate(optimizers: list[Optimizer], share: float) -> None:
 def hidden_matrices(model: nn.Module) -> list[dict[str, Any]]:
     """Muon's parameter groups: the matrices of linear maps inside the network, fused ones with their parts.
 
-    Not inside are embeddings, and output layers: those named so, the heads among our blocks, and a linear map that ends
-    the whole model. Nor are maps with a single input or output, which are vectors. A map of real inputs (the columns of
-    a table, the patches of an image) counts as inside.
+    Not inside are embeddings, and output layers: those declared or named so, and a linear map that ends the whole
+    model. Nor are maps with a single input or output, which are vectors. A map of real inputs (the columns of a table,
+    the patches of an image) counts as inside.
     """
-    left_out = _embeddings(model) | _outputs(model)
+    left_out = _lookup_tables(model) | _outputs(model)
     groups: dict[Any, list[nn.Parameter]] = {}
     for weight, axis, parts in _maps(model):
         if id(weight) in left_out or not weight.requires_grad or min(weight.shape) == 1:
@@ -117,40 +124,69 @@ def _maps(model: nn.Module) -> Iterator[tuple[nn.Parameter, int, int | tuple[int
     """The weight of every linear map, the axis of its outputs, and the parts that these fall into."""
     fused: dict[int, int | tuple[int, ...]] = {}
     for module in model.modules():
-        if isinstance(module, MultiHeadAttention) and isinstance(module.qkv, Linear):
-            fused[id(module.qkv.weight)] = tuple(module.sizes)
-        if isinstance(module, GatedMLP) and isinstance(module.up, Linear):
-            fused[id(module.up.weight)] = 2
+        if isinstance(module, nn.MultiheadAttention) and module.in_proj_weight is not None:
+            fused[id(module.in_proj_weight)] = 3
+        for child, parts in _declared(module, "fused_parts").items():
+            fused |= {id(weight): parts for weight, _ in _own_maps(getattr(module, child, None))}
     for module in model.modules():
-        weight = module.in_proj_weight if isinstance(module, nn.MultiheadAttention) else _weight(module)
-        if isinstance(weight, nn.Parameter):  # one that is computed from others (weight norm) is not learned itself
-            if isinstance(module, nn.MultiheadAttention):
-                yield weight, 0, 3
-            else:
-                yield weight, -1 if isinstance(module, Linear) else 0, fused.get(id(weight), 1)
+        for weight, axis in _own_maps(module):
+            yield weight, axis, fused.get(id(weight), 1)
 
 
-def _weight(module: nn.Module) -> Any:
-    return module.weight if isinstance(module, (Linear, nn.Linear)) else None
+def _own_maps(module: nn.Module | None) -> Iterator[tuple[nn.Parameter, int]]:
+    """The matrices that a module itself owns; one that is computed from others (weight norm) is not learned itself."""
+    torchs = (maps for kind, maps in _TORCH_MAPS.items() if isinstance(module, kind))
+    for name, axis in (_declared(module, "linear_maps") or next(torchs, {})).items():
+        weight = getattr(module, name, None)
+        if isinstance(weight, nn.Parameter):
+            yield weight, axis
 
 
-def _embeddings(model: nn.Module) -> set[int]:
-    return {id(m.weight) for m in model.modules() if isinstance(m, (Embedding, nn.Embedding))}
+def _declared(module: nn.Module | None, what: str) -> Mapping[str, Any]:
+    """What a module declares under that name: a dict, or a tuple of names; nothing if it means something else by it."""
+    found = getattr(module, what, None)
+    if isinstance(found, tuple) and all(isinstance(name, str) for name in found):
+        return dict.fromkeys(found)
+    return found if isinstance(found, Mapping) and not isinstance(found, nn.Module) else {}
+
+
+def _declared_parameters(model: nn.Module, what: str) -> set[int]:
+    return {
+        id(getattr(module, name))
+        for module in model.modules()
+        for name in _declared(module, what)
+        if hasattr(module, name)
+    }
+
+
+def _lookup_tables(model: nn.Module) -> set[int]:
+    torchs = {id(module.weight) for module in model.modules() if isinstance(module, _TORCH_TABLES)}
+    return torchs | _declared_parameters(model, "lookup_tables")
 
 
 def _outputs(model: nn.Module) -> set[int]:
-    found = {id(_weight(m)) for path, m in model.named_modules() if path.rsplit(".", 1)[-1] in OUTPUTS}
-    found |= {id(m.linear.weight) for m in model.modules() if isinstance(m, (Head, SoftmaxLayer))}
+    layers = [module for path, module in model.named_modules() if path.rpartition(".")[2] in _OUTPUT_NAMES]
+    layers += [
+        getattr(module, child, None) for module in model.modules() for child in _declared(module, "output_layers")
+    ]
+    if not _declared(model, "output_layers"):
+        layers.append(_last(model))
+    return {id(weight) for layer in layers for weight, _ in _own_maps(layer)}
+
+
+def _last(model: nn.Module) -> nn.Module:
+    """The module with parameters that ends a model which does not say what its outputs are."""
     last = model
-    while (children := [m for m in last.children() if any(True for _ in m.parameters())]) and (
-        last is model or isinstance(last, (nn.Sequential, Dense))
-    ):
+    while children := [child for child in last.children() if any(True for _ in child.parameters())]:
+        wraps_one = len(children) == 1 and not isinstance(last, (nn.ModuleList, nn.ModuleDict))
+        if not (last is model or isinstance(last, nn.Sequential) or wraps_one):
+            break
         last = children[-1]
-    return found | {id(_weight(last))}
+    return last
 
 
 def _vectors(model: nn.Module) -> set[int]:
     """Parameters without decay: vectors, also with axes of length one (ViT's class token), and weights of norms."""
-    norms = {id(p) for m in model.modules() if isinstance(m, NORMS) for p in m.parameters()}
+    norms = {id(p) for module in model.modules() if isinstance(module, _TORCH_NORMS) for p in module.parameters()}
     flat = {id(p) for p in model.parameters() if p.ndim < 2 or (p.ndim > 2 and p.shape[:-1].numel() == 1)}
-    return norms | flat
+    return norms | flat | _declared_parameters(model, "undecayed")

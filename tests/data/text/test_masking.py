@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cutaway.data.text.masking import GapBatches, Masking, every_gap, make_gaps, mask_tokens
+from cutaway.data.text.masking import MaskedBatches, Masking, every_masked_batch, make_masked_batch, mask_tokens
 from cutaway.data.text.special_tokens import Marks
 from cutaway.data.text.token_files import Tokens
 
@@ -49,7 +49,7 @@ def test_a_batch_is_masked_by_its_number_and_anew_each_time():
 
 
 def test_stretches_stand_between_their_marks():
-    gaps = make_gaps(stretches(3), HOW, 0, 0)
+    gaps = make_masked_batch(stretches(3), HOW, 0, 0)
     assert gaps.tokens.shape == gaps.chosen.shape == (3, 42)
     assert (gaps.tokens[:, 0] == MARKS.start).all()
     assert (gaps.tokens[:, -1] == MARKS.end).all()
@@ -59,15 +59,15 @@ def test_stretches_stand_between_their_marks():
 
 
 def test_the_text_of_a_batch_is_text():
-    gaps = GapBatches(Tokens(TEXT), HOW, 8).at(3)
+    gaps = MaskedBatches(Tokens(TEXT), HOW, 8).at(3)
     whole = gaps.tokens.copy()
     whole[gaps.chosen] = gaps.targets
     assert (np.diff(whole[:, 1:-1], axis=1) % 100 == 1).all()
 
 
 def test_evaluation_has_the_same_gaps_always():
-    whole = list(every_gap(Tokens(TEXT), HOW, 7))
-    again = list(every_gap(Tokens(TEXT), HOW, 64))
+    whole = list(every_masked_batch(Tokens(TEXT), HOW, 7))
+    again = list(every_masked_batch(Tokens(TEXT), HOW, 64))
     assert [len(gaps.tokens) for gaps in whole] == [7] * 14 + [2]  # 4000 // 40
     for i in range(3):
         assert np.array_equal(np.concatenate([gaps[i] for gaps in whole]), np.concatenate([gaps[i] for gaps in again]))
@@ -75,12 +75,12 @@ def test_evaluation_has_the_same_gaps_always():
 
 
 def test_a_limited_evaluation_is_a_part_of_the_whole_one():
-    (few,) = every_gap(Tokens(TEXT), HOW, 64, limit=400)
-    (all_of, more) = every_gap(Tokens(TEXT), HOW, 64)
+    (few,) = every_masked_batch(Tokens(TEXT), HOW, 64, limit=400)
+    (all_of, more) = every_masked_batch(Tokens(TEXT), HOW, 64)
     rows = np.concatenate([all_of.tokens, more.tokens])
     assert np.array_equal(few.tokens, rows[::10])
 
 
 def test_a_text_that_is_too_short():
     with pytest.raises(ValueError, match="the training text must hold more tokens than the context, got 40 tokens"):
-        GapBatches(Tokens(TEXT[:40]), HOW, 2)
+        MaskedBatches(Tokens(TEXT[:40]), HOW, 2)

@@ -13,10 +13,10 @@ from killing import start
 from little import little_text, same, timeless, weights_of
 
 import cutaway as cut
-from cutaway.data.text.masking import every_gap
+from cutaway.data.text.masking import every_masked_batch
 from cutaway.models import BERT
 from cutaway.recipes.text.bert import BERTRecipe
-from cutaway.runs import execution
+from cutaway.runs import execution, report_run
 from cutaway.runs.checkpoints_in_and_out import export_run, import_checkpoint
 
 LITTLE: dict[str, Any] = dict(
@@ -130,13 +130,14 @@ def test_there_and_back_it_still_fills_gaps():
 
 
 def test_the_report_looks_inside():
-    (picture,) = BERTRecipe(data="little.txt", **LITTLE).pictures(train())
-    assert "Attention of every head over 16 tokens" in picture.title
+    page = report_run(train()).read_text(encoding="utf-8")
+    assert "Attention of every head, over 16 tokens" in page
+    assert "What goes in: the beginning of the validation text, with masked tokens." in page
 
 
 def test_what_is_looked_at():
     run = train()
-    assert run.recipe.subject(run).words == "the beginning of the validation text, with gaps"
+    assert run.recipe.subject(run).words == "the beginning of the validation text, with masked tokens"
     assert "[MASK]" in run.recipe.subject(run).tokens
     assert run.recipe.subject(run, "the [MASK]").tokens[-2:] == ("[MASK]", "[SEP]")
 
@@ -147,7 +148,7 @@ def test_what_is_looked_at():
         ({"width": 12, "heads": 5}, "width must be a multiple of heads, got width=12, heads=5; try heads=4"),
         ({"masked": 0.0}, "masked must be above 0 and below 1, got 0.0; try masked=0.15"),
         ({"context": 2}, "context must be at least 3, got 2; try context="),
-        ({"validation": 0.0, "patience": 3}, "patience needs text to evaluate on, got patience=3 with validation=0"),
+        ({"validation": 0.0, "patience": 3}, "patience needs data to evaluate on, got patience=3 with validation=0"),
     ],
 )
 def test_wrong_settings(settings: dict, told: str):
@@ -188,7 +189,7 @@ def test_what_to_lower():
 def test_gaps_are_filled_as_well_as_it_says():
     """The default run: better than the frequencies of tokens, and than what their two neighbours tell."""
     run = cut.train("bert", show="quiet")
-    corpus = run.recipe.corpus()
+    corpus = run.recipe.dataset()
     how, v = run.recipe.masking(corpus), corpus.vocabulary
     ids = np.asarray(corpus.train[:]).astype(np.int64)
     p = (np.bincount(ids, minlength=v) + 0.5) / (len(ids) + 0.5 * v)
@@ -196,7 +197,7 @@ def test_gaps_are_filled_as_well_as_it_says():
     np.add.at(pairs, (ids[:-1], ids[1:]), 1)
     left, right = ((table + 30 * p) / (table + 30 * p).sum(1, keepdims=True) for table in (pairs, pairs.T))
     hits: dict[str, list[bool]] = {"unigram": [], "neighbours": []}
-    for gaps in every_gap(corpus.validation, how, 64):
+    for gaps in every_masked_batch(corpus.validation, how, 64):
         for row, place, target in zip(*np.nonzero(gaps.chosen), gaps.targets, strict=True):
             before, after = gaps.tokens[row, place - 1], gaps.tokens[row, place + 1]
             marks = how.marks[:3]

@@ -12,7 +12,7 @@ from little import SETTINGS, little_text
 import cutaway as cut
 from cutaway.data.text.token_files import Tokens
 from cutaway.models import GPT
-from cutaway.recipes.text.gpt import GPTRecipe, attention_picture, next_token_cost, opening, text_loss
+from cutaway.recipes.text.gpt import GPTRecipe, next_token_cost, opening, text_loss
 
 
 @pytest.fixture
@@ -114,21 +114,15 @@ def test_recomputing_layers_changes_no_gradient(recipe: GPTRecipe):
 
 
 def test_samples_begin_with_a_line_or_with_what_there_is(recipe: GPTRecipe, tmp_path: Path):
-    corpus = recipe.corpus()
+    corpus = recipe.dataset()
     assert corpus.tokenizer.decode(opening(corpus)) == "\n"
     (tmp_path / "flat.txt").write_text("abracadabra " * 200)
     flat = GPTRecipe(data=str(tmp_path / "flat.txt"), **SETTINGS)
-    assert flat.corpus().tokenizer.decode(opening(flat.corpus())) == "a"
+    assert flat.dataset().tokenizer.decode(opening(flat.dataset())) == "a"
     sample = flat.job().samples(flat.job().model)["text.txt"]
     assert sample.startswith("a")
     assert len(sample) == 6
     assert dataclasses.replace(flat, sample_tokens=0).job().samples(flat.job().model) == {}
-
-
-def test_the_attention_of_every_head(recipe: GPTRecipe):
-    corpus = recipe.corpus()
-    picture = attention_picture(recipe.job().model, corpus.train, corpus.tokenizer, 8)
-    assert "Attention of every head over 8 tokens" in picture.to_html()
 
 
 @pytest.mark.parametrize(
@@ -137,7 +131,7 @@ def test_the_attention_of_every_head(recipe: GPTRecipe):
         ({"width": 12, "heads": 5}, "width must be a multiple of heads, got width=12, heads=5; try heads=4"),
         ({"depth": 0}, "depth must be at least 1, got 0; try depth=4"),
         ({"validation": 1.0}, "validation must be from 0 to below 1, got 1.0"),
-        ({"validation": 0.0, "patience": 3}, "patience needs text to evaluate on, got patience=3 with validation=0"),
+        ({"validation": 0.0, "patience": 3}, "patience needs data to evaluate on, got patience=3 with validation=0"),
     ],
 )
 def test_wrong_settings(settings: dict, told: str):

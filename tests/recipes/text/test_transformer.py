@@ -13,7 +13,7 @@ from little import same, timeless, weights_of
 import cutaway as cut
 from cutaway.models import Transformer
 from cutaway.recipes.text.transformer import TransformerRecipe
-from cutaway.runs import execution
+from cutaway.runs import execution, report_run
 
 LITTLE: dict[str, Any] = dict(
     tokenizer="bpe-300",
@@ -129,8 +129,9 @@ def test_pairs_that_are_too_long_are_left_out_and_told():
 
 
 def test_the_report_looks_inside():
-    pictures = TransformerRecipe(data="pairs.tsv", **LITTLE).pictures(train())
-    assert [picture.title.split()[0] for picture in pictures] == ["Where", "From", "Within", "Within"]
+    page = report_run(train()).read_text(encoding="utf-8")
+    for title in ("Cross attention of layer", "From what is written to the source", "Within the source"):
+        assert title in page
 
 
 def test_what_is_looked_at():
@@ -147,7 +148,7 @@ def test_what_is_looked_at():
         ({"width": 12, "heads": 5}, "width must be a multiple of heads, got width=12, heads=5; try heads=4"),
         ({"smoothing": 1.0}, "smoothing must be from 0 to below 1, got 1.0"),
         ({"beams": 0}, "beams must be at least 1, got 0; try beams=4"),
-        ({"validation": 0.0, "patience": 3}, "patience needs pairs to evaluate on, got patience=3 with validation=0"),
+        ({"validation": 0.0, "patience": 3}, "patience needs data to evaluate on, got patience=3 with validation=0"),
     ],
 )
 def test_wrong_settings(settings: dict, told: str):
@@ -199,7 +200,7 @@ def test_english_to_spanish(data_folder: Path):
     """A quarter of the steps of benchmarks/translation.py: far beyond the frequencies of Spanish tokens."""
     how = dict(data=str(data_folder / "text" / "spa-eng.zip"), steps=300, validation=0.005)
     run = cut.train("transformer", show="quiet", **how)
-    pairs = run.recipe.pairs()
+    pairs = run.recipe.dataset()
     seen, held_out = (
         part.target.ids[part.target.ids != 1].astype(np.int64) for part in (pairs.train, pairs.validation)
     )

@@ -11,7 +11,7 @@ from cutaway.models import TableNet
 from cutaway.recipes.tables.linear_models import LinearRecipe, LogisticRecipe, SoftmaxRecipe
 from cutaway.recipes.tables.mlp import MLPRecipe
 from cutaway.recipes.tables.rows import outputs_of
-from cutaway.runs.views.table_pictures import confusion, input_names, output_names, pictures_of, weight_picture
+from cutaway.runs.views.table_results import confusion, input_names, output_names, pictures_of, weight_picture
 
 
 def data_of(picture) -> list[dict]:

@@ -1,6 +1,6 @@
-r"""What a report shows of a model of tables: what it mistakes for what, and the weights of a linear model by name."""
+r"""The results of a model of tables: predictions against the truth, and the weights of a linear model by name."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from torch import Tensor
@@ -11,8 +11,23 @@ from cutaway.look import confusion_matrix, scatter
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.colours import CATEGORIES
 from cutaway.models.tables import TableNet
+from cutaway.recipes.subjects import Subject
+from cutaway.recipes.tables.rows import outputs_of
+
+if TYPE_CHECKING:
+    from cutaway.runs.run import Run
 
 _NAMED = 40  # inputs shown, those with the largest weights
+
+
+def results(run: "Run", subject: Subject) -> list[Picture]:
+    """Predictions against the truth on rows not trained on, and the weights of a linear model by name."""
+    recipe: Any = run.recipe
+    model: Any = run.model
+    table = recipe.table(run)
+    if table.validation is None:
+        return []
+    return pictures_of(model, table.schema, table.validation, outputs_of(model, table.validation))
 
 
 def pictures_of(model: TableNet, schema: Schema, rows: Encoded, outputs: Tensor) -> list[Picture]:
@@ -91,4 +106,4 @@ def input_names(schema: Schema) -> list[str]:
     return names
 
 
-__all__ = ["agreement", "confusion", "input_names", "output_names", "pictures_of", "weight_picture"]
+__all__ = ["agreement", "confusion", "input_names", "output_names", "pictures_of", "results", "weight_picture"]

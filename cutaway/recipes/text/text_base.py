@@ -1,0 +1,86 @@
+r"""What the recipes for text share: settings of the text and of the transformer, and the data of a run read again."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from cutaway.recipes.base import Optimizer, Recipe
+from cutaway.recipes.checks import expect_at_least, expect_heads, expect_share
+from cutaway.recipes.settings import DATA, FIRST, setting
+
+if TYPE_CHECKING:
+    from cutaway.runs.run import Run
+
+
+@dataclass(frozen=True)
+class TextRecipe(Recipe):
+    """A transformer of a size of your choice, trained on text."""
+
+    least_context: ClassVar[int] = 1  # tokens without which the model cannot do anything
+
+    encoding: str = setting("utf-8", DATA)
+    """of the text"""
+    tokenizer: str = setting("characters", FIRST)
+    """characters, bytes, bpe, bpe-N for a vocabulary of N, or the path of a tokenizer.json"""
+    validation: float = setting(0.05, DATA)
+    """share of the text to evaluate on; 0 for none"""
+    test: float = setting(0.05, DATA)
+    """share of the text for `cutaway test`; 0 for none"""
+    width: int = setting(128, FIRST)
+    """of the residual stream"""
+    depth: int = setting(2, FIRST)
+    """layers"""
+    heads: int = 4
+    """of attention"""
+    context: int = setting(128, FIRST)
+    """tokens that the model sees at once"""
+    dropout: float = 0.0
+    """share of values dropped in training"""
+    checkpointing: bool = False
+    """recompute layers in backward: less memory, more time"""
+    optimizer: Optimizer = "muon"
+    """what makes steps of gradients"""
+    rate: float = 1e-2
+    """full learning rate of AdamW"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expect_at_least(self, 1, "width", "depth", "heads")
+        expect_at_least(self, self.least_context, "context")
+        expect_share(self, "validation", "test", "dropout")
+        expect_heads(self)
+        if self.patience and not self.validation:
+            raise ValueError(
+                f"patience needs data to evaluate on, got patience={self.patience} with validation=0; "
+                "set patience=0 too"
+            )
+
+    def dataset(self, tokenizer: Any = None) -> Any:
+        """The data in its three parts, by the settings' tokenizer or by one that is there already."""
+        raise self._cannot("read data")
+
+    def dataset_of(self, run: "Run") -> Any:
+        """The data of a run, which must be what it was, in the run's own tokens."""
+        data = self.dataset()
+        run.expect_same_data(data.fingerprint)
+        # The same settings make the same tokenizer of the same text, unless its library has learned something new.
+        return data if data.tokenizer.key == run.tokenizer.key else self.dataset(run.tokenizer)
+
+    def smaller(self) -> str:
+        return (
+            f"lower batch={self.batch} (a higher accumulate={self.accumulate} makes up for it), "
+            f"context={self.context}, width={self.width} or depth={self.depth}"
+            + ("" if self.checkpointing else ", or turn on checkpointing")
+        )
+
+    def read_inputs(self, source: str) -> list[str]:
+        from cutaway.recipes.text.text_inputs import read_lines
+
+        return read_lines(source, self.encoding)
+
+
+def held_out(data: Any) -> Any:
+    """The validation part, which was not trained on; the training part where there is no other."""
+    return data.train if data.validation is None else data.validation
+
+
+__all__ = ["TextRecipe", "held_out"]

@@ -9,7 +9,7 @@ PYTEST := OMP_NUM_THREADS=1 CUTAWAY_TEST_THREADS=1 $(BIN)/python -m pytest -n $(
 # `make slow` begins no test after so many minutes and names those that it did not reach.
 MINUTES ?= 600
 
-.PHONY: demo test check quick slow slow-untyped slow-typed bench lint types doctest clean
+.PHONY: demo test check quick slow slow-untyped slow-typed bench lint types doctest docs clean
 
 demo: $(STAMP)
 	$(BIN)/cutaway demo
@@ -57,5 +57,10 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[test]'
 	@touch $(STAMP)
 
+# The documentation as pages that open from a file: site/index.html.
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "open site/index.html"
+
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist site *.egg-info .pytest_cache .mypy_cache .ruff_cache

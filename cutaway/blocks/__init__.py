@@ -109,15 +109,13 @@ from cutaway.blocks.norms.rms import RMSNorm, rms_norm
 from cutaway.blocks.norms.weight import WeightNormLinear, weight_norm
 from cutaway.blocks.positions.learned import LearnedPosition
 from cutaway.blocks.positions.relative import RelativeBias, alibi_bias, alibi_slopes, relative_buckets
-from cutaway.blocks.positions.rotary import (
+from cutaway.blocks.positions.rotary import Rotary, rotary_angles, rotate
+from cutaway.blocks.positions.rotary_scalings import (
     DynamicNTKScaling,
     LinearScaling,
     Llama3Scaling,
     NTKScaling,
-    Rotary,
     YaRNScaling,
-    rotary_angles,
-    rotate,
 )
 from cutaway.blocks.positions.sinusoidal import SinusoidalPosition, sinusoids
 

@@ -4,7 +4,8 @@ import torch
 
 from cutaway.blocks.positions.learned import LearnedPosition
 from cutaway.blocks.positions.relative import RelativeBias, alibi_bias, alibi_slopes, relative_buckets
-from cutaway.blocks.positions.rotary import Rotary, YaRNScaling, rotary_angles, rotate
+from cutaway.blocks.positions.rotary import Rotary, rotary_angles, rotate
+from cutaway.blocks.positions.rotary_scalings import YaRNScaling
 from cutaway.blocks.positions.sinusoidal import SinusoidalPosition, sinusoids
 from cutaway.registry import register
 

@@ -180,6 +180,27 @@ def attend(
     return _fused(q, k, v, lead, seen, square, scale, dropout)
 
 
+def attend_last(
+    q: Float[Tensor, "b h 1 d"],
+    k: Float[Tensor, "b g k d"],
+    v: Float[Tensor, "b g k f"],
+    window: int | None = None,
+    scale: float | None = None,
+) -> Float[Tensor, "b h 1 f"]:
+    """`attend` with ``causal=True`` for one query, that of the last key, as when a text is written token by token.
+
+    Nothing lies ahead of it, and a window is the end of the keys. The query heads that share a key head are queries of
+    that head, so that no key is read twice.
+    """
+    if window is not None:
+        k, v = k[..., -window:, :], v[..., -window:, :]
+    b, h, _, d = q.shape
+    g = k.shape[1]
+    if g == h:
+        return scaled_dot_product_attention(q, k, v, scale=scale)
+    return scaled_dot_product_attention(q.reshape(b, g, h // g, d), k, v, scale=scale).reshape(b, h, 1, v.shape[-1])
+
+
 def _fused(
     q: Tensor, k: Tensor, v: Tensor, lead: tuple[int, ...], mask: Tensor | None, causal: bool, scale: float, rate: float
 ) -> Tensor:

@@ -16,10 +16,12 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from cutaway.blocks.attention.caches import LayerCache, MemoryCache
-from cutaway.blocks.attention.dot_product import Mask, attend, attention_scores, mix_values
+from cutaway.blocks.attention.dot_product import Mask, attend, attend_last, attention_scores, mix_values
 from cutaway.blocks.attention.weightings import soft_weights
 from cutaway.blocks.checks import expect_positive, expect_probability, expect_width
 from cutaway.blocks.dense.affine import Linear, linear
+from cutaway.blocks.positions.rotary import PassPositions
+from cutaway.inside.quiet import equation_of
 from cutaway.inside.taps import Part, Tap
 
 
@@ -83,7 +85,7 @@ class MultiHeadAttention(nn.Module):
         window: int | None = None,
         bias: Float[Tensor, "*n #q #k"] | None = None,
         cache: LayerCache | MemoryCache | None = None,
-        positions: Int[Tensor, "*p q"] | None = None,
+        positions: Int[Tensor, "*p q"] | PassPositions | None = None,
     ) -> Float[Tensor, "*b q w"]:
         """``cache``: a LayerCache of earlier keys and values, or a MemoryCache of those of the memory.
 
@@ -111,8 +113,36 @@ class MultiHeadAttention(nn.Module):
             y = self.output(y)
         return y
 
+    def equation(
+        self,
+        x: Float[Tensor, "*b w"],
+        memory: Float[Tensor, "*#b k w"] | None = None,
+        mask: Mask | None = None,
+        causal: bool = False,
+        window: int | None = None,
+        bias: Float[Tensor, "*n #q #k"] | None = None,
+        cache: LayerCache | MemoryCache | None = None,
+        positions: Int[Tensor, "*p q"] | PassPositions | None = None,
+    ) -> Float[Tensor, "*b w"]:
+        """As ``forward``; a single token may come as a vector (w)."""
+        one = x.ndim == 1
+        if memory is not None or not isinstance(cache, LayerCache):
+            y = self.forward(x[None, None] if one else x, memory, mask, causal, window, bias, cache, positions)
+            return y[0, 0] if one else y
+        qkv = equation_of(self.qkv)(x)
+        heads = qkv.view(1, -1, 1, self.head_width) if one else self._by_head(qkv)
+        q, k, v = heads.split_with_sizes((self.heads, self.kv_heads, self.kv_heads), -3)
+        if self.prepare is not None:
+            q, k = equation_of(self.prepare)(q, k, self._positions(x, cache, positions))
+        k, v = cache.extend(k, v)
+        if q.shape[-2] == 1 and causal and mask is None and bias is None:
+            y = attend_last(q, k, v, window, self.scale)
+        else:
+            y = attend(q, k, v, mask, causal, window, bias=bias, scale=self.scale)
+        return equation_of(self.out)(y.view(-1) if one else y.transpose(-3, -2).flatten(-2))
+
     def _from_itself(
-        self, x: Tensor, cache: LayerCache | MemoryCache | None, positions: Tensor | None
+        self, x: Tensor, cache: LayerCache | MemoryCache | None, positions: Tensor | PassPositions | None
     ) -> tuple[Tensor, Tensor, Tensor]:
         if isinstance(cache, MemoryCache):
             raise ValueError(
@@ -120,13 +150,23 @@ class MultiHeadAttention(nn.Module):
             )
         q, k, v = self._by_head(self.qkv(x)).split_with_sizes((self.heads, self.kv_heads, self.kv_heads), -3)
         if self.prepare is not None:
-            if positions is None and cache is not None and cache.length:
-                positions = torch.arange(cache.length, cache.length + x.shape[-2], device=x.device)
-            q, k = self.prepare(q, k, positions)
+            q, k = self.prepare(q, k, self._positions(x, cache, positions))
         return q, k, v
 
+    def _positions(
+        self, x: Tensor, cache: LayerCache | None, positions: Tensor | PassPositions | None
+    ) -> Tensor | PassPositions | None:
+        """Those given, or the places after what the cache holds."""
+        if positions is not None or cache is None or not cache.length:
+            return positions
+        return torch.arange(cache.length, cache.length + (x.shape[-2] if x.ndim > 1 else 1), device=x.device)
+
     def _from_memory(
-        self, x: Tensor, memory: Tensor, cache: LayerCache | MemoryCache | None, positions: Tensor | None
+        self,
+        x: Tensor,
+        memory: Tensor,
+        cache: LayerCache | MemoryCache | None,
+        positions: Tensor | PassPositions | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
         if isinstance(cache, LayerCache):
             raise ValueError("a LayerCache is for self-attention, got it with a memory; pass a MemoryCache")

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from cutaway.blocks.attention.caches import LayerCache, MemoryCache
 from cutaway.blocks.attention.multihead import MultiHeadAttention
 from cutaway.blocks.checks import expect_choice, expect_probability
+from cutaway.inside.quiet import equation_of
 from cutaway.inside.taps import Tap
 
 ORDERS = ("pre", "post", "parallel")
@@ -66,6 +67,17 @@ class EncoderLayer(nn.Module):
             x = _seen(self.between, x)
             x = self.norm_mlp(x + self._drop(self.mlp(x)))
         return _seen(self.after, x)
+
+    def equation(self, x: Float[Tensor, "*b w"], cache: LayerCache | None = None, **how: Any) -> Float[Tensor, "*b w"]:
+        attention, mlp, norm = equation_of(self.attention), equation_of(self.mlp), equation_of(self.norm_attention)
+        if self.norm_mlp is None:
+            normed = norm(x)
+            return x + (attention(normed, cache=cache, **how) + mlp(normed))
+        if self.order == "pre":
+            x = x + attention(norm(x), cache=cache, **how)
+            return x + mlp(equation_of(self.norm_mlp)(x))
+        x = norm(x + attention(x, cache=cache, **how))
+        return equation_of(self.norm_mlp)(x + mlp(x))
 
     def _drop(self, x: Tensor) -> Tensor:
         return nn.functional.dropout(x, self.dropout) if self.dropout and self.training else x

@@ -57,6 +57,13 @@ class Linear(nn.Module):
     def forward(self, x: Float[Tensor, "*b i"]) -> Float[Tensor, "*b o"]:
         return linear(x, self.weight, self.bias)
 
+    def equation(self, x: Float[Tensor, "*b i"]) -> Float[Tensor, "*b o"]:
+        """x W + b; of one vector by the kernel for vectors."""
+        weight, bias = self.weight, self.bias
+        if x.ndim > 1:
+            return linear(x, weight, bias)
+        return torch.mv(weight.T, x) if bias is None else torch.addmv(bias, weight.T, x)
+
     def extra_repr(self) -> str:
         return f"{self.inputs} → {self.outputs}" + ("" if self.bias is not None else ", no bias")
 

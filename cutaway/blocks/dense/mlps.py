@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_positive, expect_probability
 from cutaway.blocks.dense.activations import gelu, silu
 from cutaway.blocks.dense.affine import Linear
+from cutaway.inside.quiet import equation_of
 from cutaway.inside.taps import Tap
 
 
@@ -48,6 +49,10 @@ class MLP(nn.Module):
         if self.sums.live:
             s = self.sums(s)
         return _finish(self, self.activation(s))
+
+    def equation(self, x: Float[Tensor, "*b w"]) -> Float[Tensor, "*b w"]:
+        s = equation_of(self.up)(x)
+        return equation_of(self.down)(self.activation(s))
 
     def extra_repr(self) -> str:
         return _repr(self)
@@ -89,6 +94,10 @@ class GatedMLP(nn.Module):
         if self.ups.live:
             u = self.ups(u)
         return _finish(self, g * u)
+
+    def equation(self, x: Float[Tensor, "*b w"]) -> Float[Tensor, "*b w"]:
+        s, u = equation_of(self.up)(x).chunk(2, -1)
+        return equation_of(self.down)(self.activation(s) * u)
 
     def extra_repr(self) -> str:
         return _repr(self)

@@ -106,6 +106,11 @@ class LayerNorm(nn.Module):
             y = self.output(y)
         return y
 
+    def equation(self, x: Float[Tensor, "*s"]) -> Float[Tensor, "*s"]:
+        if self.axes != (-1,) or x.dtype != self.weight.dtype:
+            return layer_norm(x, self.weight, self.bias, self.axes, self.epsilon)
+        return torch.layer_norm(x, self.shape, self.weight, self.bias, self.epsilon)
+
     def _written_out(self, x: Tensor) -> Tensor:
         where = places(x, self.axes)
         expect_sizes("weight", self.weight, x, where)

@@ -66,6 +66,12 @@ class RMSNorm(nn.Module):
             y = self.output(y)
         return y
 
+    def equation(self, x: Float[Tensor, "*b w"]) -> Float[Tensor, "*b w"]:
+        gain = self.weight
+        if x.ndim > 1 or x.dtype != gain.dtype or x.dtype.itemsize < 4:
+            return rms_norm(x, gain, self.epsilon)
+        return (x * gain).mul_((x.dot(x).item() / self.width + self.epsilon) ** -0.5)  # half the kernel's time
+
     def _written_out(self, x: Tensor) -> Tensor:
         expect_float("x", x)
         expect_width("x", x, self.width)

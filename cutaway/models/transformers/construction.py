@@ -15,16 +15,17 @@ from cutaway.blocks.norms.layer import LayerNorm
 from cutaway.blocks.norms.rms import RMSNorm
 from cutaway.blocks.positions.learned import LearnedPosition
 from cutaway.blocks.positions.relative import alibi_bias
-from cutaway.blocks.positions.rotary import (
+from cutaway.blocks.positions.rotary import PassPositions, Rotary
+from cutaway.blocks.positions.rotary_scalings import (
     DynamicNTKScaling,
     LinearScaling,
     Llama3Scaling,
     NTKScaling,
-    Rotary,
     Scaling,
     YaRNScaling,
 )
 from cutaway.blocks.positions.sinusoidal import SinusoidalPosition
+from cutaway.inside.quiet import equation_of
 from cutaway.models.specs.architectures import MLPSpec, ModelSpec, NormSpec, PositionSpec, ScalingSpec
 
 
@@ -61,12 +62,18 @@ class Prepare(nn.Module):
         super().__init__()
         self.query_norm, self.key_norm, self.rotary = query_norm, key_norm, rotary
 
-    def forward(self, q: Tensor, k: Tensor, positions: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def forward(self, q: Tensor, k: Tensor, positions: Tensor | PassPositions | None = None) -> tuple[Tensor, Tensor]:
         if self.query_norm is not None and self.key_norm is not None:
             q, k = self.query_norm(q), self.key_norm(k)
         if self.rotary is not None:
             q, k = self.rotary(q, k, positions=positions)
         return q, k
+
+    def equation(self, q: Tensor, k: Tensor, positions: Tensor | PassPositions | None = None) -> tuple[Tensor, Tensor]:
+        if self.query_norm is not None and self.key_norm is not None:
+            q, k = equation_of(self.query_norm)(q), equation_of(self.key_norm)(k)
+        rotary = self.rotary
+        return (q, k) if rotary is None else equation_of(rotary)(q, k, positions=positions)
 
 
 def build_attention(spec: ModelSpec, cross: bool = False) -> MultiHeadAttention:

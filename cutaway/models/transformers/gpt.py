@@ -9,6 +9,7 @@ Radford et al. 2019; Touvron et al. 2023. Notes: N2, N3 §5.4.4, §5.9.1, N4.
 
 from typing import Any, ClassVar
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -16,6 +17,8 @@ from cutaway.blocks.attention.caches import Cache
 from cutaway.blocks.attention_masks.patterns import segments as same_segment
 from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.embeddings.tokens import Embedding
+from cutaway.blocks.positions.rotary import PassPositions
+from cutaway.inside.quiet import equation_of, nobody_looks
 from cutaway.inside.taps import Tap
 from cutaway.models.base import Model, choose_spec
 from cutaway.models.generation.next_token import GPTDecoder, Prompt
@@ -117,11 +120,24 @@ class GPT(Model):
         x = self.embed(tokens)
         if self.position is not None:
             x = self.position(x, offset=start, positions=how["positions"])
+        if cache is not None and nobody_looks(self):
+            return self._go_on(x, cache, how)
         x = drop(x, self.spec.dropout, self.training)
         for i, block in enumerate(self.blocks):
             layer_cache = None if cache is None else cache.layers[i]
             x = run_layer(block, self.spec.checkpointing, x, cache=layer_cache, **how)
         return x if self.norm is None else self.norm(x)
+
+    def _go_on(self, x: Tensor, cache: Cache, how: dict[str, Any]) -> Tensor:
+        """The layers while text is written and nobody looks: bare equations, one token of one text as a vector."""
+        shape = x.shape
+        if x.numel() == shape[-1]:
+            x = x.view(-1)
+        for block, layer_cache in zip(self.blocks, cache.layers, strict=True):
+            x = equation_of(block)(x, cache=layer_cache, **how)
+        if self.norm is not None:
+            x = equation_of(self.norm)(x)
+        return x.view(shape)
 
     def read_out(self, x: Float[Tensor, "*b w"]) -> Float[Tensor, "*b v"]:
         """logits = x Eᵀ if tied, else x W. Any direction of the residual stream can be read so (the logit lens)."""
@@ -161,4 +177,9 @@ class GPT(Model):
             how["positions"] = segment_positions(segments, mask)
             packed = same_segment(segments)
             how["mask"] = packed if mask is None else packed.dense(t, t, device=tokens.device) & how["mask"]
+        if self.spec.position.kind == "rotary" and not torch.compiler.is_compiling():  # a compiler sees it by itself
+            placed = (
+                torch.arange(start, start + t, device=tokens.device) if how["positions"] is None else how["positions"]
+            )
+            how["positions"] = PassPositions(placed)  # the angles are the same in all layers
         return how

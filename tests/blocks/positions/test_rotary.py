@@ -23,7 +23,7 @@ from cutaway.blocks import (
     rotary_angles,
     rotate,
 )
-from cutaway.blocks.positions.rotary import SCALINGS, Scaling
+from cutaway.blocks.positions.rotary_scalings import SCALINGS, Scaling
 
 LAYOUTS = ["half", "interleaved"]
 

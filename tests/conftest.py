@@ -1,6 +1,7 @@
 """Shapes and types in signatures are checked while testing, unless CUTAWAY_TYPECHECK=0 (compilers need that)."""
 
 import os
+import signal
 import tempfile
 from pathlib import Path
 
@@ -13,6 +14,9 @@ if TYPED:
     install_import_hook("cutaway", "typechecker.check")
 
 import torch
+
+# A shell that starts a process in the background has it ignore Ctrl-C; the tests of interrupts need it heard.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Token caches of tests go away with them.
 _cache = tempfile.TemporaryDirectory()

@@ -1,19 +1,12 @@
-"""Runs in processes of their own, to be killed: the server that forks them imports torch once for all."""
+"""Runs in processes of their own, to be killed."""
 
-import multiprocessing
 import os
 import signal
 import sys
-from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
 
-
-def server() -> ForkServerContext:
-    os.environ["OMP_WAIT_POLICY"] = "passive"  # threads that spin while they wait starve each other on a busy machine
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["killing", "cutaway.runs.execution", "torch._dynamo"])
-    return context
+from forked import server
 
 
 def start(

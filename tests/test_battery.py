@@ -28,6 +28,7 @@ def test_block_compiles(entry: Entry):
     battery.check_compiles(entry)
 
 
+@pytest.mark.slow
 @pytest.mark.untyped
 @pytest.mark.parametrize("name", ["Dense"])
 def test_block_compiles_for_real(name: str):

@@ -1,12 +1,11 @@
 """Every example runs, and the newcomer's block of examples/own_block.py goes through the battery."""
 
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import battery
 import pytest
+from forked import run_script
 
 from cutaway import registry
 
@@ -16,9 +15,9 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example_runs(path: Path, tmp_path: Path):
-    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+    code, printed = run_script(path, tmp_path)
+    assert code == 0, printed
+    assert printed
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from representative import slow_but
 from torch.nn.functional import scaled_dot_product_attention
 
 from cutaway.blocks import (
@@ -559,7 +560,16 @@ def test_patterns_by_example_need_examples():
 
 @pytest.mark.untyped
 @pytest.mark.parametrize(
-    "how", [{}, {"causal": True}, {"window": 3, "causal": True}, {"mask": causal() & window(2)}], ids=str
+    "how",
+    slow_but(
+        "pattern",
+        {
+            "all": {},
+            "causal": {"causal": True},
+            "window": {"window": 3, "causal": True},
+            "pattern": {"mask": causal() & window(2)},
+        },
+    ),
 )
 def test_compiles(how):
     q, k, v = torch.randn(2, 6, 9, 4), torch.randn(2, 2, 9, 4), torch.randn(2, 2, 9, 4)

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from representative import slow_but
 from torch import nn
 
 import cutaway as cut
@@ -567,7 +568,7 @@ def test_bad_input():
 
 
 @pytest.mark.untyped
-@pytest.mark.parametrize("make", BLOCKS.values(), ids=BLOCKS)
+@pytest.mark.parametrize("make", slow_but("rotary", BLOCKS))
 def test_compiles(make):
     block, x, memory = make(), torch.randn(2, 5, 12), torch.randn(2, 5, 12)
     torch._dynamo.reset()

@@ -213,6 +213,7 @@ def test_bad_input():
 
 
 @pytest.mark.untyped
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["pre", "post", "parallel"])
 def test_compiles(order):
     layer, x = encoder(order), torch.randn(2, 5, 6)

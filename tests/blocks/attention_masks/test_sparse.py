@@ -275,6 +275,7 @@ def compiled_agrees(attention, *given):
         torch.testing.assert_close(s, t)
 
 
+@pytest.mark.slow
 @pytest.mark.untyped
 def test_compiles_with_a_pattern_made_inside():
     compiled_agrees(
@@ -282,6 +283,7 @@ def test_compiles_with_a_pattern_made_inside():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.untyped
 def test_compiles_with_a_pattern_given():
     pattern = ~window(3)
@@ -302,6 +304,7 @@ def test_compiles_with_segments_that_the_compiler_does_not_know():
         torch.testing.assert_close(fast(q, k, v, ids), written_out(q, k, v, causal() & segments(ids)))
 
 
+@pytest.mark.slow
 @pytest.mark.untyped
 def test_compiles_for_any_length():
     torch._dynamo.reset()

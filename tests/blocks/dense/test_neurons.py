@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from representative import slow_but
 
 import cutaway as cut
 from cutaway.blocks import (
@@ -204,7 +205,7 @@ def test_a_bias_is_a_learned_constant(float64):
 
 
 @pytest.mark.untyped
-@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("dynamic", slow_but("any shape", {"one shape": False, "any shape": True}))
 def test_compiled_gradients_are_straight_through_too(dynamic: bool):
     torch._dynamo.reset()
     s = torch.randn(5, 3)

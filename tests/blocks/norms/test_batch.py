@@ -4,6 +4,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from representative import slow_but
 from torch import nn
 
 import cutaway as cut
@@ -226,12 +227,14 @@ def test_bad_dtype():
 @pytest.mark.untyped
 @pytest.mark.parametrize(
     ("make", "x"),
-    [
-        (lambda: BatchNorm(3, axis=1).bfloat16(), torch.randn(2, 3, 5, 7).bfloat16()),
-        (lambda: BatchNorm((5, 3), axis=(-2, -1)), torch.randn(2, 5, 3)),
-        (lambda: BatchNorm(3, epsilon=0.0), torch.randn(5, 3)),
-    ],
-    ids=["half precision", "two axes", "no epsilon"],
+    slow_but(
+        "half precision",
+        {
+            "half precision": (lambda: BatchNorm(3, axis=1).bfloat16(), torch.randn(2, 3, 5, 7).bfloat16()),
+            "two axes": (lambda: BatchNorm((5, 3), axis=(-2, -1)), torch.randn(2, 5, 3)),
+            "no epsilon": (lambda: BatchNorm(3, epsilon=0.0), torch.randn(5, 3)),
+        },
+    ),
 )
 def test_every_path_compiles(make, x):
     fast, plain = make(), make()

@@ -83,6 +83,7 @@ def test_bad_input():
         LearnedPosition(4, 2)(torch.zeros(3, 2, dtype=torch.long))
 
 
+@pytest.mark.slow
 @pytest.mark.untyped
 def test_compiles_for_every_offset():
     layer, x = LearnedPosition(9, 3), torch.randn(2, 1, 3)

@@ -136,6 +136,7 @@ def test_bad_sizes():
         alibi_slopes(-1)
 
 
+@pytest.mark.slow
 @pytest.mark.untyped
 def test_compiles_for_every_length():
     layer = RelativeBias(3)

@@ -6,6 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from representative import slow_but
 from torch import Tensor
 from transformers import LlamaConfig
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
@@ -297,7 +298,16 @@ def test_bad_input():
 
 @pytest.mark.untyped
 @pytest.mark.parametrize(
-    "scaling", [None, DynamicNTKScaling(2.0, 4), Llama3Scaling(context=64), YaRNScaling(2.0, 64)], ids=str
+    "scaling",
+    slow_but(
+        "dynamic",
+        {
+            "none": None,
+            "dynamic": DynamicNTKScaling(2.0, 4),
+            "llama3": Llama3Scaling(context=64),
+            "yarn": YaRNScaling(2.0, 64),
+        },
+    ),
 )
 def test_compiles_for_every_offset_and_length(scaling: Scaling | None):
     torch._dynamo.reset()  # or all cases would count towards one limit of recompilations

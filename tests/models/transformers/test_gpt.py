@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from representative import slow_but
 from torch import Tensor, nn
 
 import cutaway as cut
@@ -217,7 +218,7 @@ def test_reading_any_layer_in_the_language_of_tokens():
 
 
 @pytest.mark.untyped
-@pytest.mark.parametrize("name", ["gpt2", "llama"])
+@pytest.mark.parametrize("name", slow_but("llama", {"gpt2": "gpt2", "llama": "llama"}))
 def test_compiled_with_a_cache(name: str):
     model, tokens = build(name).eval(), draw(2, 6)
     expected = model(tokens)
@@ -230,6 +231,7 @@ def test_compiled_with_a_cache(name: str):
     torch.testing.assert_close(torch.cat([first, last], 1), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.untyped
 def test_compiled_with_checkpointing():
     model = GPT(LLAMA.but(checkpointing=True)).double()

@@ -70,7 +70,8 @@ def with_head(model: M, head: HeadSpec | None) -> M:
     """
     changes: dict[str, Any] = {"head": head}
     trunk = {name: x for name, x in model.state_dict().items() if not name.startswith(("head.", "unembed."))}
-    if getattr(model.spec, "pooler", False) and head is not None and head.kind == "classes":
+    dense_tanh = getattr(model.spec, "pooler", False) and getattr(model.spec, "pooler_activation", "tanh") == "tanh"
+    if dense_tanh and head is not None and head.kind == "classes":
         changes |= {"head": head.but(hidden=True), "pooler": False}
         trunk = {name.replace("pooler.", "head.hidden."): x for name, x in trunk.items()}
     like = next(model.parameters())

@@ -102,6 +102,7 @@ CHECKPOINTS: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "t5_model": ("T5Model", "T5Config", T5),
     "vit": ("ViTForImageClassification", "ViTConfig", VIT | dict(num_labels=5)),
+    "vit_relu": ("ViTModel", "ViTConfig", VIT | dict(pooler_act="relu")),
     "vit_model": ("ViTModel", "ViTConfig", VIT | dict(image_size=(8, 12), num_channels=2)),
 }
 

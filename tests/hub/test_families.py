@@ -41,6 +41,7 @@ NAMES = [
     "t5_gated",
     "t5_model",
     "vit",
+    "vit_relu",
     "vit_model",
 ]
 
@@ -50,7 +51,7 @@ def inputs(name: str, dtype: torch.dtype) -> tuple[dict[str, Any], tuple[Any, ..
     generator = torch.Generator().manual_seed(1)
     draw = lambda n: torch.randint(3, 61, (2, n), generator=generator)
     if name.startswith("vit"):
-        shape = (2, 3, 12, 12) if name == "vit" else (2, 2, 8, 12)
+        shape = (2, 2, 8, 12) if name == "vit_model" else (2, 3, 12, 12)
         images = torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype)
         return {"pixel_values": images}, (images,), {}, torch.ones(2, dtype=torch.bool)
     tokens = draw(11)
@@ -164,3 +165,14 @@ def test_labels_come_along(checkpoint, tmp_path):
 def test_ends_of_texts_come_along(checkpoint):
     assert from_pretrained(checkpoint("llama").folder).spec.end == (2,)
     assert from_pretrained(checkpoint("t5").folder).spec.end == (1,)
+
+
+@pytest.mark.parametrize("name", ["vit_model", "vit_relu", "bert"])
+def test_poolers_equal_transformers(name: str, checkpoint):
+    """ViT's `pooler_act` is part of the function; BERT's pooler is always tanh."""
+    made = checkpoint(name)
+    ours = from_pretrained(made.folder)
+    named, given, also, _ = inputs(name, torch.float32)
+    with torch.no_grad():
+        pooled = ours.pool(ours(*given, **also))
+        torch.testing.assert_close(pooled, made.peer(**named).pooler_output, rtol=0, atol=1e-5)

@@ -67,7 +67,7 @@ def filtered(
         logits = logits / how.temperature
     if how.top_k is not None:
         logits = keep_top_k(logits, how.top_k)
-    if how.top_p is not None:
+    if how.top_p is not None and how.top_p < 1:  # 1 keeps every token; a rounded sum would cut the rare ones
         logits = keep_top_p(logits, how.top_p)
     if how.min_p is not None:
         logits = keep_min_p(logits, how.min_p)
@@ -97,7 +97,8 @@ def keep_top_p(logits: Float[Tensor, "b v"], p: float) -> Float[Tensor, "b v"]:
     tensor([[0.5000, 0.0000, 0.3000]])
     """
     ranked, order = logits.sort(-1, descending=True)
-    probabilities = ranked.softmax(-1)
+    # In float64: over a large vocabulary the sum of float32 drifts by far more than the rare tokens have.
+    probabilities = ranked.double().softmax(-1)
     out = probabilities.cumsum(-1) - probabilities >= p  # what came before is already enough
     out[:, 0] = False
     return logits.masked_fill(out.scatter(1, order, out), -torch.inf)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, TypeVar
 
 from cutaway.blocks.checks import expect_choice, expect_positive, expect_probability
+from cutaway.blocks.dense.activations import find_activation
 from cutaway.models.specs.parts import AttentionSpec, HeadSpec, MLPSpec, NormSpec, PositionSpec, ScalingSpec
 from cutaway.models.specs.plain_data import NamedSpec, Spec
 
@@ -279,11 +280,13 @@ class ViTSpec(ModelSpec):
     image: tuple[int, int] = field(default=(224, 224), kw_only=True)
     patch: int = field(default=16, kw_only=True)
     channels: int = field(default=3, kw_only=True)
-    pooler: bool = field(default=False, kw_only=True)  # a dense tanh layer on CLS, beside the hidden states
+    pooler: bool = field(default=False, kw_only=True)  # a dense layer on CLS, beside the hidden states
+    pooler_activation: str = field(default="tanh", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_positive(image=min(self.image))
+        find_activation(self.pooler_activation)
         if self.image[0] % self.patch or self.image[1] % self.patch:
             near = tuple(self.patch * max(1, round(side / self.patch)) for side in self.image)
             raise ValueError(

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from cutaway.blocks.dense.activations import find_activation
 from cutaway.blocks.dense.affine import Dense
 from cutaway.blocks.embeddings.patches import PatchEmbedding
 from cutaway.blocks.positions.learned import LearnedPosition
@@ -46,7 +47,8 @@ class ViT(Model):
         self.position = LearnedPosition(patches + 1, spec.width)
         self.blocks = nn.ModuleList(build_encoder_layer(spec) for _ in range(spec.depth))
         self.norm = build_last_norm(spec)
-        self.pooler = Dense(spec.width, spec.width, torch.tanh) if spec.pooler else None
+        pooled = find_activation(spec.pooler_activation)
+        self.pooler = Dense(spec.width, spec.width, pooled) if spec.pooler else None
         self.head = build_head(spec, "cls")
         initialise_transformer(self, spec.depth)
 
@@ -77,7 +79,7 @@ class ViT(Model):
         return x if self.norm is None else self.norm(x)
 
     def pool(self, z: Float[Tensor, "b t w"]) -> Float[Tensor, "b w"]:
-        """The CLS vector through the pooler."""
+        """The CLS vector through the pooler: φ(z_cls W + b)."""
         if self.pooler is None:
             raise ValueError("this model has no pooler; use z[:, 0], or cutaway.blocks.pool_mean over the patches")
         return self.pooler(z[:, 0])

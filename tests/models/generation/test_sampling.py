@@ -154,3 +154,18 @@ def test_logs_are_at_least_float32():
 def test_messages(how: dict, message: str):
     with pytest.raises(ValueError, match=message):
         Sampling(**how)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_top_p_of_one_cuts_nothing(dtype: torch.dtype):
+    """A cumulative sum over 50,000 tokens rounds to 1 long before the last of them."""
+    logits = (3 * torch.randn(2, 50_000, generator=torch.Generator().manual_seed(0))).to(dtype)
+    assert torch.equal(filtered(logits, Sampling(top_p=1.0)), logits)
+
+
+def test_top_p_near_one_cuts_only_its_share():
+    """The rest of 1 − p is what is cut, also where float32 could not add it up."""
+    logits = 3 * torch.randn(1, 50_000, generator=torch.Generator().manual_seed(0))
+    left = keep_top_p(logits, 0.99999).isfinite()
+    lost = logits.double().softmax(-1)[~left].sum()
+    assert 0 < lost <= 1.1e-5

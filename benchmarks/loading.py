@@ -1,7 +1,7 @@
 """Loading a checkpoint of 538 MB and one of 498 MB, against transformers, each in a process of its own, turn by turn.
 
-CPU seconds of the call alone (imports come before it), and the memory that it leaves: *own* memory of the process, which
-a mapped file does not count to, and *all* that is resident, where the pages of the file that were touched count too.
+CPU seconds of the call alone (imports come before it), and the memory that it leaves: its *own*, to which a mapped file
+does not count, and *all* that is resident, where the pages of the file that were touched count too.
 Aim: at most 1.5 times the CPU seconds of transformers, and no second copy of the weights in memory.
 """
 

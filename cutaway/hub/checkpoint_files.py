@@ -1,15 +1,26 @@
-r"""A checkpoint folder in the Hugging Face layout: config.json and tensors in safetensors, one file or several."""
+r"""A checkpoint folder in the Hugging Face layout: config.json and tensors in safetensors, one file or several.
+
+The tensors themselves are read by mapped_tensors.py.
+"""
 
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
-
-from safetensors import SafetensorError, safe_open
-from torch import Tensor
+from typing import Any
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
-FETCHED = ("config.json", "model*.safetensors", INDEX, "tokenizer*.json", "vocab.*", "merges.txt", "*.model")
+FETCHED = (
+    "config.json",
+    "generation_config.json",
+    "model*.safetensors",
+    INDEX,
+    "tokenizer*.json",
+    "special_tokens_map.json",
+    "chat_template.jinja",
+    "vocab.*",
+    "merges.txt",
+    "*.model",
+)
 
 
 def locate(source: str | Path) -> Path:
@@ -53,6 +64,11 @@ def read_json(path: Path) -> dict[str, Any]:
     """A file that holds one JSON object."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise ValueError(
+            f"{path.name} must be JSON of a few levels, got {path} with brackets inside brackets without end; "
+            "download it again"
+        ) from None
     except ValueError as error:  # no JSON, or no text
         raise ValueError(f"{path.name} must be JSON, got {path} ({error}); download it again") from None
     if not isinstance(found, dict):
@@ -60,38 +76,6 @@ def read_json(path: Path) -> dict[str, Any]:
             f"{path.name} must hold a JSON object, got a {type(found).__name__} in {path}; download it again"
         )
     return found
-
-
-class Stored(NamedTuple):
-    """Where a tensor is: its file, its name there and its shape."""
-
-    path: Path
-    name: str
-    shape: tuple[int, ...]
-
-
-class Tensors:
-    """The tensors of a folder, read when asked for. Pickles are refused: loading one runs whatever code is in it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.files = {path: open_safetensors(path) for path in tensor_files(folder)}
-        self.stored = {
-            modern_name(name): Stored(path, name, tuple(file.get_slice(name).get_shape()))
-            for path, file in self.files.items()
-            for name in file.keys()  # noqa: SIM118 -- no dict
-        }
-
-    def __getitem__(self, name: str) -> Tensor:
-        at = self.stored[name]
-        return self.files[at.path].get_tensor(at.name)
-
-
-def modern_name(name: str) -> str:
-    """Norms of the first BERT checkpoints have a gamma and a beta."""
-    for old, new in ((".gamma", ".weight"), (".beta", ".bias")):
-        if name.endswith(f"Norm{old}"):
-            return name.removesuffix(old) + new
-    return name
 
 
 def tensor_files(folder: Path) -> list[Path]:
@@ -118,13 +102,3 @@ def tensor_files(folder: Path) -> list[Path]:
         f"a checkpoint folder must hold {SINGLE}, got {folder} without one; is it the right folder? Checkpoints that "
         "come as pickles only must be converted with transformers' model.save_pretrained(folder)"
     )
-
-
-def open_safetensors(path: Path) -> Any:
-    try:
-        return safe_open(path, framework="pt")
-    except (SafetensorError, OSError) as error:
-        raise ValueError(
-            f"{path.name} must be a whole safetensors file, got {path.stat().st_size} bytes that do not read "
-            f"({error}); it may be cut short: download it again"
-        ) from None

@@ -8,9 +8,10 @@ So a model is saved only in a layout from which the very same model comes back.
 from typing import Any, NamedTuple
 
 from cutaway.hub.families.bert import BERT, ROBERTA
+from cutaway.hub.families.config_fields import Config
 from cutaway.hub.families.gpt2 import GPT2
 from cutaway.hub.families.llama import LLAMA
-from cutaway.hub.families.shared import Config, Family
+from cutaway.hub.families.shared import Family
 from cutaway.hub.families.t5 import T5
 from cutaway.hub.families.vit import VIT
 from cutaway.hub.tensor_rules import Rules
@@ -68,7 +69,7 @@ def try_family(family: Family, spec: ModelSpec) -> tuple[Layout | None, str]:
         headless = config["architectures"][0].endswith("Model") and spec.head is None
         rules = family.rules(spec, "" if headless else family.prefix)
         back = family.spec(config, {name for rule in rules.values() for name in rule.theirs})
-    except (KeyError, ValueError) as error:
+    except ValueError as error:
         return None, str(error)
     differences = compare(canonical(spec), canonical(back.resolved()))
     if differences:

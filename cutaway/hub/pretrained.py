@@ -6,16 +6,20 @@ cut.save_pretrained(model, "folder")                # transformers loads it
 
 import re
 import warnings
+from functools import reduce
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from cutaway.atomic_files import write_json, writing
-from cutaway.hub.checkpoint_files import SINGLE, Tensors, locate, read_config
+from cutaway.hub.checkpoint_files import SINGLE, locate, read_config
 from cutaway.hub.families.shared import Family
 from cutaway.hub.family_choice import find_family, layout_of
+from cutaway.hub.mapped_tensors import FLOATS, Stored, Tensors
 from cutaway.hub.tensor_rules import Rules
 from cutaway.hub.tokenizers import find_tokenizer
 from cutaway.models import Model, from_spec
@@ -24,29 +28,32 @@ from cutaway.models import Model, from_spec
 def from_pretrained(source: str | Path, dtype: torch.dtype | None = None) -> Model:
     """A Cutaway model from a checkpoint in the Hugging Face layout, in evaluation mode.
 
-    ``source`` is a folder or a hub id; ``dtype`` converts the weights (default: as stored). Tensors that are missing,
-    surplus or of another shape are an error that lists them. ``model.tokenizer`` is what came with it, or None.
+    ``source`` is a folder or a hub id. ``dtype`` converts the weights; by default they stay as stored, and if the file
+    mixes several kinds of numbers, all become the kind that holds each of them without loss. Tensors that are missing,
+    surplus or of another shape are an error that lists them; NaN or infinite weights are a warning.
+    ``model.tokenizer`` is what came with it, or None.
+
+    The weights are mapped from the file, which must stay as it is while the model is in use.
     """
+    expect_float_type(dtype)
     folder = locate(source)
     config = read_config(folder)
     family = find_family(config)
+    expect_plain_weights(config)
     tensors = Tensors(folder)
     names = set(tensors.stored)
-    try:
-        spec = family.spec(config, names)
-    except KeyError as error:
-        raise ValueError(
-            f"config.json of a {config['model_type']} must state {error.args[0]}, got {folder} without it; "
-            "download it again"
-        ) from None
-    with torch.device("meta"):
-        model = from_spec(spec)
+    spec = family.spec(config, names)
+    expect_sizes(spec, tensors.stored)
     prefix = family.prefix if any(name.startswith(family.prefix) for name in names) else ""
     rules = family.rules(spec, prefix)
     expect_tensors(family, rules, names)
-    expect_shapes(rules, dict(model.state_dict()), {name: at.shape for name, at in tensors.stored.items()})
-    ours = {name: rule.load({part: tensors[part] for part in rule.theirs}) for name, rule in rules.items()}
-    model.load_state_dict({name: x if dtype is None else x.to(dtype) for name, x in ours.items()}, assign=True)
+    used = {name: tensors.stored[name] for rule in rules.values() for name in rule.theirs}
+    expect_floats(used)
+    model = build_empty(spec)
+    expect_shapes(rules, dict(model.state_dict()), {name: at.shape for name, at in used.items()})
+    dtype = dtype or reduce(torch.promote_types, (at.dtype for at in used.values()))
+    model.load_state_dict({name: rule.load(tensors.take).to(dtype) for name, rule in rules.items()}, assign=True)
+    warn_of_broken_numbers([name for name in used if not tensors.is_finite(name)])
     try:
         model.tokenizer = find_tokenizer(folder)
     except ValueError as error:  # the model is as good without
@@ -73,6 +80,75 @@ def save_pretrained(model: nn.Module, folder: str | Path) -> Path:
     if tokenizer is not None:
         tokenizer.save(folder / "tokenizer.json")
     return folder
+
+
+def expect_float_type(dtype: torch.dtype | None) -> None:
+    if dtype is not None and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
+        raise ValueError(f"dtype must be a floating-point type or None, got {dtype!r}; try dtype=torch.float32")
+
+
+def expect_plain_weights(config: dict[str, Any]) -> None:
+    """Quantised weights are numbers of another kind, with scales beside them."""
+    if found := config.get("quantization_config"):
+        method = found.get("quant_method") if isinstance(found, dict) else found
+        raise ValueError(
+            f"weights must be plain floating-point numbers, got a checkpoint that is quantised ({method}); "
+            "take the checkpoint that it was made from"
+        )
+
+
+def expect_floats(used: dict[str, Stored]) -> None:
+    """Weights are real numbers."""
+    wrong = [f"{name} ({at.kind})" for name, at in used.items() if at.kind not in FLOATS]
+    if wrong:
+        raise ValueError(
+            f"weights must be stored as {', '.join(FLOATS)}, got {_some(wrong)}; "
+            "if they are quantised, take the checkpoint that they were made from"
+        )
+
+
+def expect_sizes(spec: Any, stored: dict[str, Stored]) -> None:
+    """Each layer has tensors of its own, and their axes have its width: counted before as many layers are built."""
+    depth = spec.depth + getattr(spec, "decoder_depth", 0)
+    if depth > len(stored):
+        raise ValueError(
+            f"each layer of config.json must have its tensors, got {depth} layers and a file of {len(stored)} tensors; "
+            "the folder mixes two models or is incomplete"
+        )
+    widest = max((axis for at in stored.values() for axis in at.shape), default=0)
+    if spec.width > widest:
+        raise ValueError(
+            f"the width of config.json must be that of its tensors, got {spec.width} and axes of at most {widest}; "
+            "the folder mixes two models"
+        )
+
+
+class WithoutDraws(TorchFunctionMode):
+    """Parameters are not drawn: on the meta device there are none, and each draw of none takes a third of a ms."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function in (nn.init.normal_, nn.init.uniform_):
+            return args[0] if args else kwargs["tensor"]
+        return function(*args, **(kwargs or {}))
+
+
+def build_empty(spec: Any) -> Model:
+    """The model without memory for its weights."""
+    try:
+        with torch.device("meta"), WithoutDraws():
+            return from_spec(spec)
+    except (RuntimeError, OverflowError) as error:  # sizes whose product no computer counts
+        first = str(error).splitlines()[0]
+        raise ValueError(f"config.json must state sizes of a real model, got others ({first}); download it") from None
+
+
+def warn_of_broken_numbers(names: list[str]) -> None:
+    if names:
+        warnings.warn(
+            f"weights should be finite numbers, got NaN or infinity in {_some(names)}; "
+            "what the model computes with them is NaN too: take another checkpoint",
+            stacklevel=3,
+        )
 
 
 def expect_tensors(family: Family, rules: Rules, there: set[str]) -> None:
@@ -102,7 +178,9 @@ def expect_own_tensors(rules: Rules, state: dict[str, Tensor]) -> None:
 def expect_shapes(rules: Rules, ours: dict[str, Tensor], there: dict[str, tuple[int, ...]]) -> None:
     """Every tensor must have the shape that the design gives it."""
     want = {name: tuple(x.shape) for mine, rule in rules.items() for name, x in rule.save(ours[mine]).items()}
-    wrong = [f"{name} {there[name]} instead of {shape}" for name, shape in want.items() if there[name] != shape]
+    wrong = [
+        f"{name} {there[name]} instead of {shape}" for name, shape in want.items() if there.get(name, shape) != shape
+    ]
     if wrong:
         raise ValueError(
             f"shapes must be those that config.json describes, got {_some(wrong)}; the folder mixes two models"

@@ -1,16 +1,20 @@
-r"""How one of our tensors is made of theirs, and back. Ours are (inputs, outputs); most of theirs (outputs, inputs)."""
+r"""How one of our tensors is made of theirs, and back. Ours are (inputs, outputs); most of theirs (outputs, inputs).
 
-from collections.abc import Sequence
+    W = [W_qᵀ, W_kᵀ, W_vᵀ] = [W_q; W_k; W_v]ᵀ
+
+So ours is the transpose of theirs under one another: a view, for which nothing is copied.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
-import torch
 from torch import Tensor
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Our tensor is theirs side by side along its last axis, each turned if ``turned``.
+    """Our tensor is theirs under one another, turned if ``turned``: side by side along our last axis.
 
     ``sizes`` are the widths of the parts; ``shape`` is the shape of theirs where it is more than a matrix. ``copies``
     are names under which theirs stands once more.
@@ -22,13 +26,12 @@ class Rule:
     shape: tuple[int, ...] = ()
     copies: tuple[str, ...] = ()
 
-    def load(self, tensors: dict[str, Tensor]) -> Tensor:
-        parts = [tensors[name] for name in self.theirs]
+    def load(self, take: Callable[[tuple[str, ...]], Tensor]) -> Tensor:
+        """Our tensor; ``take`` gives theirs, several under one another."""
+        x = take(self.theirs)
         if self.shape:
-            parts = [part.reshape(self.shape[0], -1) if self.turned else part.squeeze(0) for part in parts]
-        if self.turned:
-            parts = [part.T for part in parts]
-        return parts[0].contiguous() if len(parts) == 1 else torch.cat(parts, -1)
+            x = x.reshape(self.shape[0], -1) if self.turned else x.squeeze(0)
+        return x.T if self.turned else x
 
     def save(self, ours: Tensor) -> dict[str, Tensor]:
         parts: Sequence[Tensor] = ours.split(self.sizes, -1) if self.sizes else [ours]

@@ -7,7 +7,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from cutaway.hub.checkpoint_files import INDEX, SINGLE, Tensors, locate, modern_name, read_config, tensor_files
+from cutaway.hub.checkpoint_files import INDEX, SINGLE, locate, read_config, tensor_files
 
 
 def test_a_folder_is_itself(tmp_path, monkeypatch):
@@ -75,15 +75,12 @@ def test_configurations_that_are_none(tmp_path):
     (tmp_path / "config.json").write_text("[1, 2]")
     with pytest.raises(ValueError, match=r"config.json must hold a JSON object, got a list"):
         read_config(tmp_path)
+    (tmp_path / "config.json").write_text('{"a": ' + "[" * 200_000)
+    with pytest.raises(ValueError, match=r"must be JSON of a few levels, got .*config.json with brackets inside"):
+        read_config(tmp_path)
     (tmp_path / "config.json").write_text('{"recipe": "gpt"}')
     with pytest.raises(ValueError, match=r"in the Hugging Face layout, got .*, a run of Cutaway; use cut.load"):
         read_config(tmp_path)
-
-
-def test_names_of_old_norms():
-    assert modern_name("bert.embeddings.LayerNorm.gamma") == "bert.embeddings.LayerNorm.weight"
-    assert modern_name("encoder.LayerNorm.beta") == "encoder.LayerNorm.bias"
-    assert modern_name("h.0.gamma") == "h.0.gamma"
 
 
 def test_one_file_goes_before_shards(tmp_path):
@@ -91,15 +88,6 @@ def test_one_file_goes_before_shards(tmp_path):
     save_file({"a": torch.ones(2)}, tmp_path / SINGLE)
     (tmp_path / INDEX).write_text(json.dumps({"weight_map": {"a": "gone.safetensors"}}))
     assert tensor_files(tmp_path) == [tmp_path / SINGLE]
-
-
-def test_shards_are_read_by_what_is_in_them(tmp_path):
-    save_file({"a": torch.ones(2)}, tmp_path / "one.safetensors")
-    save_file({"b": torch.zeros(3, 5)}, tmp_path / "two.safetensors")
-    (tmp_path / INDEX).write_text(json.dumps({"weight_map": {"a": "one.safetensors", "b": "two.safetensors"}}))
-    tensors = Tensors(tmp_path)
-    assert {name: at.shape for name, at in tensors.stored.items()} == {"a": (2,), "b": (3, 5)}
-    assert torch.equal(tensors["b"], torch.zeros(3, 5))
 
 
 @pytest.mark.parametrize("name", ["two.safetensors", "../two.safetensors"])
@@ -133,15 +121,3 @@ def test_pickles_are_refused_with_a_way_out(name: str, tmp_path):
 def test_no_tensors_at_all(tmp_path):
     with pytest.raises(ValueError, match=r"must hold model.safetensors, got .* without one; is it the right folder"):
         tensor_files(tmp_path)
-
-
-@pytest.mark.parametrize("kept", [0, 4, 40, -1])
-def test_truncated_files(kept: int, tmp_path):
-    save_file({"a": torch.randn(50)}, tmp_path / SINGLE)
-    whole = (tmp_path / SINGLE).read_bytes()
-    (tmp_path / SINGLE).write_bytes(whole[:kept])
-    size = len(whole[:kept])
-    with pytest.raises(
-        ValueError, match=rf"must be a whole safetensors file, got {size} bytes .*; it may be cut short"
-    ):
-        Tensors(tmp_path)

@@ -9,6 +9,8 @@ from safetensors.torch import load_file, save_file
 
 import cutaway as cut
 from cutaway.hub import from_pretrained, save_pretrained
+from cutaway.hub.family_choice import find_family
+from cutaway.hub.mapped_tensors import Tensors
 from cutaway.models import BERT, GPT, GPTSpec, HeadSpec
 
 
@@ -157,14 +159,95 @@ def test_configuration_that_does_not_fit_the_tensors(broken):
 
 
 def test_configuration_without_a_size(broken):
-    with pytest.raises(ValueError, match=r"config.json of a gpt2 must state n_embd, got .* without it; download"):
+    with pytest.raises(ValueError, match=r"config.json of a gpt2 must state n_embd, got one without it; download"):
         from_pretrained(broken("gpt2", n_embd="absent"))
 
 
-@pytest.mark.untyped
-def test_configuration_with_nonsense(broken):
-    with pytest.raises(ValueError, match=r"GPTSpec.depth must be a whole number, got 'two'"):
-        from_pretrained(broken("gpt2", n_layer="two"))
+@pytest.mark.parametrize(
+    ("name", "config", "message"),
+    [
+        ("gpt2", {"n_layer": "two"}, r"n_layer in config.json must be a whole number from 1 to \d+, got 'two';"),
+        ("llama", {"num_attention_heads": 0}, r"num_attention_heads in config.json must be a whole .* got 0;"),
+        ("gpt2", {"n_head": -3}, r"n_head in config.json must be a whole number from 1 .*, got -3;"),
+        ("bert", {"hidden_act": ["gelu"]}, r"hidden_act in config.json must be a name, got \['gelu'\];"),
+        ("llama", {"rope_parameters": 5}, r"rope_parameters in config.json must be an object, got 5;"),
+        ("llama", {"tie_word_embeddings": "no"}, r"tie_word_embeddings .* must be true or false, got 'no';"),
+        ("bert_classes", {"id2label": ["a", "b"]}, r"id2label .* an object from the numbers 0, .*, got \['a', 'b'\];"),
+        ("bert_classes", {"id2label": {"0": "a", "2": "b"}}, r"id2label .* got \{'0': 'a', '2': 'b'\};"),
+        ("gpt2", {"n_layer": 10**9}, r"must have its tensors, got 1000000000 layers and a file of 28 tensors;"),
+        ("t5", {"num_decoder_layers": 10**9}, r"got 1000000002 layers and a file of \d+ tensors;"),
+        ("bert_classes", {"id2label": "absent", "num_labels": 10**9}, r"classifier.weight \(5, 12\) instead of"),
+        ("gpt2", {"vocab_size": 10**30}, r"vocab_size in config.json must be .*, got 10{30};"),
+        (
+            "gpt2",
+            {"vocab_size": 2**31 - 1, "n_embd": 2**31 - 1},
+            r"must be that of its tensors, got 2147483647 and axes of at most 61;",
+        ),
+        (
+            "llama",
+            {"head_dim": 2**31 - 2, "num_attention_heads": 2**31 - 1, "num_key_value_heads": 1},
+            r"real model, got",
+        ),
+        ("roberta", {"pad_token_id": 99}, r"positions must count on from pad_token_id=99, got max_position_emb"),
+        ("llama", {"quantization_config": {"quant_method": "gptq"}}, r"got a checkpoint that is quantised \(gptq\);"),
+        ("vit", {"patch_size": [4, 2]}, r"patches must be square for Cutaway to load them, got patch_size=\[4, 2\];"),
+        ("vit", {"pooler_output_size": 7}, r"pooler_output_size must be 12 for Cutaway to load it, got 7;"),
+        ("t5", {"feed_forward_proj": "twice-relu"}, r"feed_forward_proj must be .*, got twice-relu;"),
+    ],
+)
+def test_configuration_with_nonsense(name: str, config: dict, message: str, broken):
+    with pytest.raises(ValueError, match=message):
+        from_pretrained(broken(name, **config))
+
+
+HOSTILE = (None, True, 0, -1, 1.5, 2**31 - 1, 10**30, float("nan"), float("inf"), "x", [], ["x"], {}, {"x": 1})
+
+
+class Recording(dict):
+    """A configuration that remembers which of its fields were read."""
+
+    def __init__(self, values: dict) -> None:
+        super().__init__(values)
+        self.read: set[str] = set()
+
+    def get(self, key, default=None):
+        self.read.add(key)
+        return super().get(key, default)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gpt2_classes",
+        "llama_yarn",
+        *(
+            pytest.param(name, marks=pytest.mark.long)
+            for name in ("qwen3", "bert_masked", "roberta", "t5_gated", "vit_relu")
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*NaN or infinity")
+def test_every_field_may_hold_anything(name: str, checkpoint, tmp_path):
+    """Each field that is read, absent or with a hostile value: a model, or one sentence."""
+    made = checkpoint(name)
+    shutil.copytree(made.folder, tmp_path, dirs_exist_ok=True)
+    told = json.loads((made.folder / "config.json").read_text())
+    recording = Recording(told)
+    find_family(told).spec(recording, set())
+    keys = sorted(recording.read | {"model_type"})
+    changed = [{key: value for key, value in told.items() if key != left_out} for left_out in keys]
+    changed += [told | {key: value} for key in keys for value in HOSTILE]
+    inner = [key for key in keys if isinstance(told.get(key), dict)]
+    changed += [told | {key: told[key] | {k: v}} for key in inner for k in list(told[key])[:6] for v in HOSTILE]
+    messages: list[str] = []
+    for config in changed:
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        try:
+            from_pretrained(tmp_path)
+        except ValueError as error:
+            messages.append(str(error))
+    assert 10 < len(messages) < len(changed)
+    assert not [message for message in messages if "\n" in message]
 
 
 @pytest.mark.parametrize(
@@ -245,3 +328,68 @@ def test_a_broken_tokenizer_does_not_stop_the_model(broken):
     (folder / "tokenizer.json").write_text("{}")
     with pytest.warns(UserWarning, match="the model is loaded without its tokenizer: a tokenizer must be"):
         assert from_pretrained(folder).tokenizer is None
+
+
+def mixed(tensors: dict) -> dict:
+    """Norms in float32, matrices in bfloat16, one in float16."""
+    found = {name: x if x.ndim == 1 else x.bfloat16() for name, x in tensors.items()}
+    name = next(name for name in found if name.endswith("q_proj.weight"))
+    return found | {name: tensors[name].half()}
+
+
+def test_mixed_kinds_of_numbers_become_one(broken):
+    folder = broken("llama", mixed)
+    model = from_pretrained(folder)
+    assert {p.dtype for p in model.parameters()} == {torch.float32}, "the kind that holds all of them"
+    model(torch.tensor([[1, 2, 3]]))
+    assert {p.dtype for p in from_pretrained(folder, dtype=torch.float16).parameters()} == {torch.float16}
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int64, torch.bool, torch.float8_e4m3fn])
+def test_weights_that_are_no_floats(dtype: torch.dtype, broken):
+    folder = broken("gpt2", lambda t: t | {"transformer.wte.weight": t["transformer.wte.weight"].to(dtype)})
+    kind = {torch.int8: "I8", torch.int64: "I64", torch.bool: "BOOL", torch.float8_e4m3fn: "F8_E4M3"}[dtype]
+    with pytest.raises(ValueError, match=rf"must be stored as F64, .*, got transformer.wte.weight \({kind}\); if they"):
+        from_pretrained(folder)
+
+
+@pytest.mark.untyped
+@pytest.mark.parametrize("dtype", [torch.int8, "float16"])
+def test_a_dtype_that_is_none(dtype, checkpoint):
+    with pytest.raises(ValueError, match=r"dtype must be a floating-point type or None, got .*; try dtype=torch.fl"):
+        from_pretrained(checkpoint("gpt2").folder, dtype=dtype)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_broken_numbers_warn(bad: float, broken):
+    def damage(tensors: dict) -> dict:
+        tensors["transformer.wpe.weight"][3, 5] = bad
+        return tensors
+
+    folder = broken("gpt2", damage)
+    with pytest.warns(UserWarning, match=r"finite numbers, got NaN or infinity in transformer.wpe.weight; what"):
+        from_pretrained(folder)
+
+
+def test_no_weight_is_copied(checkpoint):
+    """All matrices of a Llama but qkv, whose parts are apart in the file, are mapped; a turned one is a view."""
+    model = from_pretrained(checkpoint("llama").folder)
+    mapped = Tensors(checkpoint("llama").folder)
+    for name, p in model.named_parameters():
+        if name.endswith((".out.weight", ".up.weight", ".down.weight")):
+            assert p.T.is_contiguous(), name
+    assert torch.equal(model.blocks[0].mlp.down.weight.T, mapped["model.layers.0.mlp.down_proj.weight"])
+
+
+def test_a_mapped_model_can_be_trained_and_copied(broken):
+    import copy
+
+    folder = broken("llama")
+    file = (folder / "model.safetensors").read_bytes()
+    model = from_pretrained(folder)
+    again = copy.deepcopy(model)
+    model(torch.tensor([[1, 2, 3]])).square().mean().backward()
+    torch.optim.AdamW(model.parameters(), lr=0.1).step()
+    assert (folder / "model.safetensors").read_bytes() == file
+    for p, q in zip(model.parameters(), again.parameters(), strict=True):
+        assert not torch.equal(p, q)

@@ -1,6 +1,7 @@
 r"""BERT (Devlin et al. 2019) and MiniLM, and RoBERTa (Liu et al. 2019), whose positions start behind its padding's."""
 
-from cutaway.hub.families.shared import Config, Family, activation, class_head, head_kind, label_config, refuse, written
+from cutaway.hub.families.config_fields import Config, flag, name, number, share, token, whole
+from cutaway.hub.families.shared import Family, activation, class_head, head_kind, label_config, refuse, written
 from cutaway.hub.tensor_rules import Rule, Rules, linear, norm, qkv, same
 from cutaway.models.specs.architectures import AttentionSpec, BERTSpec, HeadSpec, MLPSpec, NormSpec, PositionSpec
 
@@ -16,33 +17,40 @@ CLS = ("cls.predictions", "cls.predictions.transform", "LayerNorm")
 def read_spec(config: Config, tensors: set[str]) -> BERTSpec:
     refuse(config, position_embedding_type="absolute", is_decoder=False, add_cross_attention=False)
     roberta = config["model_type"] != "bert"
-    name = (ROBERTA if roberta else BERT).architecture(config)
-    start = (config.get("pad_token_id", 1) or 0) + 1 if roberta else 0
+    ending = (ROBERTA if roberta else BERT).architecture(config)
+    padding = token(config, "pad_token_id") if "pad_token_id" in config else 1
+    start = (padding or 0) + 1 if roberta else 0
+    context = whole(config, "max_position_embeddings") - start
+    if context < 1:
+        raise ValueError(
+            f"positions must count on from pad_token_id={padding}, got max_position_embeddings={context + start}, "
+            "which leaves none; download config.json again"
+        )
     head = None
-    if name.endswith((ENDINGS["masked"], "ForPreTraining")):
-        head = HeadSpec("masked", tied=config.get("tie_word_embeddings", True))
-    elif name.endswith(ENDINGS["classes"]):
+    if ending.endswith((ENDINGS["masked"], "ForPreTraining")):
+        head = HeadSpec("masked", tied=flag(config, "tie_word_embeddings", True))
+    elif ending.endswith(ENDINGS["classes"]):
         head = class_head("classes", config, hidden=True)
-    elif name.endswith(ENDINGS["tags"]):
+    elif ending.endswith(ENDINGS["tags"]):
         head = class_head("tags", config)
     classes = head is not None and head.kind == "classes"
     return BERTSpec(
-        vocabulary=config["vocab_size"],
-        context=config["max_position_embeddings"] - start,
-        segments=config.get("type_vocab_size", 2),
+        vocabulary=whole(config, "vocab_size"),
+        context=context,
+        segments=whole(config, "type_vocab_size", 2),
         pooler=not classes and any("pooler.dense" in tensor for tensor in tensors),
         position_start=start,
-        width=config["hidden_size"],
-        depth=config["num_hidden_layers"],
+        width=whole(config, "hidden_size"),
+        depth=whole(config, "num_hidden_layers"),
         attention=AttentionSpec(
-            heads=config["num_attention_heads"], dropout=config.get("attention_probs_dropout_prob", 0.0)
+            heads=whole(config, "num_attention_heads"), dropout=share(config, "attention_probs_dropout_prob")
         ),
-        mlp=MLPSpec(config["intermediate_size"], activation(config.get("hidden_act", "gelu"))),
-        norm=NormSpec("layer", config.get("layer_norm_eps", 1e-12)),
+        mlp=MLPSpec(whole(config, "intermediate_size"), activation(name(config, "hidden_act", "gelu"))),
+        norm=NormSpec("layer", number(config, "layer_norm_eps", 1e-12)),
         position=PositionSpec("learned"),
         head=head,
         order="post",
-        dropout=config.get("hidden_dropout_prob", 0.0),
+        dropout=share(config, "hidden_dropout_prob"),
     )
 
 

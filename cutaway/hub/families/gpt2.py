@@ -1,12 +1,11 @@
 r"""GPT-2 (Radford et al. 2019). Its maps are stored (inputs, outputs), as ours are."""
 
+from cutaway.hub.families.config_fields import Config, flag, name, number, share, token, tokens, whole
 from cutaway.hub.families.shared import (
-    Config,
     Family,
     activation,
     class_head,
     end_config,
-    ends,
     head_kind,
     label_config,
     refuse,
@@ -25,27 +24,27 @@ ARCHITECTURES = {
 
 def read_spec(config: Config, tensors: set[str]) -> GPTSpec:
     refuse(config, scale_attn_weights=True, scale_attn_by_inverse_layer_idx=False, add_cross_attention=False)
-    name, width = GPT2.architecture(config), config["n_embd"]
+    kind, width = GPT2.architecture(config), whole(config, "n_embd")
     head = None
-    if name == ARCHITECTURES["language"]:
-        head = HeadSpec("language", tied=config.get("tie_word_embeddings", True))
-    elif name == ARCHITECTURES["classes"]:
+    if kind == ARCHITECTURES["language"]:
+        head = HeadSpec("language", tied=flag(config, "tie_word_embeddings", True))
+    elif kind == ARCHITECTURES["classes"]:
         head = class_head("classes", config, bias=False)
-    elif name == ARCHITECTURES["tags"]:
+    elif kind == ARCHITECTURES["tags"]:
         head = class_head("tags", config)
     return GPTSpec(
-        vocabulary=config["vocab_size"],
-        context=config["n_positions"],
-        end=ends(config),
-        padding=config.get("pad_token_id"),
+        vocabulary=whole(config, "vocab_size"),
+        context=whole(config, "n_positions"),
+        end=tokens(config, "eos_token_id"),
+        padding=token(config, "pad_token_id"),
         width=width,
-        depth=config["n_layer"],
-        attention=AttentionSpec(heads=config["n_head"], dropout=config.get("attn_pdrop", 0.0)),
-        mlp=MLPSpec(config.get("n_inner") or 4 * width, activation(config.get("activation_function", "gelu_new"))),
-        norm=NormSpec("layer", config.get("layer_norm_epsilon", 1e-5)),
+        depth=whole(config, "n_layer"),
+        attention=AttentionSpec(heads=whole(config, "n_head"), dropout=share(config, "attn_pdrop")),
+        mlp=MLPSpec(whole(config, "n_inner", 4 * width), activation(name(config, "activation_function", "gelu_new"))),
+        norm=NormSpec("layer", number(config, "layer_norm_epsilon", 1e-5)),
         position=PositionSpec("learned"),
         head=head,
-        dropout=config.get("resid_pdrop", 0.0),
+        dropout=share(config, "resid_pdrop"),
     )
 
 

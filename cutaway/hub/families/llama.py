@@ -1,13 +1,12 @@
 r"""Llama (Touvron et al. 2023), and Qwen2 and Qwen3 (Yang et al. 2024, 2025) with biases or norms in attention."""
 
+from cutaway.hub.families.config_fields import Config, flag, name, number, share, token, tokens, whole
 from cutaway.hub.families.rope import read_context, read_position, write_context, write_position
 from cutaway.hub.families.shared import (
-    Config,
     Family,
     activation,
     class_head,
     end_config,
-    ends,
     head_kind,
     label_config,
     refuse,
@@ -27,32 +26,34 @@ ENDINGS = {
 
 def read_spec(config: Config, tensors: set[str]) -> GPTSpec:
     refuse(config, use_sliding_window=False, mlp_bias=False)
-    kind, heads = config["model_type"], config["num_attention_heads"]
-    name = LLAMA.architecture(config)
+    kind, heads, width = config["model_type"], whole(config, "num_attention_heads"), whole(config, "hidden_size")
+    ending = LLAMA.architecture(config)
     head = None
-    if name.endswith(ENDINGS["language"]):
-        head = HeadSpec("language", tied=config.get("tie_word_embeddings", False))
-    elif name.endswith(ENDINGS["classes"]):
+    if ending.endswith(ENDINGS["language"]):
+        head = HeadSpec("language", tied=flag(config, "tie_word_embeddings", False))
+    elif ending.endswith(ENDINGS["classes"]):
         head = class_head("classes", config, bias=False)
-    elif name.endswith(ENDINGS["tags"]):
+    elif ending.endswith(ENDINGS["tags"]):
         head = class_head("tags", config)
     return GPTSpec(
-        vocabulary=config["vocab_size"],
+        vocabulary=whole(config, "vocab_size"),
         context=read_context(config),
-        end=ends(config),
-        padding=config.get("pad_token_id"),
-        width=config["hidden_size"],
-        depth=config["num_hidden_layers"],
+        end=tokens(config, "eos_token_id"),
+        padding=token(config, "pad_token_id"),
+        width=width,
+        depth=whole(config, "num_hidden_layers"),
         attention=AttentionSpec(
             heads=heads,
-            kv_heads=config.get("num_key_value_heads") or heads,
-            head_width=config.get("head_dim") or config["hidden_size"] // heads,
-            bias="qkv" if kind == "qwen2" else bool(config.get("attention_bias", False)),
-            dropout=config.get("attention_dropout", 0.0),
+            kv_heads=whole(config, "num_key_value_heads", heads),
+            head_width=whole(config, "head_dim", max(width // heads, 1)),
+            bias="qkv" if kind == "qwen2" else flag(config, "attention_bias", False),
+            dropout=share(config, "attention_dropout"),
             norm=kind == "qwen3",
         ),
-        mlp=MLPSpec(config["intermediate_size"], activation(config.get("hidden_act", "silu")), gated=True, bias=False),
-        norm=NormSpec("rms", config.get("rms_norm_eps", 1e-6)),
+        mlp=MLPSpec(
+            whole(config, "intermediate_size"), activation(name(config, "hidden_act", "silu")), gated=True, bias=False
+        ),
+        norm=NormSpec("rms", number(config, "rms_norm_eps", 1e-6)),
         position=read_position(config),
         head=head,
     )

@@ -1,55 +1,57 @@
 r"""Rotary positions in configurations: `rope_parameters` of today, `rope_theta` with `rope_scaling` of before."""
 
-from cutaway.hub.families.shared import Config
+from cutaway.hub.families.config_fields import Config, flag, name, number, part, whole
 from cutaway.models.specs.architectures import PositionSpec, ScalingSpec
 
 KINDS = ("default", "linear", "dynamic", "llama3", "yarn")
 
 
 def read_position(config: Config) -> PositionSpec:
-    given = dict(config.get("rope_parameters") or config.get("rope_scaling") or {})
-    kind = given.get("rope_type", given.get("type", "default"))
+    # named in messages as a part of the same file
+    given = {"model_type": config.get("model_type")} | (part(config, "rope_parameters") or part(config, "rope_scaling"))
+    kind = name(given, "rope_type", name(given, "type", "default"))
     if kind not in KINDS:
         raise ValueError(f"rope_type must be one of {', '.join(KINDS)}, got {kind!r}; others cannot be loaded")
-    share = given.get("partial_rotary_factor") or config.get("partial_rotary_factor") or 1.0
-    if share != 1:
+    turned = number(given, "partial_rotary_factor", number(config, "partial_rotary_factor", 1.0))
+    if turned != 1:
         raise ValueError(
-            f"all of a head must turn in these families, got partial_rotary_factor={share}; it is another design"
+            f"all of a head must turn in these families, got partial_rotary_factor={turned}; it is another design"
         )
+    context = whole(config, "max_position_embeddings")
     return PositionSpec(
         "rotary",
-        base=given.get("rope_theta") or config.get("rope_theta") or 10000.0,
-        scaling=None if kind == "default" else _read_scaling(kind, given, config["max_position_embeddings"]),
+        base=number(given, "rope_theta", number(config, "rope_theta", 10000.0)),
+        scaling=None if kind == "default" else _read_scaling(kind, given, context),
     )
 
 
 def read_context(config: Config) -> int:
     """How many tokens the model reads. Dynamic scaling begins where the stated number ends, so it reads more."""
     scaling = read_position(config).scaling
-    context = config["max_position_embeddings"]
+    context = whole(config, "max_position_embeddings")
     return int(context * scaling.factor) if scaling is not None and scaling.kind == "dynamic" else context
 
 
 def _read_scaling(kind: str, given: Config, context: int) -> ScalingSpec:
-    old = given.get("original_max_position_embeddings") or context
+    old, factor = whole(given, "original_max_position_embeddings", context), number(given, "factor")
     if kind == "linear":
-        return ScalingSpec("linear", given["factor"])
+        return ScalingSpec("linear", factor)
     if kind == "dynamic":
-        return ScalingSpec("dynamic", given["factor"], context)
+        return ScalingSpec("dynamic", factor, context)
     if kind == "llama3":
-        return ScalingSpec("llama3", given["factor"], old, given["low_freq_factor"], given["high_freq_factor"])
+        return ScalingSpec("llama3", factor, old, number(given, "low_freq_factor"), number(given, "high_freq_factor"))
     if given.get("mscale") or given.get("mscale_all_dim"):
         raise ValueError(
             "YaRN's mscale must not be set, got a checkpoint that sets it; give its attention_factor instead"
         )
     return ScalingSpec(
         "yarn",
-        given["factor"],
+        factor,
         old,
-        slow=given.get("beta_slow") or 1.0,
-        fast=given.get("beta_fast") or 32.0,
-        attention=given.get("attention_factor"),
-        whole=given.get("truncate", True),
+        slow=number(given, "beta_slow", 1.0),
+        fast=number(given, "beta_fast", 32.0),
+        attention=None if given.get("attention_factor") is None else number(given, "attention_factor"),
+        whole=flag(given, "truncate", True),
     )
 
 

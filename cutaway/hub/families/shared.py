@@ -4,10 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from cutaway.hub.families.config_fields import Config, architecture, label_names
 from cutaway.hub.tensor_rules import Rules
 from cutaway.models.specs.architectures import HeadSpec, ModelSpec
-
-Config = dict[str, Any]
 
 # Their names of activations, and ours. The first of several for one of ours is written.
 ACTIVATIONS = {
@@ -45,13 +44,7 @@ class Family:
 
     def architecture(self, config: Config) -> str:
         """The class that a configuration names."""
-        name = (config.get("architectures") or self.architectures)[0]
-        if name not in self.architectures:
-            raise ValueError(
-                f"the architecture of a {self.name} checkpoint must be one of {', '.join(self.architectures)}, "
-                f"got {name}; other heads cannot be loaded"
-            )
-        return name
+        return architecture(config, self.architectures, self.name)
 
 
 def activation(name: str) -> str:
@@ -73,7 +66,7 @@ def head_kind(spec: ModelSpec) -> str | None:
 def refuse(config: Config, **expected: Any) -> None:
     """Stops at options that would silently change the logits."""
     for key, value in expected.items():
-        if config.get(key, value) != value:
+        if config.get(key) not in (None, value):
             raise ValueError(
                 f"{key} must be {value!r} for Cutaway to load it, got {config[key]!r}; it has no such option"
             )
@@ -81,8 +74,9 @@ def refuse(config: Config, **expected: Any) -> None:
 
 def class_head(kind: str, config: Config, **more: Any) -> HeadSpec:
     """A head for classes or tags, with the labels of the configuration."""
-    named = config.get("id2label") or {str(i): f"LABEL_{i}" for i in range(config.get("num_labels", 2))}
-    labels = tuple(str(named[key]) for key in sorted(named, key=int))
+    labels = label_names(config)
+    if isinstance(labels, int):
+        return HeadSpec(kind, classes=labels, **more)
     plain = all(label == f"LABEL_{i}" for i, label in enumerate(labels))
     return HeadSpec(kind, classes=len(labels), labels=() if plain else labels, **more)
 
@@ -96,12 +90,6 @@ def label_config(head: HeadSpec | None) -> Config:
         "id2label": {str(i): label for i, label in enumerate(labels)},
         "label2id": {label: i for i, label in enumerate(labels)},
     }
-
-
-def ends(config: Config) -> tuple[int, ...]:
-    """The tokens that end a text."""
-    given = config.get("eos_token_id")
-    return () if given is None else tuple(given) if isinstance(given, list) else (given,)
 
 
 def end_config(end: tuple[int, ...]) -> Config:

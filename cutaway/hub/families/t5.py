@@ -1,36 +1,40 @@
 r"""T5 and T5 v1.1 (Raffel et al. 2020)."""
 
-from cutaway.hub.families.shared import Config, Family, activation, end_config, ends, written
+from cutaway.hub.families.config_fields import Config, flag, name, number, share, token, tokens, whole
+from cutaway.hub.families.shared import Family, activation, end_config, written
 from cutaway.hub.tensor_rules import Rules, linear, norm, qkv, same
 from cutaway.models.specs.architectures import AttentionSpec, HeadSpec, MLPSpec, NormSpec, PositionSpec, T5Spec
 
 
 def read_spec(config: Config, tensors: set[str]) -> T5Spec:
-    tied = bool(config.get("tie_word_embeddings", True))
-    dropout = config.get("dropout_rate", 0.0)
-    gate, _, plain = config.get("feed_forward_proj", "relu").rpartition("-")
+    tied = flag(config, "tie_word_embeddings", True)
+    dropout = share(config, "dropout_rate")
+    gate, _, plain = name(config, "feed_forward_proj", "relu").rpartition("-")
+    if gate not in ("", "gated"):
+        raise ValueError(f"feed_forward_proj must be an activation or gated-…, got {gate}-{plain}; Cutaway has no such")
     # "gated-gelu" is the tanh form, as in the first code.
-    name = "gelu_new" if gate == "gated" and plain == "gelu" else plain
+    used = "gelu_new" if gate == "gated" and plain == "gelu" else plain
+    depth = whole(config, "num_layers")
     return T5Spec(
-        vocabulary=config["vocab_size"],
-        width=config["d_model"],
-        depth=config["num_layers"],
-        decoder_depth=config.get("num_decoder_layers") or config["num_layers"],
+        vocabulary=whole(config, "vocab_size"),
+        width=whole(config, "d_model"),
+        depth=depth,
+        decoder_depth=whole(config, "num_decoder_layers", depth),
         attention=AttentionSpec(
-            heads=config["num_heads"], head_width=config["d_kv"], bias=False, scale=1.0, dropout=dropout
+            heads=whole(config, "num_heads"), head_width=whole(config, "d_kv"), bias=False, scale=1.0, dropout=dropout
         ),
-        mlp=MLPSpec(config["d_ff"], activation(name), gate == "gated", bias=False, dropout=dropout),
-        norm=NormSpec("rms", config.get("layer_norm_epsilon", 1e-6)),
+        mlp=MLPSpec(whole(config, "d_ff"), activation(used), gate == "gated", bias=False, dropout=dropout),
+        norm=NormSpec("rms", number(config, "layer_norm_epsilon", 1e-6)),
         position=PositionSpec(
             "relative",
-            buckets=config.get("relative_attention_num_buckets", 32),
-            distance=config.get("relative_attention_max_distance", 128),
+            buckets=whole(config, "relative_attention_num_buckets", 32),
+            distance=whole(config, "relative_attention_max_distance", 128),
         ),
         head=None if T5.architecture(config) == "T5Model" else HeadSpec("language", tied=tied),
         dropout=dropout,
-        start=config.get("decoder_start_token_id") or 0,
-        end=ends(config),
-        scale_output=bool(config.get("scale_decoder_outputs", tied)),
+        start=token(config, "decoder_start_token_id") or 0,
+        end=tokens(config, "eos_token_id"),
+        scale_output=flag(config, "scale_decoder_outputs", tied),
     )
 
 

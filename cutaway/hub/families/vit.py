@@ -1,29 +1,36 @@
 r"""ViT (Dosovitskiy et al. 2021). Its map of patches is stored as the filters of a convolution."""
 
-from cutaway.hub.families.shared import Config, Family, activation, class_head, label_config, refuse, written
+from cutaway.hub.families.config_fields import Config, name, number, share, side_lengths, whole
+from cutaway.hub.families.shared import Family, activation, class_head, label_config, refuse, written
 from cutaway.hub.tensor_rules import Rule, Rules, linear, norm, qkv, same
 from cutaway.models.specs.architectures import AttentionSpec, MLPSpec, NormSpec, PositionSpec, ViTSpec
 
 
 def read_spec(config: Config, tensors: set[str]) -> ViTSpec:
-    refuse(config, qkv_bias=True)
-    size = config["image_size"]
+    width, (patch, patch_width) = whole(config, "hidden_size"), side_lengths(config, "patch_size")
+    refuse(config, qkv_bias=True, pooler_output_size=width)
+    if patch != patch_width:
+        raise ValueError(
+            f"patches must be square for Cutaway to load them, got patch_size={config['patch_size']}; "
+            "it has no such option"
+        )
     classes = VIT.architecture(config) == "ViTForImageClassification"
     return ViTSpec(
-        image=(size, size) if isinstance(size, int) else tuple(size),
-        patch=config["patch_size"],
-        channels=config.get("num_channels", 3),
+        image=side_lengths(config, "image_size"),
+        patch=patch,
+        channels=whole(config, "num_channels", 3),
         pooler=any("pooler.dense" in tensor for tensor in tensors),
-        width=config["hidden_size"],
-        depth=config["num_hidden_layers"],
+        pooler_activation=activation(name(config, "pooler_act", "tanh")),
+        width=width,
+        depth=whole(config, "num_hidden_layers"),
         attention=AttentionSpec(
-            heads=config["num_attention_heads"], dropout=config.get("attention_probs_dropout_prob", 0.0)
+            heads=whole(config, "num_attention_heads"), dropout=share(config, "attention_probs_dropout_prob")
         ),
-        mlp=MLPSpec(config["intermediate_size"], activation(config.get("hidden_act", "gelu"))),
-        norm=NormSpec("layer", config.get("layer_norm_eps", 1e-12)),
+        mlp=MLPSpec(whole(config, "intermediate_size"), activation(name(config, "hidden_act", "gelu"))),
+        norm=NormSpec("layer", number(config, "layer_norm_eps", 1e-12)),
         position=PositionSpec("learned"),
         head=class_head("classes", config) if classes else None,
-        dropout=config.get("hidden_dropout_prob", 0.0),
+        dropout=share(config, "hidden_dropout_prob"),
     )
 
 
@@ -43,6 +50,7 @@ def write_config(spec: ViTSpec) -> Config:
         "attention_probs_dropout_prob": spec.attention.dropout,
         "hidden_dropout_prob": spec.dropout,
         "qkv_bias": True,
+        "pooler_act": written(spec.pooler_activation),
         **label_config(spec.head),
     }
 

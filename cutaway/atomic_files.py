@@ -82,6 +82,27 @@ def write_json(path: str | os.PathLike[str], value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
+def read_json(path: str | os.PathLike[str], *names: str) -> Any:
+    """The value of a JSON file, an object that has these ``names`` if any are given; damage is a ValueError."""
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"{path.name} must be there, got {path.parent} without it; take it from a copy")
+    try:
+        value = json.loads(path.read_bytes().decode("utf-8"))
+    except json.JSONDecodeError as error:
+        damage = f"{error.msg.lower()} in line {error.lineno}"
+    except UnicodeDecodeError as error:
+        damage = f"byte 0x{error.object[error.start]:02x} at position {error.start} is not UTF-8"
+    except RecursionError:
+        damage = "it is nested too deep"
+    else:
+        missing = [name for name in names if not isinstance(value, dict) or name not in value]
+        if not missing:
+            return value
+        damage = f"it has no {missing[0]!r}"
+    raise ValueError(f"{path.name} must be JSON as it was written, got {path} ({damage}); take it from a copy")
+
+
 def _replace_folder(part: Path, path: Path) -> None:
     old = _beside(path, ".part")
     with suppress(FileNotFoundError):

@@ -21,11 +21,16 @@ VERBS = {
     "import": ("make a run of a Hugging Face checkpoint", "cutaway.commands.import_export:import_main"),
     "export": ("make a Hugging Face checkpoint of a run", "cutaway.commands.import_export:export_main"),
 }
+FILES = 64  # open at once, at most: libraries, data, the browser engine that draws pictures
+LONGEST = 300  # letters of a word that a message shows
 HIDDEN = {"--print-completion": ("", "cutaway.commands.completion:main")}
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Runs one verb and exits."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal without Greek letters shows their codes
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(run(sys.argv[1:] if argv is None else argv))
 
 
@@ -36,24 +41,46 @@ def run(argv: Sequence[str]) -> int:
     except SystemExit as stop:  # --help
         return 0 if not stop.code else 2
     except BrokenPipeError:  # `cutaway list blocks | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
     except KeyboardInterrupt as stop:
         if _tells():
             print(str(stop) or "stopped", file=sys.stderr)
         return getattr(stop, "code", 130)
     except Exception as error:
-        if not _tells():
-            return 1 if _is_ours(error) else 2
-        if _is_ours(error) or os.environ.get("CUTAWAY_TRACEBACK"):
+        return _failed(argv, error)
+    except BaseException as error:  # a compiled library that panics raises no Exception
+        if type(error).__name__ != "PanicException":
+            raise
+        return _failed(argv, error)
+
+
+def _failed(argv: Sequence[str], error: BaseException) -> int:
+    """Says what went wrong, in a line if it is the user's to mend; returns the exit code."""
+    from cutaway.commands.failures import sentence
+
+    told = sentence(error)
+    ours = not told and _is_ours(error)
+    code = 1 if ours else 2
+    if _tells():
+        if ours or os.environ.get("CUTAWAY_TRACEBACK"):
             import traceback
 
-            traceback.print_exc()
-            told = "this is a fault of Cutaway: please report it with the lines above" if _is_ours(error) else error
-            print(f"cutaway: {told}", file=sys.stderr)
-            return 1 if _is_ours(error) else 2
-        print(f"cutaway {argv[0]}: {_in_flags(error)}", file=sys.stderr)
-        return 2
+            traceback.print_exception(error)
+        name = argv[0] if len(argv[0]) <= 20 else f"{argv[0][:20]}…"
+        line = f"cutaway {name}: {_in_flags(told or error)}"
+        fault = "cutaway: this is a fault of Cutaway: please report it with the lines above"
+        print(fault if ours else line, file=sys.stderr)
+    try:
+        sys.stdout.flush()
+    except OSError:  # a full disk behind `> file`: Python would try again when it ends
+        _drop_output()
+    return code
+
+
+def _drop_output() -> None:
+    """Sends what is still to be printed nowhere, since there is no reader or no room."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(argv: Sequence[str]) -> int:
@@ -67,7 +94,11 @@ def _run(argv: Sequence[str]) -> int:
         verbs = VERBS | HIDDEN
         if argv[0] not in verbs:
             raise ValueError(_unknown_verb(argv[0]))
+        from cutaway.commands.messages import speak_of
+
+        speak_of((), ())
         _warn_in_a_line()
+        _expect_files()
         module, name = verbs[argv[0]][1].split(":")
         getattr(import_module(module), name)(argv[1:])
     sys.stdout.flush()  # a closed pipe is noticed here, not after the end
@@ -78,10 +109,11 @@ def _in_flags(error: object) -> str:
     """A message in one line, with settings spelled as flags."""
     from cutaway.commands.messages import in_flags
 
-    return in_flags(" ".join(str(error).split()))
+    words = [word if len(word) <= LONGEST else f"{word[:LONGEST]}…" for word in str(error).split()]
+    return in_flags(" ".join(words))
 
 
-def _is_ours(error: Exception) -> bool:
+def _is_ours(error: BaseException) -> bool:
     """Whether an error is a fault in Cutaway: none of the kinds that our messages for users have."""
     if isinstance(error, ModuleNotFoundError):
         return (error.name or "cutaway").startswith("cutaway")
@@ -98,6 +130,19 @@ def _tells() -> bool:
     return tells()
 
 
+def _expect_files() -> None:
+    """There must be room for the files that a command opens: compiled libraries panic where they cannot open one."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if resource.RLIM_INFINITY not in (soft, hard) and hard < FILES:
+        raise ValueError(f"a command opens up to {FILES} files, got a limit of {hard}; raise it by `ulimit -n 1024`")
+    if soft != resource.RLIM_INFINITY and soft < FILES:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, hard))
+
+
 def _warn_in_a_line() -> None:
     import warnings
 
@@ -109,7 +154,8 @@ def _unknown_verb(verb: str) -> str:
 
     near = difflib.get_close_matches(verb, VERBS, n=1)
     way = f"did you mean {near[0]}?" if near else "`cutaway --help` tells what each does"
-    return f"a verb must be one of {', '.join(VERBS)}, got {verb!r}; {way}"
+    shown = verb if len(verb) <= 40 else f"{verb[:40]}…"
+    return f"a verb must be one of {', '.join(VERBS)}, got {shown!r}; {way}"
 
 
 def overview() -> str:

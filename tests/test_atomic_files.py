@@ -2,15 +2,25 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 
-from cutaway.atomic_files import remove_leftovers, write_bytes, write_json, write_text, writing, writing_folder
+from cutaway.atomic_files import (
+    read_json,
+    remove_leftovers,
+    write_bytes,
+    write_json,
+    write_text,
+    writing,
+    writing_folder,
+)
 
 
 def names(folder):
@@ -115,3 +125,32 @@ def test_a_growing_file_keeps_its_unfinished_folder(tmp_path):
     (part / "file").write_text("x")
     os.utime(part, (0, 0))  # the folder is old, the file in it is new
     assert remove_leftovers(tmp_path, older=3600) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"{oops", r"expecting property name enclosed in double quotes in line 1"),
+        (b"", "expecting value in line 1"),
+        (b'{"a":\xff}', "byte 0xff at position 5 is not UTF-8"),
+        (b"[" * 200_000, "it is nested too deep"),
+        (b"[]", "it has no 'version'"),
+        (b"{}", "it has no 'version'"),
+    ],
+)
+def test_damaged_json_names_its_file(content: bytes, told: str, tmp_path: Path):
+    file = tmp_path / "config.json"
+    file.write_bytes(content)
+    rule = re.escape(f"config.json must be JSON as it was written, got {file} ({told}); take it from a copy")
+    with pytest.raises(ValueError, match=f"^{rule}$"):
+        read_json(file, "version")
+
+
+def test_missing_json_names_its_file(tmp_path: Path):
+    with pytest.raises(ValueError, match=re.escape(f"config.json must be there, got {tmp_path} without it")):
+        read_json(tmp_path / "config.json")
+
+
+def test_json_comes_back(tmp_path: Path):
+    write_json(tmp_path / "a.json", {"version": 1, "ä": [None]})
+    assert read_json(tmp_path / "a.json", "version") == {"version": 1, "ä": [None]}

@@ -98,7 +98,56 @@ def test_a_traceback_can_be_asked_for(verb: Any, monkeypatch: pytest.MonkeyPatch
     assert cli.run(["test"]) == 2
     told = capsys.readouterr().err
     assert told.startswith("Traceback")
-    assert told.endswith("cutaway: steps must be above 0\n")
+    assert told.endswith("cutaway test: steps must be above 0\n")
+
+
+def test_a_panic_of_a_compiled_library_is_a_line(verb: Any, capsys: pytest.CaptureFixture[str]):
+    verb(raises(type("PanicException", (BaseException,), {})("no renderer")))
+    assert cli.run(["test"]) == 2
+    assert capsys.readouterr().err.startswith(
+        "cutaway test: a compiled library must run through, got a panic of it (no"
+    )
+
+
+def test_long_words_are_cut(verb: Any, capsys: pytest.CaptureFixture[str]):
+    verb(raises(ValueError(f"a word, got {'x' * 5000}; cut it")))
+    assert cli.run(["test"]) == 2
+    assert capsys.readouterr().err == f"cutaway test: a word, got {'x' * 300}… cut it\n"
+    assert cli.run(["y" * 5000]) == 2
+    assert len(capsys.readouterr().err) < 300
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_output_that_has_no_room_is_a_line():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "cutaway", "list", "data"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith("cutaway list: a disk must have room for what is written to it, got none left; free")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_too_few_files_are_told_at_once():
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20))"
+    done = python(f"{limit}\nfrom cutaway.cli import main; main(['list'])")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "cutaway list: a command opens up to 64 files, got a limit of 20; raise it by `ulimit -n 1024`\n"
+    )
+
+
+def test_a_terminal_without_greek_letters_shows_their_codes():
+    done = python(
+        "from cutaway.cli import main; main(['list', 'blocks'])", env=os.environ | {"PYTHONIOENCODING": "ascii"}
+    )
+    assert done.returncode == 0, done.stderr
+    assert "\\u03c3" in done.stdout  # σ
 
 
 def test_ctrl_c(verb: Any, capsys: pytest.CaptureFixture[str]):

@@ -10,16 +10,24 @@ import tyro
 
 CONFIG = (tyro.conf.FlagCreatePairsOff, tyro.conf.PositionalMetavarFromFieldName)
 SHELLS = ("bash", "zsh", "fish")
-HELP = """prints a script that completes verbs, recipes and flags; for this shell only:
+HELP = """usage: cutaway --print-completion SHELL
+
+Prints a script that completes verbs, recipes and flags. For this shell only:
+
   bash  eval "$(cutaway --print-completion bash)"
   zsh   eval "$(cutaway --print-completion zsh)"
   fish  cutaway --print-completion fish | source
-put the line into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish to have it always"""
+
+Put the line into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish to have it always."""
 
 
 def main(argv: Sequence[str]) -> None:
+    if any(word in ("-h", "--help") for word in argv):
+        print(HELP)
+        return
     if len(argv) != 1 or argv[0] not in SHELLS:
-        raise ValueError(f"the shell must be one of {', '.join(SHELLS)}, got {' '.join(argv)!r}; {HELP}")
+        way = "try `cutaway --print-completion bash`"
+        raise ValueError(f"the shell must be one of {', '.join(SHELLS)}, got {' '.join(argv)!r}; {way}")
     script = io.StringIO()
     with contextlib.redirect_stdout(script), contextlib.suppress(SystemExit):
         tyro.extras.subcommand_cli_from_dict(

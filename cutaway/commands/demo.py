@@ -21,10 +21,13 @@ PROMPT = "The function returns"
 
 def main(argv: Sequence[str]) -> None:
     asked = parse_flags(Demo, "cutaway demo", argv)
+    from cutaway.recipes.index import find_recipe
     from cutaway.runs.execution import train
 
+    settings = dict(preset="small", data="python-docs", test=0.05, steps=asked.steps)
+    find_recipe("gpt").make(**settings)  # a wrong setting is told before the tour begins
     print("1. A small GPT learns to write Python's documentation, character by character.\n")
-    run = train("gpt", preset="small", data="python-docs", test=0.05, steps=asked.steps, out=asked.out or None)
+    run = train("gpt", out=asked.out or None, **settings)
 
     print(f"\n2. It goes on from {PROMPT!r}:\n")
     print("   " + run.generate(PROMPT, tokens=240, temperature=0.7, seed=1).replace("\n", "\n   "))

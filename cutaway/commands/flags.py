@@ -6,6 +6,8 @@ A mistake is a ValueError in one sentence: the rule, what came, the way out.
 """
 
 import difflib
+import os
+import re
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
@@ -51,11 +53,13 @@ def read_flags(flags: Sequence[Flag], prog: str, argv: Sequence[str]) -> dict[st
         else:
             _take_place(places, prog, found, word, before, known)
     for flag in flags:
-        if flag.required and flag.name not in found:
+        if flag.required and found.get(flag.name, "") == "":
             shown = " ".join(
                 [prog, *(f.metavar or f.spelled if f.positional else f.usage for f in flags if f.required)]
             )
-            raise ValueError(f"{flag.spelled}, {flag.about.split(' (')[0]}, must be given, got none; write `{shown}`")
+            raise ValueError(
+                f"{flag.spelled}, {re.split('[;(,]', flag.about)[0].strip()}, must be given, got none; write `{shown}`"
+            )
     return found
 
 
@@ -112,10 +116,14 @@ def _take_place(
         found[free[0].name] = free[0].read(word)
         return
     takes = f"{', '.join(flag.spelled for flag in places)} and flags" if places else "flags alone"
-    near = _nearest(word, known, cutoff=0.8)
+    name, equals, value = word.partition("=")
+    near = _alike(name, known, cutoff=0.8)
+    path = next((flag for flag in known.values() if flag.metavar == "PATH" and flag.name not in found), None)
     last = found.get(before.name) if before is not None and before.kind is str and not before.choices else None
     if near:
-        way = f"did you mean {known[near].usage}?"
+        way = f"did you mean {known[near].given(value) if equals else known[near].usage}?"
+    elif path and os.path.exists(word):
+        way = f"did you mean {path.given(word)}?"
     elif isinstance(last, str):
         assert before is not None
         way = f"put a value of several words in quotes: {before.spelled} {shlex.quote(f'{last} {word}')}"
@@ -125,15 +133,14 @@ def _take_place(
 
 
 def _unknown(known: dict[str, Flag], prog: str, name: str) -> str:
-    near = _nearest(name, known)
+    begins = (spelling for spelling in known if name.strip("-") and spelling[2:].startswith(name.lstrip("-")))
+    near = _alike(name, known) or next(begins, "")
     way = f"did you mean {near}?" if near else f"`{prog} --help` lists them"
     return f"a flag must be one that `{prog}` has, got {name[:SHOWN]}; {way}"
 
 
-def _nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """The flag that is spelled most like a word, or begins with it; empty if none is near."""
+def _alike(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """The flag that is spelled most like a word; empty if none is near."""
     names = {spelling.lstrip("-"): spelling for spelling in known}
-    word = word.lstrip("-").lower()
-    near = difflib.get_close_matches(word, names, n=1, cutoff=cutoff)
-    begins = [name for name in names if word and name.startswith(word)]
-    return names[(near or begins)[0]] if near or begins else ""
+    near = difflib.get_close_matches(word.lstrip("-").lower(), names, n=1, cutoff=cutoff)
+    return names[near[0]] if near else ""

@@ -49,11 +49,13 @@ def main(argv: Sequence[str]) -> None:
     from cutaway.models.transformers.seq2seq import EncoderDecoder
     from cutaway.runs.execution import load
 
+    if asked.beams is not None and asked.beams < 1:
+        raise ValueError(f"beams must be at least 1, got {asked.beams}; leave it out to draw a text")
     run = load(asked.run)
     answers = isinstance(run.model, EncoderDecoder)
     names = ("temperature", "beams", "top_k", "top_p", "min_p", "repetition_penalty", "seed")
     how = {name: getattr(asked, name) for name in names if getattr(asked, name) is not None}
-    if not answers and (asked.beams or 1) == 1:
+    if not answers and asked.beams in (None, 1):
         how.setdefault("temperature", 0.8)
     text = run.generate(asked.prompt, tokens=asked.tokens, stop=asked.stop, **how)
     if asked.json:

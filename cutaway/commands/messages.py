@@ -5,9 +5,11 @@ line the same settings are flags: `--steps must be at least 1, got -5; try --ste
 field of its dataclass, so the fields tell which words of a message to respell, and nothing else is touched:
 
 - `name=value`, where `name` is a field of the verb that runs and `value` a number, a word or a quoted text;
-- the first word, where it is such a name and a verb follows: the subject of the sentence.
+- the first word, where it is such a name and a verb follows: the subject of the sentence;
+- such a name with an underscore, which no English word has.
 
-Quoted texts stay as they are, and so does every word that the person typed: those are values, not names.
+Quoted texts and calls (`run.test(unfinished=True)`) stay as they are, and so does every word that the person typed:
+those are values, not names.
 """
 
 import ast
@@ -21,8 +23,9 @@ _flags: dict[str, Flag] = {}
 _typed: set[str] = set()
 
 _QUOTED = r"(?<!\w)(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`)"
-_KEYWORD = rf"(?<![\w/.-])(?P<name>[a-z_]+)=(?P<value>{_QUOTED}|[\w.+%-]*\w%?)"
-_PIECES = re.compile(rf"(?P<quoted>{_QUOTED})|{_KEYWORD}")
+_KEYWORD = rf"(?<![\w/.-])(?<!\w\()(?P<name>[a-z_]+)=(?P<value>{_QUOTED}|[\w.+%-]*\w%?)"
+_UNDERSCORED = r"(?<![\w/.-])(?P<word>[a-z]+(?:_[a-z]+)+)(?![\w=/.-]\w)"
+_PIECES = re.compile(rf"(?P<quoted>{_QUOTED})|{_KEYWORD}|{_UNDERSCORED}")
 _SUBJECT = re.compile(r"(?P<name>[a-z_]+)(?= (?:must|needs|is|are|has|takes)\b)")
 
 
@@ -59,6 +62,8 @@ def _named(name: str) -> str:
 def _respelled(found: re.Match[str]) -> str:
     """One piece of a message: a quoted text as it is, a keyword as a flag."""
     whole, name, value = found[0], found["name"], found["value"]
+    if found["word"]:
+        return whole if whole in _typed else _named(whole)
     if found["quoted"] or name not in _flags or whole in _typed:
         return whole
     text = ast.literal_eval(value) if value[0] in "'\"" else value

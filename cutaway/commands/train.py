@@ -49,13 +49,16 @@ def main(argv: Sequence[str]) -> None:
         return
     kind = find_recipe(argv[0])
     if kind.name not in RECIPES:
-        raise ValueError(f"a recipe to train by must be one of {', '.join(RECIPES)}, got {argv[0]!r}")
+        raise ValueError(
+            f"a recipe to train by must be one of {', '.join(RECIPES)}, got {argv[0]!r}; "
+            "`cutaway import` makes such runs"
+        )
     exit_with_help(argv, train_page(kind, _preset(kind, argv)))
     options, recipe, given = parse(kind, argv)
     from cutaway.runs.execution import is_first, load, train
 
     told = is_first() and not (options.json or options.quiet)
-    if options.resume and options.out and told and load(options.out).finished:
+    if options.resume and options.out and told and _is_done(load(options.out), kind):
         print("this run was finished before: nothing is left to train")
     run = train(
         kind.name if options.resume else recipe,
@@ -71,6 +74,10 @@ def main(argv: Sequence[str]) -> None:
     )
     if told:
         print_end(run)
+
+
+def _is_done(run: "Run", kind: type[Recipe]) -> bool:
+    return isinstance(run.recipe, kind) and run.finished
 
 
 def print_recipes(argv: Sequence[str]) -> None:

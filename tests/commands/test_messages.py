@@ -38,6 +38,8 @@ FLAGS = [
         ("steps of a ladder", "steps of a ladder"),
         ("batch is where it ends", "batch is where it ends"),
         ("try steps=(1, 2)", "try steps=(1, 2)"),
+        ("or run.test(steps=3, batch=2)", "or run.test(steps=3, --batch 2)"),
+        ("each doubling of muon_rate, of hub/muon_rate", "each doubling of --muon-rate, of hub/muon_rate"),
     ],
 )
 def test_keywords_become_flags(message: str, told: str):

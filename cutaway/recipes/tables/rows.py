@@ -1,6 +1,5 @@
 r"""Rows of a table into a model and back out: batches, costs, and predictions in the table's own labels and units."""
 
-import json
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from cutaway.atomic_files import read_json
 from cutaway.data.tables.encoding import Encoded, TableBatches, decode, encode
 from cutaway.data.tables.schema import MISSING, UNSEEN, Schema
 from cutaway.extras import need
@@ -57,7 +57,7 @@ def outputs_of(model: nn.Module, rows: Encoded) -> Tensor:
 
 def schema_of(run: "Run") -> Schema:
     """The schema that a run was trained by."""
-    return Schema.from_dict(json.loads((run.path / "schema.json").read_text(encoding="utf-8")))
+    return Schema.from_dict(read_json(run.path / "schema.json", "version"))
 
 
 def read_rows(schema: Schema, inputs: Any, encoding: str = "utf-8") -> "pandas.DataFrame":

@@ -125,9 +125,9 @@ def _tells() -> bool:
     """Whether to say what went wrong: of many processes (torchrun) that fail together, one does."""
     if os.environ.get("WORLD_SIZE", "1") == "1":
         return True
-    from cutaway.training.processes.alone import tells
+    from cutaway.training.processes.alone import reports_errors
 
-    return tells()
+    return reports_errors()
 
 
 def _expect_files() -> None:

@@ -58,7 +58,7 @@ def _die_in(module: Any, name: str, count: int) -> None:
     setattr(module, name, dying)
 
 
-CHECKPOINTS, FOLDERS = "cutaway.training.run_folder.checkpoints", "cutaway.training.run_folder.folder"
+CHECKPOINTS, WEIGHTS = "cutaway.training.run_folder.checkpoints", "cutaway.training.run_folder.weights"
 ATOMIC = "cutaway.atomic_files"
 # Where in the writing of a run a process may die: the module, its function, and at which call of it.
 MOMENTS = {
@@ -68,6 +68,6 @@ MOMENTS = {
     "before a checkpoint gets its name": (ATOMIC, "_replace_folder", 2),
     "before a checkpoint becomes the latest": (CHECKPOINTS, "write_text", 2),
     "before old checkpoints are removed": (CHECKPOINTS, "checkpoint_steps", 2),
-    "after the last checkpoint": (FOLDERS, "write_bytes", 1),
+    "after the last checkpoint": (WEIGHTS, "writing", 1),
     "before the report": ("cutaway.runs.execution", "report_run", 1),
 }

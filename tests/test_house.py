@@ -83,7 +83,7 @@ def imports_of(path: Path) -> set[str]:
 
 
 # Which parts a part may import besides itself. `registry` is where families join: it finds the parts inside functions.
-TOOLS = {"lazy", "extras", "atomic_files"}
+TOOLS = {"lazy", "extras", "atomic_files", "checksums"}
 ALLOWED = {
     "inside": set(),
     "blocks": {"inside"},

@@ -1,7 +1,8 @@
 r"""What was worked out once and need not be again: tokens, and the digests of files.
 
 The cache is a folder: $CUTAWAY_CACHE, else the place that the system has for such things. An entry is a folder named by
-a digest of what it follows from, written whole or not at all; deleting any of it costs only time.
+a digest of what it follows from, written whole or not at all, with checksums: a damaged one is made anew. Deleting any
+of it costs only time.
 """
 
 import hashlib
@@ -15,14 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from cutaway.atomic_files import remove_leftovers, write_json, writing_folder
+from cutaway.checksums import crc32_of_json, find_damage, write_checksums
 from cutaway.data.fingerprints import Fingerprint
 
 
 def cache_folder() -> Path:
     """Where the cache is."""
-    told = os.environ.get("CUTAWAY_CACHE")
-    if told:
-        return Path(told).expanduser()
+    chosen = os.environ.get("CUTAWAY_CACHE")
+    if chosen:
+        return Path(chosen).expanduser()
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
     elif sys.platform == "darwin":
@@ -41,7 +43,7 @@ def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], None], sou
     home = cache_folder() / kind
     folder = home / name
     if folder.is_dir():
-        if sound(folder):
+        if not find_damage(folder) and sound(folder):
             return folder
         shutil.rmtree(folder, ignore_errors=True)
     try:
@@ -54,6 +56,7 @@ def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], None], sou
         ) from error
     with writing_folder(folder, existing="keep") as part:
         build(part)
+        write_checksums(part)
     return folder
 
 
@@ -63,15 +66,18 @@ def _record(path: Path) -> Path:
 
 def recall_fingerprint(path: Path) -> Fingerprint | None:
     """The fingerprint that was last taken of a file or folder, if it is known."""
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        return Fingerprint.from_dict(json.loads(_record(path).read_text(encoding="utf-8")))
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+        record = json.loads(_record(path).read_text(encoding="utf-8"))
+        if record.pop("crc32") == crc32_of_json(record):
+            return Fingerprint.from_dict(record)
     return None
 
 
 def remember_fingerprint(path: Path, fingerprint: Fingerprint) -> None:
     """Keeps a fingerprint for the next time; a cache that cannot be written to is no reason to fail."""
     with suppress(OSError):
-        write_json(_record(path), fingerprint.to_dict())
+        record = fingerprint.to_dict()
+        write_json(_record(path), record | {"crc32": crc32_of_json(record)})
 
 
 __all__ = ["cache_folder", "cached", "recall_fingerprint", "remember_fingerprint"]

@@ -8,7 +8,7 @@ run = cut.load("runs/gpt-1")
 import dataclasses
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +24,7 @@ from cutaway.runs.report_page import report_run
 from cutaway.runs.run import Run
 from cutaway.training.callbacks import Averaging, Callback, EarlyStopping
 from cutaway.training.callbacks import refuse_shares as refuse_average
+from cutaway.training.devices import find_precision
 from cutaway.training.failures import watching_memory
 from cutaway.training.flow_log import FlowCallback
 from cutaway.training.jobs import Job
@@ -31,16 +32,23 @@ from cutaway.training.loop import Loop
 from cutaway.training.optimizers.groups import build_optimizers
 from cutaway.training.optimizers.muon import refuse_shares as refuse_muon
 from cutaway.training.optimizers.schedules import Schedule
-from cutaway.training.plans import Plan, find_precision
-from cutaway.training.processes.alone import Alone, find_processes, is_first, missing_others, world
+from cutaway.training.plans import Plan
+from cutaway.training.processes.alone import Alone, explain_lost_process, find_processes, is_first, world
 from cutaway.training.progress import progress_for
-from cutaway.training.run_folder.folder import RunFolder, read_config, resume_command
+from cutaway.training.run_folder.folder import (
+    ReadOnlyRunFolder,
+    RunFolder,
+    expect_fields,
+    read_config,
+    resume_command,
+)
 from cutaway.training.run_folder.interrupts import Stopped
+from cutaway.training.run_folder.weights import find_weights_damage
 from cutaway.training.tensorboard import Board
 
 
-class Way(NamedTuple):
-    """Where and how a run is carried out; nothing that changes what is learned."""
+class Execution(NamedTuple):
+    """Where a run is carried out and who looks on; nothing that changes what is learned."""
 
     device: str
     strategy: str
@@ -77,11 +85,11 @@ def train(
     settings = {name: os.fspath(v) if isinstance(v, os.PathLike) else v for name, v in settings.items()}
     shown: list[Callback] = progress_for(show if is_first() else "quiet")
     board: list[Callback] = [Board()] if tensorboard and is_first() else []
-    way = Way(device, strategy, compile, [*callbacks, *board, *shown])
-    with _left_alone(), missing_others():
+    execution = Execution(device, strategy, compile, [*callbacks, *board, *shown])
+    with _left_alone(), explain_lost_process():
         if resume:
-            return _resume(recipe, None if out is None else Path(out), preset, settings, way)
-        return _begin(_chosen(recipe, preset, settings), None if out is None else Path(out), way)
+            return _resume(recipe, None if out is None else Path(out), preset, settings, execution)
+        return _begin(_chosen(recipe, preset, settings), None if out is None else Path(out), execution)
 
 
 def _chosen(recipe: str | Recipe, preset: str | None, settings: dict[str, Any]) -> Recipe:
@@ -102,11 +110,11 @@ def _known(name: str) -> type[Recipe] | None:
         return None
 
 
-def _begin(recipe: Recipe, out: Path | None, way: Way) -> Run:
-    processes = _found(recipe, way)
+def _begin(recipe: Recipe, out: Path | None, execution: Execution) -> Run:
+    processes = _processes_for(recipe, execution)
     root = Path("runs")
-    folder = processes.folder(
-        lambda: RunFolder.create_next(root, recipe.name) if out is None else RunFolder.create(out)
+    folder = _open_folder(
+        processes, lambda: RunFolder.create_next(root, recipe.name) if out is None else RunFolder.create(out)
     )
     try:
         with watching_memory(recipe.smaller()):
@@ -124,17 +132,17 @@ def _begin(recipe: Recipe, out: Path | None, way: Way) -> Run:
                     "strategy": processes.strategy,
                     "torch": torch.__version__,
                     "device": processes.device.type,
-                    "compile": way.compile,
+                    "compile": execution.compile,
                 }
             )
-            return _carry_out(recipe, job, folder, processes, way, False)
+            return _carry_out(recipe, job, folder, processes, execution, resume=False)
     finally:
         folder.release()
 
 
-def _found(recipe: Recipe, way: Way) -> Alone:
-    """This process among others, if what it is to do can be shared."""
-    processes = find_processes(way.strategy, way.device)
+def _processes_for(recipe: Recipe, execution: Execution) -> Alone:
+    """This process among others, if the work can be shared out."""
+    processes = find_processes(execution.strategy, execution.device)
     if processes.strategy == "fsdp" and recipe.optimizer == "muon":
         refuse_muon()
     if processes.strategy == "fsdp" and recipe.ema:
@@ -142,47 +150,95 @@ def _found(recipe: Recipe, way: Way) -> Alone:
     return processes
 
 
+def _open_folder(processes: Alone, make: Callable[[], RunFolder]) -> RunFolder:
+    """The run's folder, into which only the first process writes."""
+    made: list[RunFolder] = []
+
+    def path_of_made() -> Path:
+        made.append(make())
+        return made[0].path
+
+    path = processes.first(path_of_made)
+    return made[0] if made else ReadOnlyRunFolder(path)
+
+
 def _job(recipe: Recipe, processes: Alone) -> Job:
-    job = processes.in_turn(lambda: recipe.job(processes.rank, processes.world))
+    with processes.local_first():
+        job = recipe.job(processes.rank, processes.world)
     processes.expect_same(job.data.get("fingerprint", {}).get("digest"))
     return job
 
 
-def _resume(recipe: str | Recipe, out: Path | None, preset: str | None, settings: dict[str, Any], way: Way) -> Run:
+def _resume(
+    recipe: str | Recipe, out: Path | None, preset: str | None, settings: dict[str, Any], execution: Execution
+) -> Run:
     if out is None:
         raise ValueError("resuming needs the run's folder, got none; add --out runs/NAME")
     about = read_config(out)
     if not isinstance(recipe, str):
         settings = recipe.to_dict() | settings
     _expect_same(about, recipe if isinstance(recipe, str) else recipe.name, preset, settings)
+    expect_fields(about, {"threads": int, "torch": str, "device": str, "compile": bool}, out / "config.json")
     run = Run(out)
-    processes = _found(run.recipe, _as_begun(about, way))
-    folder = processes.folder(lambda: RunFolder.reopen(out))
+    processes = _processes_for(run.recipe, _as_begun(about, execution))
+    folder = _open_folder(processes, lambda: RunFolder.reopen(out))
     try:
-        if run.finished:
+        if processes.first(lambda: _is_complete(run)):
             return _reported(run, processes)
         own = dataclasses.replace(run.recipe, data=settings.get("data", run.recipe.data))
         if processes.world == about.get("processes", 1):
             torch.set_num_threads(about["threads"])
         with watching_memory(own.smaller()):
             job = _job(own, processes)
-            if "fingerprint" in job.data:
-                run.expect_same_data(Fingerprint.from_dict(job.data["fingerprint"]))
+            _expect_fit(run, job)
             if own.data != run.recipe.data:  # moved: where it is now, for `cutaway test`
                 folder.write_config(about | {"data": about["data"] | {"path": os.path.abspath(own.data)}})
             if processes.is_first:
                 _note_changes(about, processes)
-            return _carry_out(own, job, folder, processes, way._replace(compile=way.compile or about["compile"]), True)
+            execution = execution._replace(compile=execution.compile or about["compile"])
+            return _carry_out(own, job, folder, processes, execution, resume=True)
     finally:
         folder.release()
 
 
-def _as_begun(about: dict[str, Any], way: Way) -> Way:
+def _is_complete(run: Run) -> bool:
+    """Whether nothing is left to do. Damaged weights are: the last checkpoint has them."""
+    if not run.finished:
+        return False
+    weights = run.path / "model.safetensors"
+    damage = find_weights_damage(weights)
+    if damage:
+        warnings.warn(f"{weights} is damaged ({damage}) and written again from the last checkpoint", stacklevel=2)
+    return not damage
+
+
+def _as_begun(about: dict[str, Any], execution: Execution) -> Execution:
     """Where a run goes on if nothing else is said: as it was, but for the number of processes."""
-    device = about["device"] if way.device == "auto" else way.device
-    if way.strategy == "auto" and world() > 1 and about.get("processes", 1) > 1:
-        way = way._replace(strategy=about["strategy"])
-    return way._replace(device=device)
+    device = about["device"] if execution.device == "auto" else execution.device
+    if execution.strategy == "auto" and world() > 1 and about.get("processes", 1) > 1:
+        execution = execution._replace(strategy=about["strategy"])
+    return execution._replace(device=device)
+
+
+def _expect_fit(run: Run, job: Job) -> None:
+    """What was made anew from the data must be what the run began with."""
+    if "fingerprint" in job.data:
+        run.expect_same_data(Fingerprint.from_dict(job.data["fingerprint"]))
+    for name in job.files:
+        if run.file(name) is None:
+            raise ValueError(
+                f"a run needs the {name} that it began with, got {run.path} without it; take it from a copy"
+            )
+    made: Any = getattr(job.model, "spec", None)
+    stored = run.about.get("spec")
+    if made is not None and (not isinstance(stored, dict) or type(made).from_dict(stored) != made):
+        known = type(made).from_dict(stored).to_dict() if isinstance(stored, dict) else None
+        listed = "none" if known is None else _differences(known, made.to_dict())
+        raise ValueError(
+            f"a run's model must be the one that its settings make of its data, got as 'spec' in "
+            f"{run.path / 'config.json'} {listed}; take the file from a copy"
+        )
+    run.expect_vocabulary()
 
 
 def _expect_same(about: dict[str, Any], name: str, preset: str | None, settings: dict[str, Any]) -> None:
@@ -207,6 +263,11 @@ def _expect_same(about: dict[str, Any], name: str, preset: str | None, settings:
         )
 
 
+def _differences(stored: dict[str, Any], made: dict[str, Any]) -> str:
+    names = [name for name in made | stored if stored.get(name) != made.get(name)]
+    return ", ".join(f"{name}={stored.get(name)!r} where they make {made.get(name)!r}" for name in names[:3])
+
+
 def _note_changes(about: dict[str, Any], processes: Alone) -> None:
     begun = {"processes": 1} | about
     now = {"torch": torch.__version__, "device": processes.device.type, "processes": processes.world}
@@ -218,8 +279,10 @@ def _note_changes(about: dict[str, Any], processes: Alone) -> None:
             )
 
 
-def _carry_out(recipe: Recipe, job: Job, folder: RunFolder, processes: Alone, way: Way, resume: bool) -> Run:
-    if way.compile:
+def _carry_out(
+    recipe: Recipe, job: Job, folder: RunFolder, processes: Alone, execution: Execution, resume: bool
+) -> Run:
+    if execution.compile:
         job.model.compile()
     processes.prepare(job)
     own: list[Callback] = []
@@ -230,7 +293,7 @@ def _carry_out(recipe: Recipe, job: Job, folder: RunFolder, processes: Alone, wa
     if recipe.flow_every:
         own.append(FlowCallback(recipe.flow_every))
     optimizers, plan = optimizers_of(recipe, job.model), plan_of(recipe, processes.device)
-    loop = Loop(job, optimizers, plan, folder, [*own, *way.callbacks], processes)
+    loop = Loop(job, optimizers, plan, folder, [*own, *execution.callbacks], processes)
     try:
         loop.run(resume)
     except Stopped as stop:

@@ -14,9 +14,11 @@ from torch import nn
 from cutaway.atomic_files import write_json
 from cutaway.data.fingerprints import Fingerprint, digest_file, expect_same_data
 from cutaway.recipes.base import Recipe
-from cutaway.recipes.index import find_recipe
-from cutaway.training.run_folder.checkpoints import latest_checkpoint, newest_weights, read_tensors, writing_to
-from cutaway.training.run_folder.folder import read_config, read_metrics, resume_command
+from cutaway.recipes.checks import expect_settings
+from cutaway.recipes.index import IMPORTED, find_recipe
+from cutaway.training.run_folder.checkpoints import latest_checkpoint, newest_weights, writing_to
+from cutaway.training.run_folder.folder import expect_file, read_config, read_metrics, resume_command
+from cutaway.training.run_folder.weights import expect_sound, find_misfit, is_whole, read_tensors
 
 
 class Run:
@@ -25,7 +27,7 @@ class Run:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.about = read_config(self.path)  # all of config.json: settings, model spec, data, machine
-        self.recipe = located(find_recipe(self.about["recipe"])(**self.about["config"]), self.about)
+        self.recipe = located(_settings_of(self.path, self.about), self.about)
         self._model: nn.Module | None = None
 
     @property
@@ -40,7 +42,8 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        return (self.path / "model.safetensors").is_file()
+        """Whether the run came to its end, early stopping included: then its weights are there, whole."""
+        return is_whole(self._own_weights)
 
     @property
     def model(self) -> nn.Module:
@@ -48,9 +51,20 @@ class Run:
         if self._model is None:
             with torch.device("meta"):
                 model = self.recipe.open_model(self.about)
-            if not self.finished:
-                warnings.warn(f"{self._progress()}: these are its newest weights; {self._way_on()}", stacklevel=2)
-            model.load_state_dict(read_tensors(self._weights()), assign=True)
+            weights = self._weights()
+            if weights != self._own_weights:
+                warnings.warn(
+                    f"{self._progress(weights)}: these are its newest weights; {self._way_on()}", stacklevel=2
+                )
+            tensors = read_tensors(weights)
+            if misfit := find_misfit(tensors, model.state_dict()):
+                raise ValueError(
+                    f"weights must fit the model of config.json, got {weights} with {misfit}; "
+                    "take both files from one copy"
+                )
+            model.load_state_dict(tensors, assign=True)
+            if self.recipe.name not in IMPORTED:  # those of elsewhere may have room for more tokens, or less
+                self.expect_vocabulary()
             model.tokenizer = self.tokenizer
             self._model = model.eval()
         return self._model
@@ -60,8 +74,12 @@ class Run:
         """The run's tokenizer, read once; None if it has none."""
         from cutaway.data.text.tokenizers import load_tokenizer
 
-        path = self.path / "tokenizer.json"
-        return load_tokenizer(path) if path.is_file() else None
+        path = self.file("tokenizer.json")
+        return None if path is None else load_tokenizer(path)
+
+    def file(self, name: str) -> Path | None:
+        """A file that was written when the run began, if it is as it was written; None if the run has no such file."""
+        return expect_file(self.path, self.about, name)
 
     @property
     def all_samples(self) -> dict[int, dict[str, str]]:
@@ -82,13 +100,15 @@ class Run:
 
         A run that is not finished is refused, unless ``unfinished`` says that the split is to be spent on it.
         """
-        if not (self.finished or unfinished):
+        path = self._weights()
+        if path != self._own_weights and not unfinished:
             raise ValueError(
-                f"the test split is read once, when a run is finished, but {self._progress()}; {self._way_on()}, "
+                f"the test split is read once, when a run is finished, but {self._progress(path)}; {self._way_on()}, "
                 "or read it now: --unfinished, in Python run.test(unfinished=True)"
             )
+        expect_sound(path)
         noted = self.path / "test.json"
-        weights = digest_file(self._weights())
+        weights = digest_file(path)
         if noted.is_file():
             before = json.loads(noted.read_text(encoding="utf-8"))
             if before["weights"] != weights:
@@ -108,21 +128,32 @@ class Run:
         if stored is not None:
             expect_same_data(Fingerprint.from_dict(stored), fingerprint, self.recipe.data)
 
+    def expect_vocabulary(self) -> None:
+        """The tokenizer must have the tokens of the model, where there is one."""
+        vocabulary = (self.about.get("spec") or {}).get("vocabulary")
+        if self.tokenizer is not None and vocabulary not in (None, self.tokenizer.vocabulary):
+            raise ValueError(
+                f"a run's tokenizer must have the tokens of its model, got {self.tokenizer.vocabulary} in "
+                f"tokenizer.json and {vocabulary} in config.json of {self.path}; take both files from one copy"
+            )
+
+    @property
+    def _own_weights(self) -> Path:
+        """Where the run's weights are once it is finished."""
+        return self.path / "model.safetensors"
+
     def _weights(self) -> Path:
         """The run's own weights, or those of its newest checkpoint while it is unfinished."""
-        if self.finished:
-            return self.path / "model.safetensors"
-        return newest_weights(self._checkpoint())
-
-    def _checkpoint(self) -> Path:
+        if self._own_weights.exists():
+            return self._own_weights
         checkpoint = latest_checkpoint(self.path)
         if checkpoint is None:
             raise ValueError(f"a run needs a checkpoint to be used, got {self.path} without one; {self._way_on()}")
-        return checkpoint
+        return newest_weights(checkpoint)
 
-    def _progress(self) -> str:
-        """How far a run that is not finished has come."""
-        step = self._checkpoint().name.removeprefix("step-")
+    def _progress(self, weights: Path) -> str:
+        """How far an unfinished run has come, by the checkpoint of its weights."""
+        step = weights.parent.name.removeprefix("step-")
         return f"{self.path} is not finished (step {step} of {self.recipe.steps})"
 
     def _way_on(self) -> str:
@@ -140,6 +171,15 @@ class Run:
         metrics = self.metrics
         done = f"step {metrics[-1]['step']} of {self.recipe.steps}" if metrics else "not trained here"
         return f"Run({str(self.path)!r}, {self.recipe.name}, {done})"
+
+
+def _settings_of(path: Path, about: dict[str, Any]) -> Recipe:
+    kind = find_recipe(about["recipe"])
+    try:
+        expect_settings(kind, about["config"])
+        return kind(**about["config"])
+    except ValueError as error:
+        raise ValueError(f"the settings in {path / 'config.json'} must be those of a recipe: {error}") from None
 
 
 def located(recipe: Recipe, about: dict[str, Any]) -> Recipe:

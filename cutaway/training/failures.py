@@ -12,7 +12,8 @@ from torch.utils import _pytree as pytree
 
 from cutaway.atomic_files import writing_folder
 from cutaway.inside.address_globs import named_sites
-from cutaway.training.run_folder.checkpoints import checkpoint_steps, separate, writing_to
+from cutaway.training.run_folder.checkpoints import checkpoint_steps, writing_to
+from cutaway.training.run_folder.weights import separate
 
 if TYPE_CHECKING:
     from cutaway.training.loop import Loop
@@ -35,7 +36,7 @@ def report_failure(loop: "Loop", what: str, batches: list[Any], run: Callable[[]
     model = loop.model if run is None else loop.evaluated
     # Everything is tried, whatever was found before: another process may wait for its part in it.
     found = [broken_parameter(loop.model), *[first_broken(model, attempt) for attempt in again]]
-    found = loop.processes.all_said(next(filter(None, found), ""))
+    found = loop.processes.gather(next(filter(None, found), ""))
     culprit = next(filter(None, found), "")
     kept = left = ""
     if loop.folder is not None:

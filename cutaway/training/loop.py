@@ -11,7 +11,7 @@ from a checkpoint ends with the same weights, bit for bit.
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any
 
@@ -22,21 +22,13 @@ from torch.optim import Optimizer
 from cutaway.training.callbacks import Callback
 from cutaway.training.failures import NotFinite, broken_parameter, report_failure
 from cutaway.training.jobs import Job
-from cutaway.training.optimizers.groups import set_rate
+from cutaway.training.loop_state import restore_loop, save_loop
+from cutaway.training.optimizers.groups import rates_of, set_rate
 from cutaway.training.plans import Plan
 from cutaway.training.processes.alone import Alone
 from cutaway.training.random_stream import RandomStream
-from cutaway.training.run_folder.checkpoints import (
-    forget_later,
-    latest_checkpoint,
-    optimizer_tensors,
-    read_state,
-    read_tensors,
-    restore_optimizers,
-    save_checkpoint,
-)
 from cutaway.training.run_folder.folder import RunFolder
-from cutaway.training.run_folder.interrupts import HeldBack, Stopped
+from cutaway.training.run_folder.interrupts import Stopped, StopSignals
 
 
 class Loop:
@@ -66,12 +58,12 @@ class Loop:
         self.seconds = 0.0  # spent in optimizer steps alone
         self.why_stopped = ""
         self.finished = False
-        self._best_weights: dict[str, Tensor] = {}
-        self._sums: dict[str, float] = {}  # of metrics since the last line of the log
+        self.best_weights: dict[str, Tensor] = {}
+        self.sums: dict[str, float] = {}  # of metrics since the last line of the log
         self._parameters = [p for p in job.model.parameters() if p.requires_grad]
         self.device = self._parameters[0].device
-        self._random = RandomStream(plan.seed + self.processes.rank, self.device)
-        self._held = HeldBack(tells=self.processes.is_first)
+        self.random = RandomStream(plan.seed + self.processes.rank, self.device)
+        self._signals = StopSignals(announce=self.processes.is_first)
 
     def stop(self, why: str) -> None:
         """Ends the run after this step."""
@@ -79,7 +71,7 @@ class Loop:
 
     def run(self, resume: bool = False) -> None:
         """All steps that are left, from the newest checkpoint on if ``resume``. Ctrl-C ends it after a checkpoint."""
-        kept = self._restore() if resume else {}
+        kept = restore_loop(self) if resume else {}
         with ExitStack() as stack:
             for name, callback in self.callbacks.items():
                 callback.start(self)
@@ -88,10 +80,10 @@ class Loop:
                     callback.restore(*kept[name])
             if self.step == 0:
                 self._evaluate()
-            with self._held:
+            with self._signals:
                 while self.step < self.steps and not self.why_stopped:
                     self._advance()
-                    if (signal := self.processes.asked(self._held)) is not None:
+                    if (signal := self.processes.stop_signal(self._signals)) is not None:
                         self._stop_here(signal)
             self._finish()
 
@@ -101,10 +93,10 @@ class Loop:
         started = time.perf_counter()
         count = self.plan.batches(self.step)
         try:
-            with self._random:
+            with self.random:
                 metrics = self._train_step(count)
         except NotFinite as broken:
-            with self._random:  # as it stood before the step: the same dropout
+            with self.random:  # as it stood before the step: the same dropout
                 report_failure(self, str(broken), [self.job.batches.at(self.taken + i) for i in range(count)])
         self.seconds += time.perf_counter() - started
         self.step += 1
@@ -112,7 +104,7 @@ class Loop:
         self._log_training(metrics)
         for callback in self.callbacks.values():
             callback.step(self, metrics)
-        self.why_stopped = self.processes.agree(self.why_stopped, self._held)
+        self.why_stopped = self.processes.agree_to_stop(self.why_stopped, self._signals)
         if self.step % self.plan.evaluate_every == 0 or self._is_last():
             self._evaluate()
         if self.step % self.plan.checkpoint_every == 0 or self._is_last():
@@ -122,30 +114,37 @@ class Loop:
         return self.step == self.steps or bool(self.why_stopped)
 
     def _train_step(self, count: int) -> dict[str, float]:
-        share = self.plan.schedule(self.step)
-        set_rate(self.optimizers, share)
+        """One step of the optimizers, on the mean gradient of ``count`` batches."""
+        set_rate(self.optimizers, self.plan.schedule(self.step))
         if not self.model.training:
             self.model.train()
-        total = 0.0
-        for part in range(count):
-            with self.processes.summing(part + 1 < count):
-                cost = self.cost(self.job.batches.at(self.taken + part), self._called)
-                self.processes.backward(cost if count == 1 else cost / count)
-            value = self.processes.mean(cost)
-            if not math.isfinite(value):
-                raise NotFinite(f"loss is {value}")
-            total += value / count
-        gradients = [p.grad for p in self._parameters if p.grad is not None]
-        norm = self.processes.norm(gradients)
-        length = norm.item()
-        if not math.isfinite(length):
-            raise NotFinite(f"length of the gradient is {length}")
+        loss = 0.0
+        for batch in self._batches(count):
+            cost = self.cost(batch, self._called)
+            (cost / count).backward()
+            loss += cost.item() / count
+        loss, norm = self._expect_finite(loss)
         if self.plan.clip is not None:
             nn.utils.clip_grads_with_norm_(self._parameters, self.plan.clip, norm, foreach=True)
         for optimizer in self.optimizers:
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
-        return {"loss": total, "gradient_norm": length, "rate": share}
+        return {"loss": loss, "gradient_norm": norm.item()} | rates_of(self.optimizers)
+
+    def _batches(self, count: int) -> Iterator[Any]:
+        """The next ``count`` batches."""
+        numbers = range(self.taken, self.taken + count)
+        return self.processes.batches_of_step(self.job.batches.at(n) for n in numbers)
+
+    def _expect_finite(self, loss: float) -> tuple[float, Tensor]:
+        """The loss and the length of the gradient, of all processes together, if both are finite."""
+        loss = self.processes.mean(loss)
+        if not math.isfinite(loss):
+            raise NotFinite(f"loss is {loss}")
+        norm = self.processes.norm([p.grad for p in self._parameters if p.grad is not None])
+        if not math.isfinite(norm.item()):
+            raise NotFinite(f"length of the gradient is {norm.item()}")
+        return loss, norm
 
     def cost(self, batch: Any, model: nn.Module | None = None) -> Tensor:
         """The objective on one batch, in the plan's precision."""
@@ -156,29 +155,29 @@ class Loop:
             return self.job.objective(self.model if model is None else model, batch)
 
     def _log_training(self, metrics: dict[str, float]) -> None:
-        """A line of means every few steps: single batches jump."""
+        """A line every few steps: means over them, as single batches jump, and the rates of the last one."""
         for name, value in (metrics | {"steps": 1}).items():
-            self._sums[name] = self._sums.get(name, 0.0) + value
+            self.sums[name] = self.sums.get(name, 0.0) + value
         if self.step % self.plan.log_every == 0 or self._is_last():
-            steps = self._sums.pop("steps")
-            means = {name: value / steps for name, value in self._sums.items()}
-            self._sums = {}
-            self.metrics |= means
-            self._log("train", means | {"seconds": round(self.seconds, 3)})
+            steps = self.sums.pop("steps")
+            row = {name: value / steps for name, value in self.sums.items()} | rates_of(self.optimizers)
+            self.sums = {}
+            self.metrics |= row
+            self._log("train", row | {"seconds": round(self.seconds, 3)})
 
-    def _score(self, how: Callable[[nn.Module], Any]) -> Any:
-        """What ``how`` says of the evaluated model in evaluation mode."""
+    def _score(self, measure: Callable[[nn.Module], Any]) -> Any:
+        """What ``measure`` returns for the evaluated model in evaluation mode."""
         modes = [(module, module.training) for module in self.evaluated.modules()]
         self.evaluated.eval()
         try:
-            with torch.no_grad(), self.processes.opened(self.evaluated):
-                return how(self.evaluated)
+            with torch.no_grad(), self.processes.unsharded(self.evaluated):
+                return measure(self.evaluated)
         finally:
             for module, training in modes:
                 module.training = training
 
     def _evaluate(self) -> None:
-        metrics = self.processes.of_first(self._score(self.job.evaluate))
+        metrics = self.processes.from_first(self._score(self.job.evaluate))
         if metrics:
             score = metrics[self.job.better]
             if not math.isfinite(score):
@@ -187,7 +186,7 @@ class Loop:
             if self.best is None or score < self.best[0]:
                 self.best = (score, self.step)
                 if self.plan.final == "best":
-                    self._best_weights = {k: v.clone() for k, v in self.evaluated.state_dict().items()}
+                    self.best_weights = {k: v.clone() for k, v in self.evaluated.state_dict().items()}
             self.metrics |= {f"validation_{name}": value for name, value in metrics.items()}
             self._log("validation", metrics)
         if self.step:
@@ -196,7 +195,7 @@ class Loop:
                 self.folder.write_samples(self.step, self.samples)
         for callback in self.callbacks.values():
             callback.evaluate(self, metrics)
-        self.why_stopped = self.processes.agree(self.why_stopped, self._held)
+        self.why_stopped = self.processes.agree_to_stop(self.why_stopped, self._signals)
 
     def _log(self, split: str, metrics: dict[str, float]) -> None:
         if self.folder is not None:
@@ -207,55 +206,9 @@ class Loop:
             return
         if broken_parameter(self.model):  # never a checkpoint to go on from
             report_failure(self, "weights are not finite", [])
-        tensors, plain = optimizer_tensors(self.optimizers)
-        files = {"weights": dict(self.model.state_dict()), "optimizer": tensors}
-        if self._best_weights:
-            files["best"] = self._best_weights
-        for name, callback in self.callbacks.items():
-            if kept := callback.tensors():
-                files[f"callback-{name}"] = kept
-        files = {name: self.processes.whole(tensors) for name, tensors in files.items()}
-        files["random"] = self.processes.every_stream(self._random.tensors())
-        state = {
-            "batches": self.taken,
-            "seconds": self.seconds,
-            "best": self.best,
-            "why_stopped": self.why_stopped,
-            "sums": self._sums,
-            "metrics_bytes": self.folder.flush_metrics(),
-            "optimizers": plain,
-            "callbacks": {name: callback.state() for name, callback in self.callbacks.items()},
-        }
-        folder = self.folder.path
-        self.processes.first(lambda: save_checkpoint(folder, self.step, files, state, self.plan.keep))
+        save_loop(self)
         for callback in self.callbacks.values():
             callback.checkpoint(self)
-
-    def _restore(self) -> dict[str, tuple[dict[str, Any], dict[str, Tensor]]]:
-        """Goes back to the newest checkpoint, if there is one, and forgets what came after it.
-
-        Returns what it kept for callbacks, by their names.
-        """
-        assert self.folder is not None
-        checkpoint = latest_checkpoint(self.folder.path)
-        if checkpoint is None:
-            self.folder.cut_metrics(0)
-            return {}
-        files = {path.stem: read_tensors(path) for path in checkpoint.glob("*.safetensors")}
-        state = read_state(checkpoint)
-        share, own = self.processes.share, self.model.state_dict()
-        self.model.load_state_dict({name: share(tensor, own[name]) for name, tensor in files["weights"].items()})
-        restore_optimizers(self.optimizers, files["optimizer"], state["optimizers"], share)
-        self._random.restore(self.processes.own_stream(files["random"]))
-        best = files.get("best", {})
-        self._best_weights = {name: share(tensor.to(self.device), own[name]) for name, tensor in best.items()}
-        self.step, self.taken, self.seconds = state["step"], state["batches"], state["seconds"]
-        self.best = None if state["best"] is None else tuple(state["best"])
-        self.why_stopped, self._sums = state["why_stopped"], state["sums"]
-        self.folder.cut_metrics(state["metrics_bytes"])
-        if self.processes.is_first:
-            forget_later(self.folder.path, self.step)
-        return {name: (plain, files.get(f"callback-{name}", {})) for name, plain in state["callbacks"].items()}
 
     def _stop_here(self, signal: int) -> None:
         if self._is_last():
@@ -266,10 +219,10 @@ class Loop:
 
     def _finish(self) -> None:
         """Takes the weights that the run ends with, and evaluates them on the whole validation split."""
-        if self._best_weights:
-            self.evaluated.load_state_dict(self._best_weights)
+        if self.best_weights:
+            self.evaluated.load_state_dict(self.best_weights)
         if self.job.whole is not None:
-            whole = self.processes.of_first(self._score(self.job.whole))
+            whole = self.processes.from_first(self._score(self.job.whole))
             self.metrics |= {f"whole_validation_{name}": value for name, value in whole.items()}
             if whole:
                 self._log("validation-whole", whole)

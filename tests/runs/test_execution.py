@@ -370,7 +370,7 @@ def test_a_full_disk_at_the_very_end_loses_nothing(text: Path, monkeypatch: pyte
     straight = train(text, out="straight")
     with monkeypatch.context() as patch:
         full = OSError(errno.ENOSPC, "No space left on device")
-        patch.setattr(folder, "write_bytes", lambda *_: (_ for _ in ()).throw(full))
+        patch.setattr(folder, "write_tensors", lambda *_: (_ for _ in ()).throw(full))
         with pytest.raises(FolderError, match="got none left for run; the last good checkpoint is step-12: make room"):
             train(text, out="run")
     run = cut.train("gpt", out="run", resume=True, show="quiet")
@@ -418,13 +418,131 @@ def test_a_run_without_a_test_split_says_so(text: Path):
         train(text, test=0.0).test()
 
 
-def test_damaged_weights_are_told(text: Path):
-    run = train(text)
-    (run.path / "model.safetensors").write_bytes(b"half")
+def flip(path: Path, place: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+
+
+def test_damaged_weights_are_an_error_until_they_are_written_again(text: Path):
+    """A byte of the first tensor, or of the header, or the end of the file."""
+    run = train(text, out="run")
+    path = run.path / "model.safetensors"
+    whole = path.read_bytes()
+    told = r"whole safetensors file, got run/model\.safetensors, which was damaged after it was written \(%s\)"
+    for place, damage in ((-1, "its checksum is another"), (0, "its header does not read")):
+        flip(path, place)
+        with pytest.raises(ValueError, match=told % damage):
+            cut.load("run").model  # noqa: B018
+        with pytest.raises(ValueError, match=told % damage):
+            cut.load("run").test()
+        path.write_bytes(whole)
+    path.write_bytes(whole[:-5])
+    with pytest.raises(ValueError, match=told % f"it has {len(whole) - 5:,} bytes where {len(whole):,} were written"):
+        cut.load("run").model  # noqa: B018
+    assert not cut.load("run").finished
+    cut.train("gpt", out="run", resume=True, show="quiet")
+    assert path.read_bytes() == whole
+    flip(path, -1)
+    with pytest.warns(UserWarning, match="is damaged .its checksum is another. and written again from the last check"):
+        cut.train("gpt", out="run", resume=True, show="quiet")
+    assert path.read_bytes() == whole
+
+
+def test_a_damaged_checkpoint_is_passed_over(text: Path):
+    straight = train(text, out="straight")
+    path = broken_off(text)
+    flip(path / "state/step-6/weights.safetensors", -1)
+    with pytest.warns(UserWarning, match="state/step-6 is damaged .*: step 3 is used in its place"):
+        run = cut.train("gpt", out="run", resume=True, show="quiet")
+    assert same(weights_of(straight.path), weights_of(run.path))
+    assert timeless(straight.path) == timeless(run.path)
+
+
+def test_a_damaged_tokenizer_is_an_error(text: Path):
+    run = train(text, out="run")
+    flip(run.path / "tokenizer.json", -3)
+    with pytest.raises(ValueError, match=r"needs the tokenizer\.json that it began with, got .*, which changed"):
+        cut.load("run").generate("the", tokens=2)
+
+
+def test_a_damaged_cache_is_made_anew(text: Path, tmp_path: Path):
+    first = train(text)
+    (tokens,) = (tmp_path / "cache").rglob("train.bin")
+    whole = tokens.read_bytes()
+    flip(tokens, 0)
+    assert same(weights_of(first.path), weights_of(train(text).path))
+    assert tokens.read_bytes() == whole
+
+
+def change(path: Path, **fields: Any) -> None:
+    about = json.loads((path / "config.json").read_text())
+    about |= {name: value for name, value in fields.items() if value is not None}
+    for name in (name for name, value in fields.items() if value is None):
+        del about[name]
+    (path / "config.json").write_text(json.dumps(about))
+
+
+MISFITS: dict[str, tuple[Any, str]] = {
+    "threads": (
+        lambda run: change(run, threads=None),
+        "needs a whole number as 'threads', got none in run/config.json",
+    ),
+    "device": (lambda run: change(run, device=5), "needs a text as 'device', got 5"),
+    "spec": (lambda run: change(run, spec=None), "got as 'spec' in run/config.json none; take the file from a copy"),
+    "vocabulary": (
+        lambda run: change(run, spec=json.loads((run / "config.json").read_text())["spec"] | {"vocabulary": 7}),
+        "got as 'spec' in run/config.json vocabulary=7 where they make 26",
+    ),
+    "setting": (
+        lambda run: change(run, config={"stepss": 3}),
+        "the settings in run/config.json must be those of a recipe: .*got 'stepss'; did you mean steps",
+    ),
+    "width": (
+        lambda run: change(run, config=json.loads((run / "config.json").read_text())["config"] | {"width": 20}),
+        "got as 'spec' in run/config.json width=16 where they make 20",
+    ),
+    "tokenizer": (lambda run: (run / "tokenizer.json").unlink(), "needs the tokenizer.json .* got run without it"),
+    "optimizer": (
+        lambda run: [path.unlink() for path in (run / "state").glob("step-*/optimizer.safetensors")],
+        "a run needs a sound checkpoint .*optimizer.safetensors is missing",
+    ),
+    "metrics": (
+        lambda run: (run / "metrics.jsonl").write_bytes(b""),
+        "metrics.jsonl must hold what was logged before the checkpoint, got 0 bytes of",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", MISFITS)
+def test_what_is_missing_or_misfits_is_found_before_training_goes_on(what: str, text: Path):
+    path = broken_off(text)
+    damage, told = MISFITS[what]
+    damage(path)
+    before = {p: p.read_bytes() for p in path.rglob("*") if p.is_file() and p.name != ".lock"}
+    with pytest.raises(ValueError, match=told):
+        cut.train("gpt", out="run", resume=True, show="quiet")
+    assert {p: p.read_bytes() for p in path.rglob("*") if p.is_file() and p.name != ".lock"} == before
+
+
+def test_a_tokenizer_with_other_tokens_is_refused(text: Path):
+    """In a run made before there were checksums."""
+    from cutaway.data.text.tokenizers import Characters
+
+    run = train(text, out="run")
+    change(run.path, files=None)
+    Characters("abc").save(run.path / "tokenizer.json")
+    with pytest.raises(ValueError, match=r"got 3 in tokenizer.json and \d+ in config.json of run; take both"):
+        cut.load("run").model  # noqa: B018
+
+
+def test_weights_of_another_model_are_refused_in_a_line(text: Path):
+    run, other = train(text, out="run"), train(text, out="other", width=20)
+    (run.path / "model.safetensors").write_bytes((other.path / "model.safetensors").read_bytes())
     with pytest.raises(
-        ValueError, match=r"whole safetensors file, got runs/gpt-1/model\.safetensors, which does not read"
+        ValueError, match=r"got run/model.safetensors with \S+ of shape .*20.* where the model has .*16"
     ):
-        cut.load(run.path).model  # noqa: B018
+        cut.load("run").model  # noqa: B018
 
 
 def test_no_pickle_is_read_or_written(text: Path, monkeypatch: pytest.MonkeyPatch):

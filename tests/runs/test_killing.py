@@ -12,7 +12,7 @@ import pytest
 from killing import MOMENTS, start
 from little import SETTINGS, little_text, same, timeless, weights_of
 
-from cutaway.training.run_folder.checkpoints import read_tensors
+from cutaway.training.run_folder.weights import read_tensors
 
 HARD: dict[str, Any] = SETTINGS | dict(
     # what could go astray: dropout, an average, early stopping's count, a log out of step with checkpoints

@@ -11,8 +11,9 @@ from little import Net, little_loop, same
 from torch import Tensor
 
 from cutaway.training.callbacks import Averaging, Callback, EarlyStopping
-from cutaway.training.run_folder.checkpoints import latest_checkpoint, read_tensors
+from cutaway.training.run_folder.checkpoints import latest_checkpoint
 from cutaway.training.run_folder.folder import RunFolder
+from cutaway.training.run_folder.weights import read_tensors
 
 
 class Diary(Callback):

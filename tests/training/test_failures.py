@@ -11,8 +11,9 @@ from torch import Tensor, nn
 
 from cutaway.training.callbacks import Averaging, Callback
 from cutaway.training.failures import DivergenceError, broken_parameter, first_broken, watching_memory
-from cutaway.training.run_folder.checkpoints import latest_checkpoint, read_tensors
+from cutaway.training.run_folder.checkpoints import latest_checkpoint
 from cutaway.training.run_folder.folder import RunFolder
+from cutaway.training.run_folder.weights import read_tensors
 
 
 class Overflows(nn.Module):

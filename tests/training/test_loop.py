@@ -13,11 +13,13 @@ from torch import Tensor, nn
 from cutaway.training import loop as loops
 from cutaway.training.callbacks import Averaging, Callback, EarlyStopping
 from cutaway.training.loop import Loop
+from cutaway.training.loop_state import restore_loop
 from cutaway.training.optimizers.schedules import Schedule
 from cutaway.training.plans import Plan
-from cutaway.training.run_folder.checkpoints import latest_checkpoint, read_state, read_tensors
+from cutaway.training.run_folder.checkpoints import latest_checkpoint, read_state
 from cutaway.training.run_folder.folder import RunFolder, read_metrics
 from cutaway.training.run_folder.interrupts import Stopped
+from cutaway.training.run_folder.weights import read_tensors
 
 
 class Losses(Callback):
@@ -145,6 +147,16 @@ def test_the_log_holds_means_of_training_and_every_evaluation(tmp_path: Path):
     assert means == [(a + b) / 2, (c + d) / 2, e]
 
 
+def test_the_log_holds_the_rates_in_force_at_its_step(tmp_path: Path):
+    """Of step n the rate is η (1 − (n − 1)/T), that of its optimizer, not a share and not a mean."""
+    folder = RunFolder.create(tmp_path / "run")
+    little_loop(folder, (), optimizer="muon", steps=5, log_every=2).run()  # rates 0.01 and 0.02
+    rows = [row for row in read_metrics(folder.path) if row["split"] == "train"]
+    assert [row["step"] for row in rows] == [2, 4, 5]
+    assert [row["rate"] for row in rows] == pytest.approx([0.01 * (1 - n / 5) for n in (1, 3, 4)])
+    assert [row["muon_rate"] for row in rows] == pytest.approx([0.02 * (1 - n / 5) for n in (1, 3, 4)])
+
+
 def test_without_validation_the_last_weights_are_kept(tmp_path: Path):
     job = little_job(evaluate=lambda m: {})
     loop = little_loop(RunFolder.create(tmp_path / "run"), [EarlyStopping(100)], job)
@@ -244,7 +256,7 @@ def test_a_checkpoint_that_never_became_the_latest_is_forgotten(tmp_path: Path):
     little_loop(folder, steps=12).run()
     (folder.path / "state" / "latest").write_text("step-9\n")
     loop = little_loop(folder, steps=12, checkpoint_every=50)
-    loop._restore()
+    restore_loop(loop)
     assert [p.name for p in (folder.path / "state").glob("step-*")] == ["step-9"]
     assert loop.step == 9
 

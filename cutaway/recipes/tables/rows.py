@@ -57,7 +57,10 @@ def outputs_of(model: nn.Module, rows: Encoded) -> Tensor:
 
 def schema_of(run: "Run") -> Schema:
     """The schema that a run was trained by."""
-    return Schema.from_dict(read_json(run.path / "schema.json", "version"))
+    path = run.file("schema.json")
+    if path is None:
+        raise ValueError(f"a run of a table needs its schema.json, got {run.path} without it; take it from a copy")
+    return Schema.from_dict(read_json(path, "version"))
 
 
 def read_rows(schema: Schema, inputs: Any, encoding: str = "utf-8") -> "pandas.DataFrame":

@@ -103,6 +103,11 @@ def set_rate(optimizers: list[Optimizer], share: float) -> None:
             group["lr"] = group.setdefault("full_lr", group["lr"]) * share
 
 
+def rates_of(optimizers: list[Optimizer]) -> dict[str, float]:
+    """The learning rates in force, by name: rate, and muon_rate of the matrices that Muon trains."""
+    return {getattr(optimizer, "rate_name", "rate"): optimizer.param_groups[0]["lr"] for optimizer in optimizers}
+
+
 def hidden_matrices(model: nn.Module) -> list[dict[str, Any]]:
     """Muon's parameter groups: the matrices of linear maps inside the network, fused ones with their parts.
 

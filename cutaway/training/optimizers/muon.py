@@ -55,6 +55,8 @@ class Muon(Optimizer):
     of their own (fused queries, keys and values) and are made orthogonal each by itself, as Jordan et al. advise.
     """
 
+    rate_name = "muon_rate"  # of its learning rate, in recipes and metrics
+
     def __init__(
         self,
         params: Iterable[Any],

@@ -6,20 +6,20 @@ A single process needs nothing of this file but the plain answers of `Alone`; ma
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from cutaway.training.plans import find_device
-from cutaway.training.run_folder.folder import RunFolder
+from cutaway.training.devices import find_device
 
 if TYPE_CHECKING:
     from cutaway.training.jobs import Job
-    from cutaway.training.run_folder.interrupts import HeldBack
+    from cutaway.training.run_folder.interrupts import StopSignals
 
+B = TypeVar("B")
 T = TypeVar("T")
 STRATEGIES = ("auto", "ddp", "fsdp")
 _NOTHING: AbstractContextManager[None] = nullcontext()
@@ -47,9 +47,9 @@ class Alone:
 
     # Before and after training
 
-    def in_turn(self, make: Callable[[], T]) -> T:
-        """What ``make`` returns, in every process; the first on each machine goes ahead, for the others' caches."""
-        return make()
+    def local_first(self) -> AbstractContextManager[Any]:
+        """Around work that fills caches: the first process on each machine goes ahead, the others follow."""
+        return _NOTHING
 
     def first(self, make: Callable[[], T]) -> T:
         """What ``make`` returns or raises in the first process, in all of them."""
@@ -58,52 +58,45 @@ class Alone:
     def expect_same(self, digest: str | None) -> None:
         """All processes must have read the same data."""
 
-    def folder(self, make: Callable[[], RunFolder]) -> RunFolder:
-        """The run's folder, into which only the first process writes."""
-        return make()
-
     def prepare(self, job: "Job") -> None:
         """Makes a job's model ready. Its parameters may be others afterwards: optimizers are for later."""
         job.model.to(self.device)
 
     # In every step
 
-    def summing(self, more: bool) -> AbstractContextManager[Any]:
-        """Around a batch of a step: gradients are averaged over processes only if no ``more`` batches follow."""
-        return _NOTHING
+    def batches_of_step(self, batches: Iterable[B]) -> Iterator[B]:
+        """The batches of one step; gradients are averaged over processes with the last of them."""
+        return iter(batches)
 
-    def backward(self, cost: Tensor) -> None:
-        cost.backward()
-
-    def mean(self, cost: Tensor) -> float:
+    def mean(self, number: float) -> float:
         """The mean of a number over processes: not finite if one of them is not."""
-        return cost.item()
+        return number
 
     def norm(self, gradients: list[Tensor]) -> Tensor:
         """The length of the whole gradient."""
         return nn.utils.get_total_norm(gradients, foreach=True)
 
-    def agree(self, why: str, held: "HeldBack") -> str:
+    def agree_to_stop(self, why: str, signals: "StopSignals") -> str:
         """Why to stop after this step, if one of the processes has a reason."""
         return why
 
-    def asked(self, held: "HeldBack") -> int | None:
+    def stop_signal(self, signals: "StopSignals") -> int | None:
         """The signal to stop that came to one of the processes."""
-        return held.asked
+        return signals.received
 
     # Now and then
 
-    def opened(self, model: nn.Module) -> AbstractContextManager[Any]:
+    def unsharded(self, model: nn.Module) -> AbstractContextManager[Any]:
         """Around the use of a model in other ways than its forward pass."""
         return _NOTHING
 
-    def of_first(self, value: T) -> T:
+    def from_first(self, value: T) -> T:
         """The first process's value, in all."""
         return value
 
-    def all_said(self, word: str) -> list[str]:
-        """A word of every process, in all."""
-        return [word]
+    def gather(self, value: T) -> list[T]:
+        """Every process's value, in all."""
+        return [value]
 
     def wait(self) -> None:
         """Until all are here."""
@@ -116,11 +109,11 @@ class Alone:
         """This process's share of a whole tensor, by the example of another."""
         return tensor
 
-    def every_stream(self, states: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Where the random numbers of all processes stand: a checkpoint's."""
+    def all_random_states(self, states: dict[str, Tensor]) -> dict[str, Tensor]:
+        """The states of the random numbers of all processes, for a checkpoint."""
         return states
 
-    def own_stream(self, states: dict[str, Tensor]) -> dict[str, Tensor]:
+    def own_random_states(self, states: dict[str, Tensor]) -> dict[str, Tensor]:
         """Of these, this process's own; none if it was not there yet."""
         return states
 
@@ -141,7 +134,7 @@ def find_processes(strategy: str = "auto", device: str = "auto") -> Alone:
     return Many("ddp" if strategy == "auto" else strategy, device)
 
 
-def tells() -> bool:
+def reports_errors() -> bool:
     """Whether this process is the one to say what went wrong: of many, the first that it happened to."""
     if world() == 1:
         return True
@@ -151,13 +144,13 @@ def tells() -> bool:
     if not dist.is_initialized():  # so early that all fare alike
         return is_first()
     try:
-        return _get_default_store().add("cutaway/told", 1) == 1
+        return _get_default_store().add("cutaway/reported", 1) == 1
     except (RuntimeError, OSError):  # the store went down with a process that was heard
         return False
 
 
 @contextmanager
-def missing_others() -> Iterator[None]:
+def explain_lost_process() -> Iterator[None]:
     """Says so when another process of the run has gone, in place of the network's words for it."""
     try:
         yield

@@ -12,7 +12,7 @@ lightning-fabric does both: PyTorch's DistributedDataParallel and fully_shard.
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
@@ -21,12 +21,12 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor, distribute_tensor
 
+from cutaway.training.devices import find_device
 from cutaway.training.jobs import Job
-from cutaway.training.plans import find_device
 from cutaway.training.processes.alone import _NOTHING, Alone
-from cutaway.training.run_folder.folder import RunFolder
-from cutaway.training.run_folder.interrupts import HeldBack
+from cutaway.training.run_folder.interrupts import StopSignals
 
+B = TypeVar("B")
 T = TypeVar("T")
 
 
@@ -45,15 +45,18 @@ class Many(Alone):
         self._kind = _kind(device)
         self._fabric = _launched(strategy, self._kind)
         self.device: torch.device = self._fabric.device
-        self._asked: int | None = None
+        self._signal: int | None = None
 
-    def in_turn(self, make: Callable[[], T]) -> T:
-        try:
-            if os.environ.get("LOCAL_RANK", "0") == "0":
-                return make()
-        finally:
+    @contextmanager
+    def local_first(self) -> Iterator[None]:
+        goes_ahead = os.environ.get("LOCAL_RANK", "0") == "0"
+        if not goes_ahead:
             self.wait()
-        return make()
+        try:
+            yield
+        finally:
+            if goes_ahead:
+                self.wait()
 
     def first(self, make: Callable[[], T]) -> T:
         value: T | None = None
@@ -63,60 +66,54 @@ class Many(Alone):
                 value = make()
             except Exception as raised:
                 error = raised
-        value, error = self.of_first((value, error))
+        value, error = self.from_first((value, error))
         if error is not None:
             raise error
         return value  # type: ignore[return-value]
 
     def expect_same(self, digest: str | None) -> None:
-        digests = self._gathered(digest)
+        digests = self.gather(digest)
         if len(set(digests)) > 1:
-            told = ", ".join(f"{own or 'none':.12} in process {rank}" for rank, own in enumerate(digests))
+            listed = ", ".join(f"{own or 'none':.12} in process {rank}" for rank, own in enumerate(digests))
             raise ValueError(
-                f"all processes must read the same data, got digests {told}; copy one file to every machine"
+                f"all processes must read the same data, got digests {listed}; copy one file to every machine"
             )
-
-    def folder(self, make: Callable[[], RunFolder]) -> RunFolder:
-        held: list[RunFolder] = []
-
-        def made() -> Any:
-            held.append(make())
-            return held[0].path
-
-        path = self.first(made)
-        return held[0] if held else Onlooker(path)
 
     def prepare(self, job: Job) -> None:
         job.model.to(self.device)
-        if self.strategy == "ddp" and any(self._gathered(leaves_some_unused(job))):
+        if self.strategy == "ddp" and any(self.gather(leaves_some_unused(job))):
             self._fabric = _launched("ddp", self._kind, find_unused_parameters=True)
         self.called = self._fabric.setup_module(job.model)
 
     # In every step
 
-    def summing(self, more: bool) -> AbstractContextManager[Any]:
-        return self._fabric.no_backward_sync(self.called) if more else _NOTHING
+    def batches_of_step(self, batches: Iterable[B]) -> Iterator[B]:
+        waiting = None
+        for batch in batches:
+            if waiting is not None:
+                with self._fabric.no_backward_sync(self.called):
+                    yield waiting[0]
+            waiting = (batch,)
+        if waiting is not None:
+            yield waiting[0]
 
-    def backward(self, cost: Tensor) -> None:
-        self._fabric.backward(cost)
-
-    def mean(self, cost: Tensor) -> float:
-        total = cost.detach().clone()
+    def mean(self, number: float) -> float:
+        total = torch.tensor(number, dtype=torch.float64 if self.device.type == "cpu" else None, device=self.device)
         dist.all_reduce(total)
         return total.item() / self.world
 
     def norm(self, gradients: list[Tensor]) -> Tensor:
         return _put_together(super().norm(gradients))
 
-    def agree(self, why: str, held: HeldBack) -> str:
-        said = torch.tensor([bool(why), held.asked or 0], device=self.device)
-        dist.all_reduce(said, dist.ReduceOp.MAX)
-        stop, signal = said.tolist()
-        self._asked = signal or None
-        return next(filter(None, self.all_said(why))) if stop else ""
+    def agree_to_stop(self, why: str, signals: StopSignals) -> str:
+        wishes = torch.tensor([bool(why), signals.received or 0], device=self.device)
+        dist.all_reduce(wishes, dist.ReduceOp.MAX)
+        stop, signal = wishes.tolist()
+        self._signal = signal or None
+        return next(filter(None, self.gather(why))) if stop else ""
 
-    def asked(self, held: HeldBack) -> int | None:
-        return self._asked
+    def stop_signal(self, signals: StopSignals) -> int | None:
+        return self._signal
 
     # Now and then
 
@@ -129,21 +126,18 @@ class Many(Alone):
         finally:
             model.reshard()
 
-    def opened(self, model: nn.Module) -> AbstractContextManager[Any]:
+    def unsharded(self, model: nn.Module) -> AbstractContextManager[Any]:
         return self._gathered_outside(model) if self.strategy == "fsdp" else _NOTHING
 
-    def of_first(self, value: T) -> T:
+    def from_first(self, value: T) -> T:
         values = [value]
         dist.broadcast_object_list(values, src=0)
         return values[0]
 
-    def all_said(self, word: str) -> list[str]:
-        return self._gathered(word)
-
     def wait(self) -> None:
         self._fabric.barrier()
 
-    def _gathered(self, value: T) -> list[T]:
+    def gather(self, value: T) -> list[T]:
         values: list[Any] = [None] * self.world
         dist.all_gather_object(values, value)
         return values
@@ -162,44 +156,16 @@ class Many(Alone):
         whole = tensor.to(self.device)
         return distribute_tensor(whole, like.device_mesh, like.placements, src_data_rank=None)
 
-    def every_stream(self, states: dict[str, Tensor]) -> dict[str, Tensor]:
-        every = self._gathered(states)
+    def all_random_states(self, states: dict[str, Tensor]) -> dict[str, Tensor]:
+        every = self.gather(states)
         others = {f"{kind}-{r}": state for r, own in enumerate(every) for kind, state in own.items() if r}
         return every[0] | others
 
-    def own_stream(self, states: dict[str, Tensor]) -> dict[str, Tensor]:
+    def own_random_states(self, states: dict[str, Tensor]) -> dict[str, Tensor]:
         if self.is_first:
             return states
         end = f"-{self.rank}"
         return {kind.removesuffix(end): state for kind, state in states.items() if kind.endswith(end)}
-
-
-class Onlooker(RunFolder):
-    """A run's folder as other processes than the first see it: they write nothing."""
-
-    def release(self) -> None:
-        pass
-
-    def write_config(self, config: dict[str, Any]) -> None:
-        pass
-
-    def write_files(self, files: dict[str, Any]) -> None:
-        pass
-
-    def write_weights(self, weights: dict[str, Tensor]) -> None:
-        pass
-
-    def write_samples(self, step: int, samples: dict[str, str]) -> None:
-        pass
-
-    def log(self, line: dict[str, Any]) -> None:
-        pass
-
-    def flush_metrics(self) -> int:
-        return 0
-
-    def cut_metrics(self, length: int) -> None:
-        pass
 
 
 def _kind(device: str) -> str:
@@ -228,11 +194,11 @@ def _launched(strategy: str, kind: str, **ddp: Any) -> Any:
     from lightning_fabric.strategies import DDPStrategy, ModelParallelStrategy
 
     world, here = int(os.environ["WORLD_SIZE"]), int(os.environ["LOCAL_WORLD_SIZE"])
-    how: Any = DDPStrategy(**ddp)
+    chosen: Any = DDPStrategy(**ddp)
     if strategy == "fsdp":
-        how = ModelParallelStrategy(_shard, data_parallel_size=world, tensor_parallel_size=1)
+        chosen = ModelParallelStrategy(_shard, data_parallel_size=world, tensor_parallel_size=1)
     environment = TorchElasticEnvironment()
-    fabric = Fabric(accelerator=kind, devices=here, num_nodes=world // here, strategy=how, plugins=[environment])
+    fabric = Fabric(accelerator=kind, devices=here, num_nodes=world // here, strategy=chosen, plugins=[environment])
     fabric.launch()
     return fabric
 

@@ -1,28 +1,44 @@
 r"""Checkpoints: all that a run needs to go on as if nothing had happened, in one directory, written whole.
 
-    state/step-200/   weights.safetensors   optimizer.safetensors   random.safetensors   state.json   …
+    state/step-200/   weights.safetensors   optimizer.safetensors   random.safetensors   state.json   checksums.json   …
     state/latest      names the newest whole one
 
-No pickle anywhere: tensors are safetensors, the rest is JSON.
+One that was damaged since is passed over for the one before. No pickle: tensors are safetensors, the rest is JSON.
 """
 
 import errno
 import json
 import re
 import shutil
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor
 from torch.optim import Optimizer
 
 from cutaway.atomic_files import write_text, writing_folder
+from cutaway.checksums import FILE as CHECKSUMS
+from cutaway.checksums import find_damage, write_checksums
+from cutaway.training.run_folder.weights import find_weights_damage, separate
 
 FORMAT = 1
+STATE = "state"
+FILES = ("weights", "optimizer", "random")  # without which no run goes on
+FIELDS: dict[str, Any] = {  # of state.json
+    "step": int,
+    "batches": int,
+    "seconds": (int, float),
+    "metrics_bytes": int,
+    "sums": dict,
+    "why_stopped": str,
+    "optimizers": list,
+    "callbacks": dict,
+}
 
 
 class FolderError(OSError):
@@ -101,22 +117,11 @@ def save_checkpoint(
                 save_file(separate(named), part / f"{name}.safetensors")
             whole = {"format": FORMAT, "step": step, **state}
             (part / "state.json").write_text(json.dumps(whole), encoding="utf-8")
+            write_checksums(part)
         write_text(root / "latest", f"step-{step}\n")
     for old in checkpoint_steps(folder)[:-keep]:
         shutil.rmtree(root / f"step-{old}", ignore_errors=True)
     return root / f"step-{step}"
-
-
-def separate(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Tensors on the CPU, each with memory of its own: tied ones share theirs, which safetensors refuses."""
-    seen: set[int] = set()
-    apart = {}
-    for name, tensor in tensors.items():
-        tensor = tensor.detach().cpu().contiguous()
-        place = tensor.untyped_storage().data_ptr()
-        apart[name] = tensor.clone() if place in seen else tensor
-        seen.add(place)
-    return apart
 
 
 def checkpoint_steps(folder: Path) -> list[int]:
@@ -125,18 +130,55 @@ def checkpoint_steps(folder: Path) -> list[int]:
     return sorted(int(name[5:]) for name in names if re.fullmatch(r"step-\d+", name))
 
 
-def latest_checkpoint(folder: Path) -> Path | None:
-    """The directory that `latest` names; None before the first checkpoint."""
-    pointer = folder / "state" / "latest"
-    if not pointer.is_file():
+def latest_checkpoint(folder: Path, warn: bool = True) -> Path | None:
+    """The newest sound checkpoint; None before the first. Damaged ones are passed over, with a warning.
+
+    Those after the one that `latest` names do not count: a killed process had not yet said that they are there.
+    """
+    pointer, steps = folder / STATE / "latest", checkpoint_steps(folder)
+    if not (steps or pointer.is_file()):
         return None
-    named = folder / "state" / pointer.read_text(encoding="utf-8").strip()
-    if not (named / "state.json").is_file():
-        raise ValueError(
-            f"state/latest must name a checkpoint that is there, got {named.name!r} in {folder}, which is not; "
-            "write the name of one that is into it, or delete the folder `state` to start over"
-        )
-    return named
+    named = re.fullmatch(r"step-(\d+)\s*", pointer.read_text(errors="replace")) if pointer.is_file() else None
+    if named is not None:
+        steps = [step for step in steps if step <= int(named[1])] or steps
+    damages: list[str] = []
+    for step in reversed(steps):
+        path = folder / "state" / f"step-{step}"
+        damage = find_checkpoint_damage(path)
+        if not damage:
+            if damages and warn:
+                warnings.warn(f"{'; '.join(damages)}: step {step} is used in its place", stacklevel=3)
+            return path
+        damages.append(f"the checkpoint {path} is damaged ({damage})")
+    raise ValueError(
+        f"a run needs a sound checkpoint to go on from, got {'; '.join(damages) or f'none in {folder / STATE}'}; "
+        f"take one from a copy, or delete the folder {folder / STATE} to start over"
+    )
+
+
+def find_checkpoint_damage(checkpoint: Path) -> str:
+    """What is missing or damaged in a checkpoint; empty if a run can go on from it."""
+    # Those made before there were checksums have none.
+    if (checkpoint / CHECKSUMS).exists() and (damage := find_damage(checkpoint)):
+        return damage
+    for name in FILES:
+        path = checkpoint / f"{name}.safetensors"
+        if not path.is_file():
+            return f"{path.name} is missing"
+        if damage := find_weights_damage(path):
+            return f"{path.name}: {damage}"
+    try:
+        state = read_state(checkpoint)
+    except FileNotFoundError:
+        return "state.json is missing"
+    except (UnicodeDecodeError, json.JSONDecodeError):
+        return "state.json does not read"
+    missing = [name for name, kind in FIELDS.items() if not isinstance(state.get(name), kind)]
+    if missing:
+        return f"state.json has no usable {missing[0]!r}"
+    if checkpoint.name != f"step-{state['step']}":
+        return f"state.json says step {state['step']}"
+    return ""
 
 
 def forget_later(folder: Path, step: int) -> None:
@@ -149,20 +191,11 @@ def forget_later(folder: Path, step: int) -> None:
 def read_state(checkpoint: Path) -> dict[str, Any]:
     """What the checkpoint holds beside tensors."""
     state = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
-    if state["format"] > FORMAT:
+    if not isinstance(state, dict):
+        return {}
+    if state.get("format", 0) > FORMAT:
         raise ValueError(f"this Cutaway reads checkpoints of format {FORMAT}, got {state['format']}; upgrade cutaway")
     return state
-
-
-def read_tensors(path: Path) -> dict[str, Tensor]:
-    """The tensors of one file."""
-    try:
-        return load_file(path)
-    except (SafetensorError, FileNotFoundError) as error:
-        raise ValueError(
-            f"weights must be a whole safetensors file, got {path}, which does not read ({error}); it was damaged "
-            "after it was written: take it from a copy, or from another checkpoint"
-        ) from None
 
 
 def newest_weights(checkpoint: Path) -> Path:

@@ -2,7 +2,8 @@ r"""The run folder: everything about one run, readable without Cutaway.
 
     config.json  metrics.jsonl  model.safetensors  tokenizer.json  samples/  report.html  state/
 
-`model.safetensors` is written when the run is done: a folder that has it is finished.
+`model.safetensors` is written when the run is done: a folder that has it, whole, is finished. It carries its own
+checksum; those of files that are written when the run begins (tokenizer.json) are in config.json, under "files".
 """
 
 import json
@@ -13,11 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import save
 from torch import Tensor
 
-from cutaway.atomic_files import remove_leftovers, sync_folder, write_bytes, write_json, write_text
-from cutaway.training.run_folder.checkpoints import FolderError, separate, writing_to
+from cutaway.atomic_files import remove_leftovers, sync_folder, write_json, write_text
+from cutaway.checksums import crc32_of
+from cutaway.training.run_folder.checkpoints import FolderError, writing_to
+from cutaway.training.run_folder.weights import write_tensors
 
 VERSION = 1
 
@@ -27,6 +29,7 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._checksums: dict[str, str] = {}  # of the files that config.json is to vouch for
         self._metrics: int | None = None
         self._lock: int | None = None
 
@@ -95,17 +98,20 @@ class RunFolder:
 
     def write_config(self, config: dict[str, Any]) -> None:
         with writing_to(self.path):
-            write_json(self.path / "config.json", {"version": VERSION, **config})
+            files = {"files": self._checksums} if self._checksums else {}
+            write_json(self.path / "config.json", {"version": VERSION, **config, **files})
             sync_folder(self.path.parent)
 
     def write_files(self, files: dict[str, Callable[[Path], None]]) -> None:
+        """Writes files that are there from the beginning. `write_config`, which makes a run of the folder, follows."""
         with writing_to(self.path):
             for name, write in files.items():
                 write(self.path / name)
+                self._checksums[name] = crc32_of(self.path / name)
 
     def write_weights(self, weights: dict[str, Tensor]) -> None:
         with writing_to(self.path):
-            write_bytes(self.path / "model.safetensors", save(separate(weights), metadata={"format": "pt"}))
+            write_tensors(self.path / "model.safetensors", weights)
 
     def write_samples(self, step: int, samples: dict[str, str]) -> None:
         with writing_to(self.path):
@@ -126,18 +132,50 @@ class RunFolder:
             sync_folder(self.path)
             return os.fstat(self._open_metrics()).st_size
 
+    def metrics_length(self) -> int:
+        """The length of metrics.jsonl in bytes; 0 if there is none."""
+        path = self.path / "metrics.jsonl"
+        return path.stat().st_size if path.exists() else 0
+
     def cut_metrics(self, length: int) -> None:
         """Forgets what was logged after a checkpoint."""
-        path = self.path / "metrics.jsonl"
-        if path.exists() and path.stat().st_size > length:
+        if self.metrics_length() > length:
             with writing_to(self.path):
-                os.truncate(path, length)
+                os.truncate(self.path / "metrics.jsonl", length)
 
     def _open_metrics(self) -> int:
         if self._metrics is None:
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
             self._metrics = os.open(self.path / "metrics.jsonl", flags, 0o644)
         return self._metrics
+
+
+class ReadOnlyRunFolder(RunFolder):
+    """A run's folder as other processes than the first have it: they write nothing."""
+
+    def release(self) -> None:
+        pass
+
+    def write_config(self, config: dict[str, Any]) -> None:
+        pass
+
+    def write_files(self, files: dict[str, Any]) -> None:
+        pass
+
+    def write_weights(self, weights: dict[str, Tensor]) -> None:
+        pass
+
+    def write_samples(self, step: int, samples: dict[str, str]) -> None:
+        pass
+
+    def log(self, line: dict[str, Any]) -> None:
+        pass
+
+    def flush_metrics(self) -> int:
+        return 0
+
+    def cut_metrics(self, length: int) -> None:
+        pass
 
 
 def json_line(values: dict[str, Any]) -> str:
@@ -201,9 +239,35 @@ def read_config(path: Path) -> dict[str, Any]:
             f"a run's config.json names its recipe, got {file}, which does not; "
             "if it is a checkpoint, `cutaway import` makes a run of it"
         )
+    expect_fields(config, {"version": int, "recipe": str}, file)
     if config["version"] > VERSION:
         raise ValueError(f"this Cutaway reads runs of version {VERSION}, got {config['version']}; upgrade cutaway")
+    expect_fields(config, {"config": dict, "data": dict}, file)
     return config
+
+
+def expect_fields(config: dict[str, Any], fields: dict[str, type], file: Path) -> None:
+    """Fields of config.json must be there, each of its type."""
+    names = {int: "a whole number", str: "a text", dict: "an object", bool: "true or false"}
+    for name, kind in fields.items():
+        value = config.get(name)
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            came = repr(value) if name in config else "none"
+            raise ValueError(
+                f"a run's config.json needs {names[kind]} as {name!r}, got {came} in {file}; take the file from a copy"
+            )
+
+
+def expect_file(folder: Path, about: dict[str, Any], name: str) -> Path | None:
+    """A file that was written when the run began, as it was written; None if the run has no such file."""
+    path, checksums = folder / name, about.get("files", {})
+    if not path.is_file():
+        if name not in checksums:
+            return None
+        raise ValueError(f"a run needs the {name} that it began with, got {folder} without it; take it from a copy")
+    if name in checksums and crc32_of(path) != checksums[name]:
+        raise ValueError(f"a run needs the {name} that it began with, got {path}, which changed; take it from a copy")
+    return path
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
@@ -211,5 +275,13 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     file = Path(path) / "metrics.jsonl"
     if not file.is_file():
         return []
-    lines = file.read_bytes().split(b"\n")
-    return [json.loads(line) for line in lines[:-1]]
+    rows = []
+    for number, line in enumerate(file.read_bytes().split(b"\n")[:-1], 1):
+        try:
+            rows.append(json.loads(line))
+        except ValueError:
+            raise ValueError(
+                f"every line of metrics.jsonl must be JSON, got line {number} of {file}, which is not; "
+                "it was damaged after it was written: take it from a copy, or delete that line"
+            ) from None
+    return rows

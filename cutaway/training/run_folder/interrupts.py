@@ -1,4 +1,4 @@
-r"""Ctrl-C and a polite kill, held back until the step in hand is done and saved."""
+r"""Ctrl-C (SIGINT) and a polite kill (SIGTERM), which wait until the step in hand is done and saved."""
 
 import signal
 import sys
@@ -15,18 +15,18 @@ class Stopped(KeyboardInterrupt):
         self.code = code
 
 
-class HeldBack:
-    """While open, the first SIGINT or SIGTERM is only noted in ``asked``; a second one acts at once.
+class StopSignals:
+    """While open, the first SIGINT or SIGTERM is only noted, in ``received``; a second one acts at once.
 
-    Signals belong to the main thread: in another one nothing is held back. It prints that it heard, if it ``tells``.
+    Signals belong to the main thread: opened in another one, it notes none. With ``announce`` it prints that one came.
     """
 
-    def __init__(self, tells: bool = True) -> None:
-        self.asked: int | None = None
-        self._tells = tells
+    def __init__(self, announce: bool = True) -> None:
+        self.received: int | None = None
+        self._announce = announce
         self._before: dict[int, Any] = {}
 
-    def __enter__(self) -> "HeldBack":
+    def __enter__(self) -> "StopSignals":
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 handler = signal.getsignal(number)
@@ -35,11 +35,11 @@ class HeldBack:
         return self
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.asked is not None:
+        if self.received is not None:
             self.__exit__()
             raise KeyboardInterrupt
-        self.asked = number
-        if self._tells:
+        self.received = number
+        if self._announce:
             print("\nstopping after this step (once more to stop at once)", file=sys.stderr, flush=True)
 
     def __exit__(self, *_: object) -> None:

@@ -11,10 +11,10 @@ from little import Net, little_job, little_loop, little_text
 from cutaway.cli import run
 from cutaway.runs import execution
 from cutaway.training.processes import alone as processes
-from cutaway.training.processes.alone import Alone, find_processes, is_first, missing_others, tells
-from cutaway.training.processes.many import Many, Onlooker, leaves_some_unused
-from cutaway.training.run_folder.folder import RunFolder
-from cutaway.training.run_folder.interrupts import HeldBack
+from cutaway.training.processes.alone import Alone, explain_lost_process, find_processes, is_first, reports_errors
+from cutaway.training.processes.many import Many, leaves_some_unused
+from cutaway.training.run_folder.folder import ReadOnlyRunFolder, RunFolder
+from cutaway.training.run_folder.interrupts import StopSignals
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def test_a_process_without_torchrun_is_alone():
     assert type(alone) is Alone
     assert (alone.rank, alone.world, alone.is_first, alone.device) == (0, 1, True, torch.device("cpu"))
     assert is_first()
-    assert tells()
+    assert reports_errors()
 
 
 def test_one_process_of_torchrun_is_alone_too(monkeypatch: pytest.MonkeyPatch):
@@ -49,19 +49,16 @@ def test_a_strategy_is_one_that_there_is():
 
 
 def test_alone_everything_is_as_it_is():
-    alone, held = Alone(), HeldBack()
+    alone, signals = Alone(), StopSignals()
     x = torch.tensor([3.0, 4.0])
     assert alone.norm([x]).item() == 5.0
-    assert alone.mean(torch.tensor(2.5)) == 2.5
+    assert alone.mean(2.5) == 2.5
+    assert list(alone.batches_of_step([1, 2])) == [1, 2]
     assert alone.whole({"x": x})["x"] is alone.share(x, x) is x
-    assert alone.every_stream({"cpu": x}) == alone.own_stream({"cpu": x}) == {"cpu": x}
-    assert (alone.agree("", held), alone.agree("enough", held), alone.asked(held)) == ("", "enough", None)
-    assert (alone.first(lambda: 1), alone.in_turn(lambda: 2), alone.of_first(3), alone.all_said("a")) == (
-        1,
-        2,
-        3,
-        ["a"],
-    )
+    assert alone.all_random_states({"cpu": x}) == alone.own_random_states({"cpu": x}) == {"cpu": x}
+    assert (alone.agree_to_stop("", signals), alone.agree_to_stop("enough", signals)) == ("", "enough")
+    assert alone.stop_signal(signals) is None
+    assert (alone.first(lambda: 1), alone.from_first(3), alone.gather("a")) == (1, 3, ["a"])
 
 
 def test_a_loop_by_itself_calls_its_model():
@@ -96,7 +93,7 @@ def test_the_extra_is_missed_by_name(
 @pytest.mark.usefixtures("_second_of_two")
 def test_before_they_are_connected_the_first_tells():
     assert not is_first()
-    assert not tells()
+    assert not reports_errors()
 
 
 @pytest.mark.usefixtures("_second_of_two")
@@ -120,18 +117,18 @@ def test_every_process_needs_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.usefixtures("_second_of_two")
 def test_a_lost_process_is_called_so():
     told = "and process 1 lost one .*Connection closed by peer.*; what it said tells why: mend that, then --resume"
-    with pytest.raises(ConnectionError, match=told), missing_others():
+    with pytest.raises(ConnectionError, match=told), explain_lost_process():
         raise RuntimeError("[gloo/transport/tcp/pair.cc:547] Connection closed by peer")
 
 
 @pytest.mark.usefixtures("_second_of_two")
 def test_other_faults_stay_what_they_are():
-    with pytest.raises(RuntimeError, match="shapes"), missing_others():
+    with pytest.raises(RuntimeError, match="shapes"), explain_lost_process():
         raise RuntimeError("shapes differ")
 
 
 def test_an_onlooker_writes_nothing(tmp_path: Path):
-    folder = Onlooker(tmp_path / "run")
+    folder = ReadOnlyRunFolder(tmp_path / "run")
     folder.write_config({"recipe": "gpt"})
     folder.write_files({"a": lambda path: path.write_text("b")})
     folder.write_weights({"w": torch.zeros(2)})
@@ -143,7 +140,7 @@ def test_an_onlooker_writes_nothing(tmp_path: Path):
     assert not list(tmp_path.iterdir())
     # all that a run's folder can write is here: a new way to write must be left out, too
     writes = {name for name in vars(RunFolder) if name.startswith(("write", "log", "cut", "flush", "release"))}
-    assert writes <= set(vars(Onlooker))
+    assert writes <= set(vars(ReadOnlyRunFolder))
 
 
 def test_parameters_that_the_objective_leaves_out_are_found_without_a_trace():

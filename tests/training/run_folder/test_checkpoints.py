@@ -23,24 +23,34 @@ from cutaway.training.run_folder.checkpoints import (
     newest_weights,
     optimizer_tensors,
     read_state,
-    read_tensors,
     restore_optimizers,
     save_checkpoint,
-    separate,
     writing_to,
 )
 from cutaway.training.run_folder.folder import RunFolder
+from cutaway.training.run_folder.weights import read_tensors, separate
+
+STATE = {
+    "batches": 1,
+    "seconds": 0.5,
+    "metrics_bytes": 0,
+    "sums": {},
+    "why_stopped": "",
+    "optimizers": [],
+    "callbacks": {},
+}
 
 
 def save(folder: Path, step: int, keep: int = 2) -> Path:
-    return save_checkpoint(folder, step, {"weights": {"w": torch.full((2,), float(step))}}, {"seconds": 0.5}, keep)
+    tensors = {name: {"w": torch.full((2,), float(step))} for name in ("weights", "optimizer", "random")}
+    return save_checkpoint(folder, step, tensors, STATE, keep)
 
 
 def test_a_checkpoint_is_a_directory_that_latest_names(tmp_path: Path):
     assert latest_checkpoint(tmp_path) is None
     path = save(tmp_path, 3)
     assert path == latest_checkpoint(tmp_path) == tmp_path / "state" / "step-3"
-    assert read_state(path) == {"format": 1, "step": 3, "seconds": 0.5}
+    assert read_state(path) == {"format": 1, "step": 3, **STATE}
     assert torch.equal(read_tensors(path / "weights.safetensors")["w"], torch.tensor([3.0, 3.0]))
     assert not list((tmp_path / "state").glob(".*"))
 
@@ -65,12 +75,63 @@ def test_later_ones_that_never_became_the_latest_are_forgotten(tmp_path: Path):
     assert checkpoint_steps(tmp_path) == [3]
 
 
-def test_latest_must_name_a_checkpoint_that_is_there(tmp_path: Path):
-    (save(tmp_path, 4) / "state.json").unlink()
-    with pytest.raises(
-        ValueError, match=r"must name a checkpoint that is there, got 'step-4' in .*which is not; write"
-    ):
+FLIPPED = {
+    "weights.safetensors": (-1, "weights.safetensors has another checksum than when it was written"),
+    "optimizer.safetensors": (9, "optimizer.safetensors has another checksum than when it was written"),
+    "state.json": (20, "state.json has another checksum than when it was written"),
+    "checksums.json": (0, "checksums.json does not read"),
+}
+
+
+@pytest.mark.parametrize("name", FLIPPED)
+def test_a_flipped_byte_sends_back_to_the_checkpoint_before(name: str, tmp_path: Path):
+    save(tmp_path, 3)
+    path = save(tmp_path, 6) / name
+    place, damage = FLIPPED[name]
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+    with pytest.warns(UserWarning, match=rf"step-6 is damaged \({damage}\): step 3 is used in its place"):
+        assert latest_checkpoint(tmp_path) == tmp_path / "state" / "step-3"
+
+
+@pytest.mark.parametrize("name", ["weights.safetensors", "optimizer.safetensors", "random.safetensors", "state.json"])
+@pytest.mark.parametrize("made_before", [False, True])
+def test_a_file_that_is_missing_or_cut_is_found(name: str, made_before: bool, tmp_path: Path):
+    """Checkpoints made before there were checksums have none: what is missing is found all the same."""
+    path = save(tmp_path, 6)
+    if made_before:
+        (path / "checksums.json").unlink()
+    whole = (path / name).read_bytes()
+    (path / name).write_bytes(whole[:-3])
+    with pytest.raises(ValueError, match=rf"needs a sound checkpoint.*step-6 is damaged \({name}"):
         latest_checkpoint(tmp_path)
+    (path / name).unlink()
+    with pytest.raises(ValueError, match=rf"step-6 is damaged \({name} is missing\); take one from a copy, or delete"):
+        latest_checkpoint(tmp_path)
+    (path / name).write_bytes(whole)
+    assert latest_checkpoint(tmp_path) == path
+
+
+@pytest.mark.parametrize("field", [*STATE, "step"])
+def test_a_field_that_is_missing_is_found(field: str, tmp_path: Path):
+    path = save(tmp_path, 6)
+    (path / "checksums.json").unlink()
+    state = read_state(path)
+    del state[field]
+    (path / "state.json").write_text(json.dumps(state))
+    with pytest.raises(ValueError, match=rf"step-6 is damaged \(state.json has no usable '{field}'\)"):
+        latest_checkpoint(tmp_path)
+
+
+def test_a_pointer_that_is_lost_or_damaged_is_not_needed(tmp_path: Path):
+    save(tmp_path, 3)
+    path = save(tmp_path, 6)
+    for content in (b"", b"step-", b"\xff\xfe", b"step-99\n", b"../../etc\n"):
+        (tmp_path / "state" / "latest").write_bytes(content)
+        assert latest_checkpoint(tmp_path) == path
+    (tmp_path / "state" / "latest").unlink()
+    assert latest_checkpoint(tmp_path) == path
 
 
 def test_a_newer_format_is_told(tmp_path: Path):
@@ -83,7 +144,9 @@ def test_a_newer_format_is_told(tmp_path: Path):
 def test_damaged_weights_are_told(tmp_path: Path):
     path = save(tmp_path, 4) / "weights.safetensors"
     path.write_bytes(path.read_bytes()[:20])
-    with pytest.raises(ValueError, match=r"whole safetensors file, got .*weights\.safetensors, which does not read"):
+    with pytest.raises(
+        ValueError, match=r"whole safetensors file, got .*weights\.safetensors, which was damaged .*header"
+    ):
         read_tensors(path)
 
 
@@ -164,7 +227,8 @@ import sys
 sys.path[:0] = {path!r}
 from pathlib import Path
 from little import Net, little_job, little_loop
-from cutaway.training.run_folder.checkpoints import latest_checkpoint, read_tensors, FolderError
+from cutaway.training.run_folder.checkpoints import latest_checkpoint, FolderError
+from cutaway.training.run_folder.weights import read_tensors
 from cutaway.training.run_folder.folder import RunFolder
 
 folder = RunFolder.create(Path(sys.argv[1]) / "run")

@@ -5,14 +5,19 @@ import json
 import os
 import subprocess
 import sys
+import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from cutaway.training.run_folder import folder as folders
-from cutaway.training.run_folder.checkpoints import FolderError, read_tensors
-from cutaway.training.run_folder.folder import RunFolder, read_config, read_metrics
+from cutaway.training.run_folder.checkpoints import FolderError
+from cutaway.training.run_folder.folder import RunFolder, expect_file, read_config, read_metrics
+from cutaway.training.run_folder.weights import read_tensors
+
+CONFIG: dict[str, Any] = {"recipe": "gpt", "config": {}, "data": {}}
 
 
 @pytest.fixture
@@ -23,8 +28,8 @@ def folder(tmp_path: Path):
 
 
 def test_what_is_in_it_reads_as_plain_files(folder: RunFolder):
-    folder.write_config({"recipe": "gpt", "config": {"steps": 3}})
     folder.write_files({"tokenizer.json": lambda path: path.write_text("{}")})
+    folder.write_config({"recipe": "gpt", "config": {"steps": 3}})
     folder.write_samples(5, {"text.txt": "Hello"})
     folder.write_weights({"w": torch.ones(2)})
     folder.log({"step": 1, "loss": 0.5})
@@ -32,6 +37,7 @@ def test_what_is_in_it_reads_as_plain_files(folder: RunFolder):
         "version": 1,
         "recipe": "gpt",
         "config": {"steps": 3},
+        "files": {"tokenizer.json": f"{zlib.crc32(b'{}'):08x}"},
     }
     assert (folder.path / "samples" / "step-5-text.txt").read_text() == "Hello"
     assert (folder.path / "tokenizer.json").read_text() == "{}"
@@ -69,7 +75,7 @@ def test_half_a_last_line_is_left_out(folder: RunFolder):
 
 
 def test_a_second_run_in_it_is_refused(folder: RunFolder):
-    folder.write_config({"recipe": "gpt"})
+    folder.write_config(CONFIG)
     with pytest.raises(ValueError, match=r"needs a folder of its own, got .*run, which holds one; add --resume"):
         RunFolder.create(folder.path)
     with pytest.raises(ValueError, match=f"one run at a time, got .*run, in use by process {os.getpid()}; wait for it"):
@@ -77,7 +83,7 @@ def test_a_second_run_in_it_is_refused(folder: RunFolder):
 
 
 def test_another_process_is_refused_until_this_one_lets_go(folder: RunFolder):
-    folder.write_config({"recipe": "gpt"})
+    folder.write_config(CONFIG)
     code = (
         "import sys; from pathlib import Path; from cutaway.training.run_folder.folder import RunFolder\n"
         "try: RunFolder.reopen(Path(sys.argv[1])); print('held')\n"
@@ -165,7 +171,7 @@ def test_a_full_disk_is_told_whatever_is_written(folder: RunFolder, monkeypatch:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(folders, "write_bytes", full)
+    monkeypatch.setattr(folders, "write_tensors", full)
     monkeypatch.setattr(folders, "write_text", full)
     monkeypatch.setattr(folders, "write_json", full)
     monkeypatch.setattr(folders.os, "write", full)
@@ -195,6 +201,14 @@ def test_a_line_that_the_disk_takes_in_parts_is_whole_in_the_end(folder: RunFold
         ('{"model_type": "gpt2"}', "names its recipe, got .*which does not; if it is a checkpoint, `cutaway import`"),
         ("[]", "names its recipe"),
         ('{"recipe": "gpt", "version": 7}', "reads runs of version 1, got 7; upgrade cutaway"),
+        (
+            '{"recipe": "gpt"}',
+            r"needs a whole number as 'version', got none in .*config\.json; take the file from a copy",
+        ),
+        ('{"recipe": 3, "version": 1}', "needs a text as 'recipe', got 3"),
+        ('{"recipe": "gpt", "version": 1, "data": {}}', "needs an object as 'config', got none"),
+        ('{"recipe": "gpt", "version": 1, "config": {}, "data": []}', r"needs an object as 'data', got \[\]"),
+        ('{"recipe": "gpt", "version": true}', "needs a whole number as 'version', got True"),
     ],
 )
 def test_a_run_must_have_a_config(content: str | None, told: str, tmp_path: Path):
@@ -202,3 +216,28 @@ def test_a_run_must_have_a_config(content: str | None, told: str, tmp_path: Path
         (tmp_path / "config.json").write_text(content)
     with pytest.raises(ValueError, match=told):
         read_config(tmp_path)
+
+
+def test_a_file_of_the_beginning_must_be_as_it_was(folder: RunFolder):
+    folder.write_files({"tokenizer.json": lambda path: path.write_text("{}")})
+    folder.write_config(CONFIG)
+    about = read_config(folder.path)
+    path = folder.path / "tokenizer.json"
+    assert expect_file(folder.path, about, "tokenizer.json") == path
+    assert expect_file(folder.path, about, "schema.json") is None
+    path.write_text("[]")
+    with pytest.raises(
+        ValueError, match=r"the tokenizer\.json that it began with, got .*, which changed; take it from"
+    ):
+        expect_file(folder.path, about, "tokenizer.json")
+    path.unlink()
+    with pytest.raises(ValueError, match=r"the tokenizer\.json that it began with, got .*run without it; take it from"):
+        expect_file(folder.path, about, "tokenizer.json")
+    del about["files"]  # a run made before
+    assert expect_file(folder.path, about, "tokenizer.json") is None
+
+
+def test_a_damaged_line_of_metrics_is_named(folder: RunFolder):
+    (folder.path / "metrics.jsonl").write_text('{"step": 1}\n{"step" 2}\n')
+    with pytest.raises(ValueError, match=r"must be JSON, got line 2 of .*metrics\.jsonl, which is not"):
+        read_metrics(folder.path)

@@ -6,23 +6,23 @@ import threading
 
 import pytest
 
-from cutaway.training.run_folder.interrupts import HeldBack, Stopped
+from cutaway.training.run_folder.interrupts import Stopped, StopSignals
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_first_signal_is_only_noted(number: int, capsys: pytest.CaptureFixture[str]):
     before = signal.getsignal(number)
-    with HeldBack() as held:
-        assert held.asked is None
+    with StopSignals() as held:
+        assert held.received is None
         os.kill(os.getpid(), number)
-        assert held.asked == number
+        assert held.received == number
     assert signal.getsignal(number) is before
     assert "stopping after this step (once more to stop at once)" in capsys.readouterr().err
 
 
 def test_the_second_acts_at_once_and_puts_the_handlers_back():
     before = signal.getsignal(signal.SIGINT)
-    held = HeldBack()
+    held = StopSignals()
 
     def press_twice() -> None:
         with held:
@@ -31,7 +31,7 @@ def test_the_second_acts_at_once_and_puts_the_handlers_back():
 
     with pytest.raises(KeyboardInterrupt):
         press_twice()
-    assert held.asked == signal.SIGINT
+    assert held.received == signal.SIGINT
     assert signal.getsignal(signal.SIGINT) is before
 
 
@@ -39,9 +39,9 @@ def test_ignored_signals_stay_ignored():
     """A run under nohup, or in the background of a script, is not stopped by what its parent is sent."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with HeldBack() as held:
+        with StopSignals() as held:
             os.kill(os.getpid(), signal.SIGINT)
-        assert held.asked is None
+        assert held.received is None
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -50,7 +50,7 @@ def test_in_another_thread_nothing_is_held_back():
     seen = []
 
     def work():
-        with HeldBack():
+        with StopSignals():
             seen.append(signal.getsignal(signal.SIGINT))
 
     before = signal.getsignal(signal.SIGINT)

@@ -1,0 +1,112 @@
+r"""The state of a loop: into a checkpoint, and back when a run is resumed.
+
+    weights, optimizers, random numbers, callbacks      tensors and plain values
+    batches so far                                      where the data goes on: batch n follows from the seed and n
+    length of metrics.jsonl                             what was logged later is forgotten
+
+All of it is read and compared with the run before any of it is used.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from cutaway.training.run_folder.checkpoints import (
+    forget_later,
+    latest_checkpoint,
+    optimizer_tensors,
+    read_state,
+    restore_optimizers,
+    save_checkpoint,
+)
+from cutaway.training.run_folder.weights import find_misfit, read_tensors
+
+if TYPE_CHECKING:
+    from cutaway.training.loop import Loop
+
+
+def save_loop(loop: "Loop") -> None:
+    """Writes a checkpoint of the loop between two steps."""
+    assert loop.folder is not None
+    tensors, plain = optimizer_tensors(loop.optimizers)
+    files = {"weights": dict(loop.model.state_dict()), "optimizer": tensors}
+    if loop.best_weights:
+        files["best"] = loop.best_weights
+    for name, callback in loop.callbacks.items():
+        if kept := callback.tensors():
+            files[f"callback-{name}"] = kept
+    files = {name: loop.processes.whole(tensors) for name, tensors in files.items()}
+    files["random"] = loop.processes.all_random_states(loop.random.tensors())
+    state = {
+        "batches": loop.taken,
+        "seconds": loop.seconds,
+        "best": loop.best,
+        "why_stopped": loop.why_stopped,
+        "sums": loop.sums,
+        "metrics_bytes": loop.folder.flush_metrics(),
+        "optimizers": plain,
+        "callbacks": {name: callback.state() for name, callback in loop.callbacks.items()},
+    }
+    folder = loop.folder.path
+    loop.processes.first(lambda: save_checkpoint(folder, loop.step, files, state, loop.plan.keep))
+
+
+def restore_loop(loop: "Loop") -> dict[str, tuple[dict[str, Any], dict[str, Tensor]]]:
+    """Goes back to the newest sound checkpoint, if there is one, and forgets what came after it.
+
+    Returns what it kept for callbacks, by their names.
+    """
+    assert loop.folder is not None
+    checkpoint = latest_checkpoint(loop.folder.path, warn=loop.processes.is_first)
+    if checkpoint is None:
+        loop.folder.cut_metrics(0)
+        return {}
+    files = {path.stem: read_tensors(path) for path in checkpoint.glob("*.safetensors")}
+    state = read_state(checkpoint)
+    _expect_fit(loop, checkpoint, files, state)
+    share, own = loop.processes.share, loop.model.state_dict()
+    loop.model.load_state_dict({name: share(tensor, own[name]) for name, tensor in files["weights"].items()})
+    restore_optimizers(loop.optimizers, files["optimizer"], state["optimizers"], share)
+    loop.random.restore(loop.processes.own_random_states(files["random"]))
+    best = files.get("best", {})
+    loop.best_weights = {name: share(tensor.to(loop.device), own[name]) for name, tensor in best.items()}
+    loop.step, loop.taken, loop.seconds = state["step"], state["batches"], state["seconds"]
+    loop.best = None if state.get("best") is None else tuple(state["best"])
+    loop.why_stopped, loop.sums = state["why_stopped"], state["sums"]
+    loop.folder.cut_metrics(state["metrics_bytes"])
+    if loop.processes.is_first:
+        forget_later(loop.folder.path, loop.step)
+    return {name: (plain, files.get(f"callback-{name}", {})) for name, plain in state["callbacks"].items()}
+
+
+def _expect_fit(loop: "Loop", checkpoint: Path, files: dict[str, dict[str, Tensor]], state: dict[str, Any]) -> None:
+    """The checkpoint must be one of this run: its model, its optimizers, its log."""
+    assert loop.folder is not None
+    for name in ("weights", "best"):
+        if name in files and (misfit := find_misfit(files[name], loop.model.state_dict())):
+            raise _unfit(checkpoint, misfit)
+    if state.get("best") is not None and loop.plan.final == "best" and "best" not in files:
+        raise _unfit(checkpoint, "no best.safetensors")
+    kept_counts = [[len(group["params"]) for group in part["groups"]] for part in state["optimizers"]]
+    own_counts = [[len(group["params"]) for group in optimizer.param_groups] for optimizer in loop.optimizers]
+    if kept_counts != own_counts:
+        raise _unfit(checkpoint, f"optimizers of {kept_counts} parameters where the run has {own_counts}")
+    if "cpu" not in files["random"] or files["random"]["cpu"].shape != loop.random.tensors()["cpu"].shape:
+        raise _unfit(checkpoint, "no usable state of the random numbers")
+    if state["step"] > loop.steps:
+        raise _unfit(checkpoint, f"step {state['step']} of a run of {loop.steps} steps")
+    logged = loop.folder.metrics_length()
+    if logged < state["metrics_bytes"]:
+        raise ValueError(
+            f"metrics.jsonl must hold what was logged before the checkpoint, got {logged:,} bytes of "
+            f"{state['metrics_bytes']:,} in {loop.folder.path}; take it from a copy, or delete the folder "
+            f"{checkpoint.parent} to start over"
+        )
+
+
+def _unfit(checkpoint: Path, what: str) -> ValueError:
+    return ValueError(
+        f"a checkpoint must fit the run that goes on from it, got {checkpoint} with {what}; take config.json and the "
+        f"folder {checkpoint.parent} from one copy, or delete {checkpoint.parent} to start over"
+    )

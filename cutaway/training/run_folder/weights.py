@@ -1,0 +1,129 @@
+r"""Tensors in safetensors files, with a checksum in the file itself.
+
+    8 bytes: n | n bytes: header, JSON | tensors         header["__metadata__"]["crc32"] = crc32(file with zeros there)
+
+A file and a list of checksums beside it cannot be replaced in one step, so a file that stands alone carries its own.
+Other programs read it as they read any safetensors file.
+"""
+
+import json
+import os
+import zlib
+from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import Tensor
+
+from cutaway.atomic_files import writing
+from cutaway.checksums import crc32_of_stream
+
+_ZEROS = "00000000"
+
+
+def separate(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors on the CPU, each with memory of its own: tied ones share theirs, which safetensors refuses."""
+    seen: set[int] = set()
+    apart = {}
+    for name, tensor in tensors.items():
+        tensor = tensor.detach().cpu().contiguous()
+        place = tensor.untyped_storage().data_ptr()
+        apart[name] = tensor.clone() if place in seen else tensor
+        seen.add(place)
+    return apart
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
+    """Writes a whole file of tensors that carries its checksum."""
+    content = memoryview(save(separate(tensors), metadata={"format": "pt"}))
+    end = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(bytes(content[8:end]))
+    # Added here, not above: safetensors writes several entries in no order, and equal weights must be equal files.
+    header["__metadata__"]["crc32"] = _ZEROS
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # tensors begin at a multiple of 8
+    beginning = len(text).to_bytes(8, "little") + text
+    checksum = f"{zlib.crc32(content[end:], zlib.crc32(beginning)):08x}"
+    place = _place_of(_ZEROS, beginning)
+    with writing(path) as file:
+        file.write(beginning[:place] + checksum.encode() + beginning[place + len(_ZEROS) :])
+        file.write(content[end:])
+
+
+def _place_of(checksum: str, beginning: bytes) -> int:
+    """Where a checksum stands in the beginning of a file; -1 if it does not."""
+    key = b'"crc32":"'
+    place = beginning.find(key + checksum.encode() + b'"')
+    return place + len(key) if place >= 0 else -1
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """The tensors of one file, which must be as it was written."""
+    expect_sound(path)
+    try:
+        return load_file(path)
+    except SafetensorError as error:
+        raise _damaged(path, str(error)) from None
+
+
+def expect_sound(path: Path) -> None:
+    """A file of tensors must be as it was written."""
+    try:
+        damage = find_weights_damage(path)
+    except OSError as error:
+        raise _damaged(path, str(error)) from None
+    if damage:
+        raise _damaged(path, damage)
+
+
+def _damaged(path: Path, damage: str) -> ValueError:
+    return ValueError(
+        f"weights must be a whole safetensors file, got {path}, which was damaged after it was written ({damage}); "
+        "take it from a copy, or --resume the run: its last checkpoint has them"
+    )
+
+
+def find_misfit(tensors: dict[str, Tensor], own: dict[str, Tensor]) -> str:
+    """The first tensor whose name or shape is not that of the model's ``own``; empty if all are."""
+    shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    wanted = {name: tuple(tensor.shape) for name, tensor in own.items()}
+    for name in wanted | shapes:
+        if shapes.get(name) != wanted.get(name):
+            return f"{name} of shape {shapes.get(name, 'none')} where the model has {wanted.get(name, 'none')}"
+    return ""
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a file is there and as long as its header says; its content is not read."""
+    try:
+        return not _find_cut(path)
+    except OSError:
+        return False
+
+
+def find_weights_damage(path: Path) -> str:
+    """What is wrong with a file of tensors; empty if nothing: one without a checksum is judged by length."""
+    if cut := _find_cut(path):
+        return cut
+    with open(path, "rb") as file:
+        beginning = file.read(8)
+        beginning += file.read(int.from_bytes(beginning, "little"))
+        checksum = json.loads(beginning[8:]).get("__metadata__", {}).get("crc32", "")
+        place = _place_of(checksum, beginning)
+        if place < 0:  # written before files had one, or by another program
+            return ""
+        zeroed = beginning[:place] + _ZEROS.encode() + beginning[place + len(_ZEROS) :]
+        return "" if crc32_of_stream(file, zlib.crc32(zeroed)) == checksum else "its checksum is another"
+
+
+def _find_cut(path: Path) -> str:
+    size = os.path.getsize(path)
+    with open(path, "rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = file.read(min(length, size))
+    try:
+        tensors = {name: value for name, value in json.loads(header).items() if name != "__metadata__"}
+        end = 8 + length + max((value["data_offsets"][1] for value in tensors.values()), default=0)
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        return "its header does not read"
+    return "" if size == end else f"it has {size:,} bytes where {end:,} were written"

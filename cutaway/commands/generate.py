@@ -36,6 +36,8 @@ class Generate:
     """only tokens at least this share as probable as the best"""
     repetition_penalty: float | None = None
     """above 1: what is there already becomes less likely"""
+    speculate: int | None = None
+    """guess up to so many tokens ahead where the text repeats itself: the same text, sooner; try 8"""
     seed: int | None = None
     """for the same text again"""
     stop: tuple[str, ...] = ()
@@ -53,7 +55,7 @@ def main(argv: Sequence[str]) -> None:
         raise ValueError(f"beams must be at least 1, got {asked.beams}; leave it out to draw a text")
     run = load(asked.run)
     answers = isinstance(run.model, EncoderDecoder)
-    names = ("temperature", "beams", "top_k", "top_p", "min_p", "repetition_penalty", "seed")
+    names = ("temperature", "beams", "top_k", "top_p", "min_p", "repetition_penalty", "speculate", "seed")
     how = {name: getattr(asked, name) for name in names if getattr(asked, name) is not None}
     if not answers and asked.beams in (None, 1):
         how.setdefault("temperature", 0.8)

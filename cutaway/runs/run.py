@@ -160,7 +160,7 @@ class Run:
         return f"to go on: {resume_command(self.recipe.name, self.path)}"
 
     def generate(self, prompt: str = "\n", tokens: int = 200, **how: Any) -> str:
-        """Text that goes on from the prompt; ``how``: temperature, top_k, top_p, min_p, seed, stop …"""
+        """Text that goes on from the prompt; ``how``: temperature, top_k, top_p, min_p, seed, stop, speculate …"""
         return self.recipe.generate(self, prompt, tokens=tokens, **how)
 
     def predict(self, inputs: Any) -> Any:

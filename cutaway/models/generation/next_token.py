@@ -132,6 +132,7 @@ class GPTDecoder:
         longest = prompt.tokens.shape[1]
         self._text = torch.cat([prompt.tokens, prompt.tokens.new_empty(len(prompt.tokens), tokens)], 1)
         self.length = longest
+        self.guessed = 0  # tokens in the cache that are not yet in the text
         self.cache = model.new_cache(len(prompt.tokens), min(self.context, longest + tokens))
         self._see_all()
 
@@ -142,6 +143,28 @@ class GPTDecoder:
     def logits(self) -> Float[Tensor, "b v"]:
         hidden = self.model.hidden(self.new, self.real, cache=self.cache)
         return self.model.read_out(hidden[:, -1])
+
+    @property
+    def room(self) -> int:
+        return self.context - max(self.kept)
+
+    def look_ahead(self, guesses: Int[Tensor, "b k"]) -> Float[Tensor, "b n v"]:
+        k = guesses.shape[1]
+        if k == 0:
+            return self.logits()[:, None]
+        real = None if self.real is None else nn.functional.pad(self.real, (0, k), value=True)
+        hidden = self.model.hidden(torch.cat([self.new, guesses], 1), real, cache=self.cache)
+        self.guessed = k
+        return self.model.read_out(hidden[:, -k - 1 :])
+
+    def accept(self, tokens: Int[Tensor, "b m"]) -> None:
+        right = tokens.shape[1] - 1
+        self.cache.keep(self.cache.length - self.guessed + right)
+        self._text[:, self.length : self.length + right] = tokens[:, :right]
+        self.length += right
+        self.kept = [n + right for n in self.kept]
+        self.guessed = 0
+        self.append(tokens[:, right])
 
     def append(self, tokens: Int[Tensor, "b"]) -> None:
         self._text[:, self.length] = tokens
@@ -180,6 +203,7 @@ class Seq2SeqDecoder:
         self.memory = model.encode(prompt.tokens, self.mask)
         self._text = prompt.tokens.new_full((len(self.memory), tokens + 1), model.spec.start)
         self.length = 1
+        self.guessed = 0  # tokens in the cache that are not yet in the text
         self.cache = model.new_cache(len(self.memory), tokens + 1)
 
     @property
@@ -187,8 +211,23 @@ class Seq2SeqDecoder:
         return self._text[:, : self.length]
 
     def logits(self) -> Float[Tensor, "b v"]:
-        new = self.text[:, -1:]
-        return self.model.decode(new, self.memory, cache=self.cache, mask=self.mask)[:, -1]
+        return self.look_ahead(self.text[:, :0])[:, -1]
+
+    @property
+    def room(self) -> int:
+        return self.cache.context - self.length
+
+    def look_ahead(self, guesses: Int[Tensor, "b k"]) -> Float[Tensor, "b n v"]:
+        self.guessed = guesses.shape[1]
+        new = torch.cat([self.text[:, -1:], guesses], 1)
+        return self.model.decode(new, self.memory, cache=self.cache, mask=self.mask)
+
+    def accept(self, tokens: Int[Tensor, "b m"]) -> None:
+        right = tokens.shape[1] - 1
+        self.cache.keep(self.cache.length - self.guessed + right)
+        self._text[:, self.length : self.length + right + 1] = tokens
+        self.length += right + 1
+        self.guessed = 0
 
     def append(self, tokens: Int[Tensor, "b"]) -> None:
         self._text[:, self.length] = tokens

@@ -76,7 +76,8 @@ def stream_text(
     """Yields the text that follows the prompt, piece by piece; pieces are whole characters.
 
     ``tokenizer`` is by default the model's own. The text ends after ``tokens`` tokens, before any of the ``stop``
-    strings, or at an ``end`` token (by default those that the model's spec names). ``sampling`` as for `stream`.
+    strings, or at an ``end`` token (by default those that the model's spec names). ``sampling`` and ``speculate``
+    as for `stream`.
     """
     tokenizer = find_tokenizer(model, tokenizer)
     ids, ends, stops = encode_prompt(tokenizer, prompt), find_ends(model, end), as_stops(stop)

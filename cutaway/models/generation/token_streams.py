@@ -17,13 +17,20 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_positive
 from cutaway.models.generation.next_token import Decoder, Tokens, as_prompt, begin, evaluating
 from cutaway.models.generation.sampling import Sampling, choose, log_softmax
+from cutaway.models.generation.speculation import LookingAhead, choose_by_guesses
 from cutaway.models.transformers.gpt import GPT
 from cutaway.models.transformers.seq2seq import EncoderDecoder
 from cutaway.models.transformers.token_inputs import expect_real, expect_tokens
 
 
 def stream(
-    model: nn.Module, prompt: Tokens, tokens: int, *, end: int | Sequence[int] | None = None, **sampling: Any
+    model: nn.Module,
+    prompt: Tokens,
+    tokens: int,
+    *,
+    end: int | Sequence[int] | None = None,
+    speculate: int = 0,
+    **sampling: Any,
 ) -> Iterator[Int[Tensor, "b"]]:
     """Yields the next token of every example, up to ``tokens`` times, or until all have met an ``end`` token.
 
@@ -31,12 +38,26 @@ def stream(
     draws as if it were alone with seed + i. One that has ended yields its end token on. Of a prompt longer than the
     context of a decoder-only model the last part is read; when the context fills, it goes on from its last half. The
     model runs as in evaluation, whatever its mode.
+
+    ``speculate``: where the text repeats itself, up to so many tokens are guessed and checked in one pass. The text is
+    the same but for ties within rounding; texts that copy are written faster, see speculation.py. 8 is a good number.
+    Several prompts at once are written without guesses: their passes share the weights already.
     """
     expect_positive(tokens=tokens)
+    expect_guesses(speculate)
     how = Sampling(**sampling)
     with evaluating(model):
         decoder = begin(model, prompt, tokens)
+    if speculate and len(decoder.text) == 1 and isinstance(decoder, LookingAhead):
+        (given,) = as_prompt(prompt, torch.device("cpu")).rows
+        return choose_by_guesses(model, decoder, given.tolist(), tokens, how, as_ends(end), speculate)
     return _choose_each(model, decoder, tokens, how, as_ends(end))
+
+
+def expect_guesses(speculate: int) -> None:
+    """The most tokens that may be guessed in one pass are a whole number; 0 is none."""
+    if isinstance(speculate, bool) or not isinstance(speculate, int) or speculate < 0:
+        raise ValueError(f"speculate must be a whole number of tokens, 0 or above, got {speculate!r}; try speculate=8")
 
 
 def as_ends(end: int | Sequence[int] | None) -> tuple[int, ...]:
@@ -72,6 +93,7 @@ def generate(
     *,
     end: int | Sequence[int] | None = None,
     beams: int = 1,
+    speculate: int = 0,
     **sampling: Any,
 ) -> list[list[int]]:
     """Whole sequences: each prompt with its new tokens (of an encoder–decoder, the new tokens alone).
@@ -82,12 +104,17 @@ def generate(
     if beams > 1:
         from cutaway.models.generation.beams import beam_search
 
+        if speculate:
+            raise ValueError(
+                f"beam search does not guess ahead, got beams={beams} and speculate={speculate}; "
+                "pass beams=1, or leave speculate out"
+            )
         if sampling:
             raise ValueError(
                 f"beam search does not sample, got {', '.join(sampling)} too; leave them out or use beams=1"
             )
         return [found[0].tokens for found in beam_search(model, prompt, tokens, beams=beams, end=end)]
-    new = list(stream(model, prompt, tokens, end=end, **sampling))
+    new = list(stream(model, prompt, tokens, end=end, speculate=speculate, **sampling))
     grown = [cut_at_end(row, as_ends(end)) for row in torch.stack(new, 1).tolist()]
     if isinstance(getattr(model, "_orig_mod", model), EncoderDecoder):
         return grown

@@ -160,7 +160,7 @@ class TransformerRecipe(TextRecipe):
         from cutaway.recipes.text.translation import translate
 
         stop = sampling.pop("stop", ())
-        beams = sampling.pop("beams", 1 if sampling else self.beams)
+        beams = sampling.pop("beams", 1 if sampling.keys() - {"speculate"} else self.beams)
         text = translate(run.model, run.tokenizer, [prompt], beams, tokens, **sampling)[0]
         ends = [text.find(one) for one in ((stop,) if isinstance(stop, str) else stop) if one in text]
         return text[: min(ends, default=len(text))]

@@ -16,7 +16,6 @@ from torch import Tensor, nn
 
 from cutaway.data.text.pairs import normalise
 from cutaway.data.text.token_rows import END, PAD, PairBatch, TokenPairs, every_pair
-from cutaway.models.generation.beams import beam_search
 from cutaway.models.generation.token_streams import generate
 from cutaway.recipes.text.bleu import bleu
 
@@ -99,7 +98,7 @@ def translate(
 
 def _answers(model: Any, rows: list[list[int]], room: int, beams: int, sampling: dict[str, Any]) -> list[list[int]]:
     if beams > 1:
-        return [best.tokens for best, *_ in beam_search(model, rows, room, beams=beams, end=END)]
+        return generate(model, rows, room, end=END, beams=beams, **sampling)
     return generate(model, rows, room, end=END, **({"temperature": 0.0} | sampling))
 
 

@@ -22,7 +22,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 _cache = tempfile.TemporaryDirectory()
 os.environ["CUTAWAY_CACHE"] = _cache.name
 
-pytest_plugins = ["pytester", "minutes"]
+pytest_plugins = ["pytester", "minutes", "trained"]
 
 torch.set_num_threads(int(os.environ.get("CUTAWAY_TEST_THREADS", "2")))
 

@@ -1,11 +1,11 @@
 """`cutaway generate`: a text goes on, or is translated; the flags say how."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from little import SETTINGS, little_text
 
 from cutaway import cli
 from cutaway.runs import execution
@@ -13,16 +13,11 @@ from cutaway.runs import run as opened
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(tmp_path_factory: pytest.TempPathFactory, trained: Callable[[str], Path]) -> Path:
     """A folder with a run that writes, and one that translates."""
     folder = tmp_path_factory.mktemp("generating")
-    patch = pytest.MonkeyPatch()
-    patch.setattr(execution, "report_run", lambda run: None)
-    execution.train("gpt", data=str(little_text(folder)), out=folder / "gpt", show="quiet", **SETTINGS)
-    (folder / "pairs.tsv").write_text("".join(f"I see {i}\tVeo {i}\n" for i in range(60)))
-    small = dict(width=16, depth=1, heads=2, context=16, batch=4, steps=3, warmup=0, tokenizer="bpe-300")
-    execution.train("transformer", data=str(folder / "pairs.tsv"), out=folder / "transformer", show="quiet", **small)
-    patch.undo()
+    for recipe in ("gpt", "transformer"):
+        (folder / recipe).symlink_to(trained(recipe))
     return folder
 
 

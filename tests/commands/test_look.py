@@ -2,24 +2,24 @@
 
 import io
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from little import SETTINGS, little_text
 from look.rendered import image_of
-from tabular import INPUTS, QUICK, little_frame, little_table
+from tabular import INPUTS, little_frame
 
-import cutaway as cut
 from cutaway.cli import run
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(tmp_path_factory: pytest.TempPathFactory, trained: Callable[[str], Path]) -> Path:
     """A folder with a run of text and one of a table."""
     folder = tmp_path_factory.mktemp("looks")
-    cut.train("gpt", data=little_text(folder), out=folder / "gpt", show="quiet", **SETTINGS)
-    cut.train("mlp", data=str(little_table(folder, "sold")), out=folder / "mlp", **QUICK)
+    for recipe in ("gpt", "mlp"):
+        shutil.copytree(trained(recipe), folder / recipe)
     little_frame(3, seed=5)[INPUTS].to_csv(folder / "new.csv", index=False)
     return folder
 

@@ -3,23 +3,22 @@
 import csv
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from little import little_text
-from tabular import INPUTS, QUICK, little_frame, little_table
+from tabular import INPUTS, little_frame
 
 from cutaway.cli import run
-from cutaway.runs.execution import train
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(tmp_path_factory: pytest.TempPathFactory, trained: Callable[[str], Path]) -> Path:
     """A folder with a run, and new rows."""
     folder = tmp_path_factory.mktemp("predicting")
-    train("logistic", data=str(little_table(folder, "sold")), out=folder / "run", **QUICK)
+    (folder / "run").symlink_to(trained("logistic"))
     little_frame(5, seed=5)[INPUTS].to_csv(folder / "new.csv", index=False)
     return folder
 
@@ -73,13 +72,11 @@ def test_mistakes_are_told_in_a_line(place: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.fixture(scope="module")
-def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def texts(tmp_path_factory: pytest.TempPathFactory, trained: Callable[[str], Path]) -> Path:
     """A folder with a run that fills gaps, and one that translates."""
     folder = tmp_path_factory.mktemp("texts")
-    small = dict(width=16, depth=1, heads=2, context=16, batch=4, steps=3, warmup=0, show="quiet")
-    train("bert", data=str(little_text(folder)), out=folder / "bert", tokenizer="bpe-300", **small)
-    (folder / "pairs.tsv").write_text("".join(f"I see {i}\tVeo {i}\n" for i in range(60)))
-    train("transformer", data=str(folder / "pairs.tsv"), out=folder / "transformer", tokenizer="bpe-300", **small)
+    for recipe in ("bert", "transformer"):
+        (folder / recipe).symlink_to(trained(recipe))
     (folder / "lines.txt").write_text("I see 5\n\nI see 7\n")
     return folder
 
@@ -109,8 +106,8 @@ def test_lines_are_translated(
 
 def test_texts_that_cannot_be_used(texts: Path, capsys: pytest.CaptureFixture[str]):
     for folder, text, told in (
-        ("bert", "no gap", "a text to fill must have a gap, got 'no gap'; write [MASK]"),
-        ("transformer", "word " * 50, "must have from 1 to 16 tokens, as in training, got"),
+        ("bert", "no gap", "a text to fill must have a masked token, got 'no gap'; write [MASK]"),
+        ("transformer", "word " * 50, "must have from 1 to 24 tokens, as in training, got"),
     ):
         assert run(["predict", str(texts / folder), text]) == 2
         error = capsys.readouterr().err

@@ -1,6 +1,7 @@
 """`cutaway test RUN`: read once, noted, and refused while the run is not finished."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,8 @@ def train(folder: Path, **more: Any) -> Any:
     return cut.train("gpt", data=little_text(folder), out="run", show="quiet", **SETTINGS, **more)
 
 
-def test_the_split_is_read_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    train(tmp_path)
+def test_the_split_is_read_once(own_run: Callable[[str], Any], capsys: pytest.CaptureFixture[str]):
+    own_run("gpt").path.rename("run")
     assert cli.run(["test", "run"]) == 0
     assert "(the test split is now read; this is the figure)" in capsys.readouterr().out
     assert cli.run(["test", "run", "--json"]) == 0

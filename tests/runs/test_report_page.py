@@ -1,21 +1,16 @@
 """report.html of a run: written when it ends, and again when its test split is read."""
 
 import re
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
-import pytest
-from little import SETTINGS, little_text
-
-import cutaway as cut
 from cutaway.commands import test as testing
 
 
-def test_a_report_shows_the_run_and_then_its_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("CUTAWAY_CACHE", str(tmp_path / "cache"))
-    text = little_text(tmp_path)
-    run = cut.train("gpt", data=text, out=tmp_path / "run", show="quiet", **SETTINGS)
+def test_a_report_shows_the_run_and_then_its_test(own_run: Callable[[str], Any]):
+    run = own_run("gpt")
     page = (run.path / "report.html").read_text(encoding="utf-8")
-    assert f"<title>gpt: {text}</title>" in page
+    assert f"<title>gpt: {run.config.data}</title>" in page
     assert "Attention of every head, over 16 tokens" in page
     assert "Not read yet. The test split is for one last look" in page
     sample = run.samples["text.txt"]

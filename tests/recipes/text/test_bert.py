@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import torch
 from killing import start
 from little import little_text, same, timeless, weights_of
+from trained import BERT_SETTINGS
 
 import cutaway as cut
 from cutaway.data.text.masking import every_masked_batch
@@ -18,20 +20,6 @@ from cutaway.models import BERT
 from cutaway.recipes.text.bert import BERTRecipe
 from cutaway.runs import execution, report_run
 from cutaway.runs.checkpoints_in_and_out import export_run, import_checkpoint
-
-LITTLE: dict[str, Any] = dict(
-    tokenizer="bpe-300",
-    width=16,
-    depth=1,
-    heads=2,
-    context=16,
-    batch=4,
-    steps=12,
-    warmup=2,
-    evaluate_every=4,
-    checkpoint_every=3,
-    log_every=2,
-)
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +31,7 @@ def _quiet_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def train(**more: Any) -> Any:
-    return cut.train("bert", data="little.txt", show="quiet", **LITTLE | more)
+    return cut.train("bert", data="little.txt", show="quiet", **BERT_SETTINGS | more)
 
 
 def test_a_run_from_start_to_end():
@@ -77,7 +65,7 @@ def test_training_learns():
 
 
 def test_a_job_is_the_same_every_time_and_shared_among_processes():
-    recipe = BERTRecipe(data="little.txt", **LITTLE)
+    recipe = BERTRecipe(data="little.txt", **BERT_SETTINGS)
     one, two = recipe.job(), recipe.job()
     for name, p in one.model.named_parameters():
         assert torch.equal(p, two.model.get_parameter(name))
@@ -92,7 +80,7 @@ def test_a_job_is_the_same_every_time_and_shared_among_processes():
 @pytest.mark.long
 @pytest.mark.parametrize("moment", ["between the files of a checkpoint", "before a checkpoint becomes the latest"])
 def test_killed_and_resumed_it_ends_the_same(moment: str, tmp_path: Path):
-    settings = LITTLE | dict(data=str(tmp_path / "little.txt"), dropout=0.1, ema=0.9, accumulate=2)
+    settings = BERT_SETTINGS | dict(data=str(tmp_path / "little.txt"), dropout=0.1, ema=0.9, accumulate=2)
     for out, plan in (("straight", [""]), ("killed", [moment, ""])):
         for number, when in enumerate(plan):
             given = {} if number else settings
@@ -103,9 +91,9 @@ def test_killed_and_resumed_it_ends_the_same(moment: str, tmp_path: Path):
     assert timeless(tmp_path / "straight") == timeless(tmp_path / "killed")
 
 
-def test_transformers_loads_it_to_the_same_logits():
+def test_transformers_loads_it_to_the_same_logits(own_run: Callable[[str], Any]):
     transformers = pytest.importorskip("transformers")
-    run = train()
+    run = own_run("bert")
     export_run(str(run.path), "out")
     theirs = transformers.BertForMaskedLM.from_pretrained("out").eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained("out")
@@ -120,8 +108,8 @@ def test_transformers_loads_it_to_the_same_logits():
     assert best["candidate"] == tokenizer.decode([int(chances.argmax())])
 
 
-def test_there_and_back_it_still_fills_gaps():
-    run = train()
+def test_there_and_back_it_still_fills_gaps(own_run: Callable[[str], Any]):
+    run = own_run("bert")
     export_run(str(run.path), "out")
     again = import_checkpoint("out", "again")
     ours, theirs = run.predict("the [MASK] ate"), again.predict("the [MASK] ate")
@@ -129,14 +117,14 @@ def test_there_and_back_it_still_fills_gaps():
     assert [g["probability"] for g in ours] == pytest.approx([g["probability"] for g in theirs], rel=1e-4)
 
 
-def test_the_report_looks_inside():
-    page = report_run(train()).read_text(encoding="utf-8")
+def test_the_report_looks_inside(own_run: Callable[[str], Any]):
+    page = report_run(own_run("bert")).read_text(encoding="utf-8")
     assert "Attention of every head, over 16 tokens" in page
     assert "What goes in: the beginning of the validation text, with masked tokens." in page
 
 
-def test_what_is_looked_at():
-    run = train()
+def test_what_is_looked_at(own_run: Callable[[str], Any]):
+    run = own_run("bert")
     assert run.recipe.subject(run).words == "the beginning of the validation text, with masked tokens"
     assert "[MASK]" in run.recipe.subject(run).tokens
     assert run.recipe.subject(run, "the [MASK]").tokens[-2:] == ("[MASK]", "[SEP]")
@@ -167,7 +155,7 @@ def test_texts_that_cannot_be_trained_on(tmp_path: Path):
         ("nowhere.txt", "data must be a file, a folder or a sample, got 'nowhere.txt'"),
     ):
         with pytest.raises(ValueError, match=told):
-            BERTRecipe(data=name, **LITTLE).job()
+            BERTRecipe(data=name, **BERT_SETTINGS).job()
 
 
 def test_a_tokenizer_without_a_mask_is_refused(tmp_path: Path):
@@ -175,7 +163,9 @@ def test_a_tokenizer_without_a_mask_is_refused(tmp_path: Path):
 
     train_bpe([Path("little.txt").read_text()], 300).save(tmp_path / "plain.json")
     with pytest.raises(ValueError, match=r"must have the tokens \[CLS\], \[SEP\], \[MASK\], got one without"):
-        dataclasses.replace(BERTRecipe(data="little.txt", **LITTLE), tokenizer=str(tmp_path / "plain.json")).job()
+        dataclasses.replace(
+            BERTRecipe(data="little.txt", **BERT_SETTINGS), tokenizer=str(tmp_path / "plain.json")
+        ).job()
 
 
 def test_what_to_lower():

@@ -1,6 +1,7 @@
 """Translation from pairs: a whole run, resumed bit for bit, and what stands in the way."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,28 +10,12 @@ import pytest
 import torch
 from killing import start
 from little import same, timeless, weights_of
+from trained import TRANSFORMER_SETTINGS, little_pairs
 
 import cutaway as cut
 from cutaway.models import Transformer
 from cutaway.recipes.text.transformer import TransformerRecipe
 from cutaway.runs import execution, report_run
-
-LITTLE: dict[str, Any] = dict(
-    tokenizer="bpe-300",
-    width=16,
-    depth=1,
-    heads=2,
-    context=24,
-    batch=8,
-    steps=12,
-    warmup=2,
-    evaluate_every=4,
-    checkpoint_every=3,
-    log_every=2,
-    validation=0.1,
-    test=0.1,
-    beams=2,
-)
 
 
 @pytest.fixture(autouse=True)
@@ -41,14 +26,8 @@ def _quiet_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     little_pairs(tmp_path)
 
 
-def little_pairs(folder: Path, count: int = 150) -> Path:
-    path = folder / "pairs.tsv"
-    path.write_text("".join(f"I see {i} cats.\tVeo {i} gatos.\n" for i in range(count)), encoding="utf-8")
-    return path
-
-
 def train(**more: Any) -> Any:
-    return cut.train("transformer", data="pairs.tsv", show="quiet", **LITTLE | more)
+    return cut.train("transformer", data="pairs.tsv", show="quiet", **TRANSFORMER_SETTINGS | more)
 
 
 def test_a_run_from_start_to_end():
@@ -76,8 +55,8 @@ def test_it_learns_to_translate():
     assert run.generate("the mi ba") == "el bas mino"
 
 
-def test_translations_are_searched_for_or_drawn():
-    run = train()
+def test_translations_are_searched_for_or_drawn(own_run: Callable[[str], Any]):
+    run = own_run("transformer")
     searched = run.generate("I see 7 cats.")
     assert searched == run.predict("I see 7 cats.")[0]["translation"] == cut.load(run.path).generate("I see 7 cats.")
     assert run.predict(["I see 7 cats."]) == [{"source": "I see 7 cats.", "translation": searched}]
@@ -91,7 +70,7 @@ def test_translations_are_searched_for_or_drawn():
 
 @pytest.mark.parametrize("design", ["quick", "base"])
 def test_a_job_is_the_same_every_time_and_shared_among_processes(design: str):
-    recipe = TransformerRecipe(data="pairs.tsv", design=design, **LITTLE)
+    recipe = TransformerRecipe(data="pairs.tsv", design=design, **TRANSFORMER_SETTINGS)
     one, two = recipe.job(), recipe.job()
     for name, p in one.model.named_parameters():
         assert torch.equal(p, two.model.get_parameter(name))
@@ -105,7 +84,7 @@ def test_a_job_is_the_same_every_time_and_shared_among_processes(design: str):
 @pytest.mark.long
 @pytest.mark.parametrize("moment", ["between the files of a checkpoint", "before a checkpoint becomes the latest"])
 def test_killed_and_resumed_it_ends_the_same(moment: str, tmp_path: Path):
-    settings = LITTLE | dict(data=str(tmp_path / "pairs.tsv"), dropout=0.1, ema=0.9, accumulate=2)
+    settings = TRANSFORMER_SETTINGS | dict(data=str(tmp_path / "pairs.tsv"), dropout=0.1, ema=0.9, accumulate=2)
     for out, plan in (("straight", [""]), ("killed", [moment, ""])):
         for number, when in enumerate(plan):
             given = {} if number else settings
@@ -119,23 +98,26 @@ def test_killed_and_resumed_it_ends_the_same(moment: str, tmp_path: Path):
 def test_pairs_that_are_too_long_are_left_out_and_told():
     long = "I see " + "very many " * 30 + "cats.\tVeo gatos.\n"
     Path("pairs.tsv").write_text(Path("pairs.tsv").read_text() + long)
-    recipe = TransformerRecipe(data="pairs.tsv", **LITTLE | dict(validation=0.0, test=0.0))
+    recipe = TransformerRecipe(data="pairs.tsv", **TRANSFORMER_SETTINGS | dict(validation=0.0, test=0.0))
     job = recipe.job()
     assert job.data["summary"].endswith("left out: 1 training pairs longer than 24 tokens")
     assert len(job.batches.pairs) == 150
-    assert "left out" not in TransformerRecipe(data="pairs.tsv", **LITTLE | dict(context=128)).job().data["summary"]
+    assert (
+        "left out"
+        not in TransformerRecipe(data="pairs.tsv", **TRANSFORMER_SETTINGS | dict(context=128)).job().data["summary"]
+    )
     with pytest.raises(ValueError, match=r"got context=3 and only longer ones in pairs\.tsv; try context="):
-        TransformerRecipe(data="pairs.tsv", **LITTLE | dict(context=3)).job()
+        TransformerRecipe(data="pairs.tsv", **TRANSFORMER_SETTINGS | dict(context=3)).job()
 
 
-def test_the_report_looks_inside():
-    page = report_run(train()).read_text(encoding="utf-8")
+def test_the_report_looks_inside(own_run: Callable[[str], Any]):
+    page = report_run(own_run("transformer")).read_text(encoding="utf-8")
     for title in ("Cross attention of layer", "From what is written to the source", "Within the source"):
         assert title in page
 
 
-def test_what_is_looked_at():
-    run = train()
+def test_what_is_looked_at(own_run: Callable[[str], Any]):
+    run = own_run("transformer")
     seen = run.recipe.subject(run)
     assert (seen.words, seen.tokens[0], seen.written[0]) == ("a pair that it was not trained on", "I", "<start>")
     assert seen.written[-1] == "."  # what a decoder is given: all but the end
@@ -169,7 +151,7 @@ def test_pairs_that_cannot_be_trained_on(tmp_path: Path):
         ("iris", "pairs was asked for, got the table sample iris; give a path, or a pairs sample: dates"),
     ):
         with pytest.raises(ValueError, match=told):
-            TransformerRecipe(data=name, **LITTLE | dict(validation=0.0, test=0.0)).job()
+            TransformerRecipe(data=name, **TRANSFORMER_SETTINGS | dict(validation=0.0, test=0.0)).job()
 
 
 def test_changed_pairs_are_noticed():

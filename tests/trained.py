@@ -1,0 +1,93 @@
+"""One trained run of a recipe, shared by all tests and processes of a session.
+
+The fixture `trained` gives its folder, to read; the fixture `own_run` gives a copy, to change.
+"""
+
+import hashlib
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+from little import SETTINGS, little_text
+
+SMALL: dict[str, Any] = {name: value for name, value in SETTINGS.items() if name != "sample_tokens"}
+# The settings of the runs of texts: a test that needs others trains with these and its own.
+BERT_SETTINGS: dict[str, Any] = dict(SMALL, tokenizer="bpe-300", warmup=2)
+TRANSFORMER_SETTINGS: dict[str, Any] = dict(BERT_SETTINGS, context=24, batch=8, validation=0.1, test=0.1, beams=2)
+
+
+def little_pairs(folder: Path, count: int = 150) -> Path:
+    path = folder / "pairs.tsv"
+    path.write_text("".join(f"I see {i} cats.\tVeo {i} gatos.\n" for i in range(count)), encoding="utf-8")
+    return path
+
+
+def sold_table(folder: Path) -> Path:
+    from tabular import little_table
+
+    return little_table(folder, "sold")
+
+
+# The data that a recipe is trained on, and its settings.
+TRAINED: dict[str, tuple[Callable[[Path], Path], dict[str, Any]]] = {
+    "gpt": (little_text, SETTINGS),
+    "bert": (little_text, BERT_SETTINGS),
+    "transformer": (little_pairs, TRANSFORMER_SETTINGS),
+    "mlp": (sold_table, dict(steps=4, evaluate_every=2, checkpoint_every=2)),
+    "logistic": (sold_table, dict(steps=4, evaluate_every=2, checkpoint_every=2)),
+}
+
+
+def train_once(recipe: str, shared: Path, report: Callable[..., Any]) -> Path:
+    """The folder of the run; the first process that asks for it trains it, the others wait."""
+    place = shared / recipe
+    with FileLock(shared / f"{recipe}.lock"):
+        if not (place / "digest.txt").exists():
+            from cutaway.runs import execution
+
+            shutil.rmtree(place, ignore_errors=True)  # of a process that failed
+            place.mkdir()
+            make_data, settings = TRAINED[recipe]
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(execution, "report_run", report)  # the test that asks first may have replaced it
+                execution.train(recipe, data=str(make_data(place)), out=place / "run", show="quiet", **settings)
+            (place / "digest.txt").write_text(digest(place / "run"))
+    return place / "run"
+
+
+def digest(run: Path) -> str:
+    files = sorted(path for path in run.rglob("*") if path.is_file() and not path.name.startswith("."))
+    contents = [f"{path.relative_to(run)} {hashlib.sha256(path.read_bytes()).hexdigest()}\n" for path in files]
+    return "".join(contents)
+
+
+@pytest.fixture(scope="session")
+def trained(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Callable[[str], Path]]:
+    """``trained("gpt")`` is the folder of a finished run, which no test may change."""
+    from cutaway.runs import execution
+
+    report = execution.report_run
+    own = tmp_path_factory.getbasetemp()
+    shared = (own.parent if hasattr(request.config, "workerinput") else own) / "trained"  # with xdist, one for all
+    shared.mkdir(exist_ok=True)
+    yield lambda recipe: train_once(recipe, shared, report)
+    for noted in shared.glob("*/digest.txt"):
+        run = noted.parent / "run"
+        assert digest(run) == noted.read_text(), f"a test changed {run}; let it ask for own_run"
+
+
+@pytest.fixture
+def own_run(trained: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Any]:
+    """``own_run("gpt")`` is a copy of that run, opened, for a test that changes it."""
+
+    def copied(recipe: str) -> Any:
+        import cutaway as cut
+
+        return cut.load(shutil.copytree(trained(recipe), tmp_path / f"own-{recipe}"))
+
+    return copied

@@ -1,4 +1,4 @@
-r"""Settings that are wrong are told by name, with what came and a way out, before anything is begun."""
+r"""Checks of a recipe's settings, before anything is begun: a message names the setting, what came and a way out."""
 
 import dataclasses
 import difflib
@@ -29,13 +29,15 @@ def expect_types(settings: Any) -> None:
         allowed = {float: (int, float)}.get(hint, hint)
         wrong = not isinstance(value, allowed) or (isinstance(value, bool) and hint is not bool)
         if wrong or (isinstance(value, float) and not math.isfinite(value)):
-            raise ValueError(f"{field.name} must be {_said(hint)}, got {value!r}; try {field.name}={field.default!r}")
+            raise ValueError(
+                f"{field.name} must be {_in_words(hint)}, got {value!r}; try {field.name}={field.default!r}"
+            )
 
 
-def _said(hint: Any) -> str:
+def _in_words(hint: Any) -> str:
     names = {int: "a whole number", float: "a finite number", str: "text", bool: "True or False"}
     if isinstance(hint, types.UnionType):
-        return " or ".join(_said(part) for part in typing.get_args(hint))
+        return " or ".join(_in_words(part) for part in typing.get_args(hint))
     return names.get(hint, str(hint))
 
 

@@ -96,3 +96,20 @@ def test_views_are_listed(capsys: pytest.CaptureFixture[str]):
     rows = json.loads(capsys.readouterr().out)
     assert {"section": "Training", "view": "losses"}.items() <= rows[0].items()
     assert all(row["what"] and row["suits"] for row in rows)
+
+
+def test_progress_is_shown_where_it_takes_long(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    from cutaway.commands import look
+
+    monkeypatch.setattr(look, "_QUIET", 0.0)
+    out = str(place / "page.html")
+    assert run(["look", str(place / "mlp"), "--out", out]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    counted = [line.split()[0].split("/") for line in lines]
+    assert [int(done) for done, _ in counted] == list(range(1, len(lines) + 1))
+    assert {total for _, total in counted} == {str(len(lines))}
+    assert lines[0].endswith("  The loss over the steps of training")
+    assert run(["look", str(place / "mlp"), "--out", out, "--json"]) == 0
+    assert capsys.readouterr().err == ""

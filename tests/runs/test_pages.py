@@ -14,7 +14,7 @@ import cutaway as cut
 from cutaway import registry
 from cutaway.look import Picture
 from cutaway.recipes import Recipe, Subject, index
-from cutaway.runs import look_page
+from cutaway.runs import look_page, report_run
 from cutaway.runs.pages import make_page
 from cutaway.runs.run import Run
 from cutaway.training.run_folder.folder import RunFolder
@@ -197,3 +197,15 @@ def test_a_missing_extra_costs_one_picture(blank: Run):
     page, placed = make_page(blank, Subject())
     assert [one.source for one in placed] == ["weights"]
     assert "A map: a map needs maps, which is not installed" in page.to_html()
+
+
+def test_a_view_that_cannot_draw_says_why_and_the_rest_stands(blank: Run):
+    def unable(run: Any, subject: Subject) -> Picture:
+        """A curve."""
+        raise ValueError("a curve needs two points, got 1; train longer")
+
+    cut.register(unable, suits="blank", report=True)
+    page, placed = make_page(blank, Subject())
+    assert [one.source for one in placed] == ["weights"]
+    assert "A curve: a curve needs two points, got 1; train longer." in page.to_html()
+    assert "A curve: a curve needs two points" in report_run(blank).read_text(encoding="utf-8")

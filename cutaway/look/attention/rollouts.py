@@ -19,7 +19,7 @@ from cutaway.look.pages.picture import Picture
 _MERGES = {"mean": np.mean, "max": np.max, "min": np.min}
 
 
-def merged_attention(weights: Mapping[str, Values] | Values, how: str = "mean") -> np.ndarray:
+def merged_attention(weights: Mapping[str, Values] | Values, heads: str = "mean") -> np.ndarray:
     """One map of all heads in all layers given: their "mean", "max" or "min", (queries, keys).
 
     ``weights`` are by layer, as a trace holds them, as in `attention_grid`.
@@ -29,7 +29,7 @@ def merged_attention(weights: Mapping[str, Values] | Values, how: str = "mean") 
     """
     layers = by_layer(weights)
     _expect_one_shape(layers)
-    return _merge(np.concatenate(list(layers.values())), how)
+    return _merge(np.concatenate(list(layers.values())), heads)
 
 
 def attention_rollout(weights: Mapping[str, Values] | Values, residual: float = 0.5, heads: str = "mean") -> np.ndarray:
@@ -56,10 +56,10 @@ def attention_rollout(weights: Mapping[str, Values] | Values, residual: float = 
     return np.stack(rolled[1:])
 
 
-def _merge(maps: np.ndarray, how: str) -> np.ndarray:
-    if how not in _MERGES:
-        raise ValueError(f"heads are merged by {', '.join(_MERGES)}, got {how!r}; pick one of these")
-    merged: np.ndarray = _MERGES[how](maps, axis=0)  # type: ignore[operator]  # of numpy's overloads
+def _merge(maps: np.ndarray, heads: str) -> np.ndarray:
+    if heads not in _MERGES:
+        raise ValueError(f"heads are merged by {', '.join(_MERGES)}, got {heads!r}; pick one of these")
+    merged: np.ndarray = _MERGES[heads](maps, axis=0)  # type: ignore[operator]  # of numpy's overloads
     return merged
 
 
@@ -88,9 +88,9 @@ def rollout_map(
     rolled = attention_rollout(weights, residual, heads)
     picture = attention_map(rolled[-1], tokens, title=title)
     through = "1 layer" if len(rolled) == 1 else f"{len(rolled)} layers"
-    how = {"mean": "mean", "max": "largest", "min": "smallest"}[heads]
+    merged = {"mean": "mean", "max": "largest", "min": "smallest"}[heads]
     picture.note = (
-        f"Through {through}, each the {how} of its heads, with {100 * residual:.3g}\u00a0% kept by the residual "
+        f"Through {through}, each the {merged} of its heads, with {100 * residual:.3g}\u00a0% kept by the residual "
         f"stream. {picture.note}"
     )
     return picture

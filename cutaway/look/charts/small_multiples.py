@@ -17,6 +17,7 @@ from cutaway.look.pages.picture import Picture
 from cutaway.look.style.wording import number, visible
 
 _PANELS = 48  # in one picture, at most
+_SAMPLED = 200_000  # numbers of a tensor that the ends of the axis are chosen by
 _TAIL = 0.001  # share at each end that may stick out of the axis
 
 
@@ -113,6 +114,8 @@ def _range(present: list[np.ndarray]) -> tuple[float, float]:
     """The ends of the axis: nearly all of every tensor fits."""
     if not present:
         return 0.0, 1.0
-    low = float(min(np.quantile(x, _TAIL) for x in present))
-    high = float(max(np.quantile(x, 1 - _TAIL) for x in present))
+    # Of a large tensor, numbers spread over it tell where nearly all of it lies.
+    few = [x[:: max(1, x.size // _SAMPLED)] for x in present]
+    low = float(min(np.quantile(x, _TAIL) for x in few))
+    high = float(max(np.quantile(x, 1 - _TAIL) for x in few))
     return (low, high) if high > low else (low - 0.5, low + 0.5)

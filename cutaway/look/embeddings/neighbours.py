@@ -101,15 +101,15 @@ def neighbour_rows(
         vectors = x[[_place(places, name, names) for name in of]]
     skipped = {_place(places, name, names) for name in without}
     found = nearest(x, vectors, min(len(x), count + len(skipped) + 1), by)
-    told = []
+    listed = []
     for name, rows, scores in zip(of, found.rows.tolist(), found.scores.tolist()):
         left_out = skipped | ({places[name]} if name in places else set())
         kept = [(i, score) for i, score in zip(rows, scores) if i not in left_out][:count]
-        told += [
+        listed += [
             {"of": name, "place": place, "neighbour": names[i], "score": score}
             for place, (i, score) in enumerate(kept, 1)
         ]
-    return told
+    return listed
 
 
 def _place(places: Mapping[str, int], name: str, names: Sequence[str]) -> int:

@@ -242,11 +242,11 @@ def saliency_map(attributions: Attributions, names: Sequence[str] | None = None,
         raise ValueError(
             f"attributions are drawn for features, tokens or images, got shape {values.shape}; sum over an axis first"
         )
-    picture.note = f"{_told(a)} {picture.note}".strip()
+    picture.note = f"{_score_note(a)} {picture.note}".strip()
     return picture
 
 
-def _told(a: Attributions) -> str:
+def _score_note(a: Attributions) -> str:
     if a.gap is None or a.baseline is None:
         return f"The score is {number(a.score)}."
     return (

@@ -114,8 +114,8 @@ def _index(name: str, i: int, size: int) -> int:
 def words_for(model: Any, decode: Decode | None) -> Callable[[int], str]:
     """The text of one token: by ``decode``, else by the tokenizer that came with the model, else its number."""
     own = getattr(getattr(model, "tokenizer", None), "decode", None)
-    how = decode or own
-    return str if how is None else lambda token: str(how([token]))
+    read = decode or own
+    return str if read is None else lambda token: str(read([token]))
 
 
 def tolerance(x: Tensor) -> float:

@@ -119,11 +119,11 @@ def position_bias(spec: ModelSpec, queries: int, start: int, like: Tensor) -> Te
     return alibi_bias(spec.attention.heads, queries, start + queries, start, dtype=like.dtype, device=like.device)
 
 
-def run_layer(layer: nn.Module, checkpointing: bool, x: Tensor, *args: Any, **how: Any) -> Tensor:
+def run_layer(layer: nn.Module, checkpointing: bool, x: Tensor, *args: Any, **options: Any) -> Tensor:
     """One layer, its inside computed again in backward if asked for (Chen et al. 2016); never if a cache would grow."""
-    if checkpointing and layer.training and torch.is_grad_enabled() and how.get("cache") is None:
-        return checkpoint(layer, x, *args, use_reentrant=False, **how)
-    return layer(x, *args, **how)
+    if checkpointing and layer.training and torch.is_grad_enabled() and options.get("cache") is None:
+        return checkpoint(layer, x, *args, use_reentrant=False, **options)
+    return layer(x, *args, **options)
 
 
 def drop(x: Tensor, rate: float, training: bool) -> Tensor:
@@ -134,8 +134,10 @@ def initialise_transformer(model: nn.Module, depth: int, scale: float = 0.02) ->
     """As GPT-2: weights from N(0, 0.02²), biases 0, the maps back into the residual stream smaller by √(2 × depth).
 
     Which these are, the modules declare: ``linear_maps`` and ``lookup_tables`` (Linear, Embedding), and
-    ``residual_writers`` (attention, MLP).
+    ``residual_writers`` (attention, MLP). On the meta device there is nothing to set.
     """
+    if next(model.parameters()).is_meta:
+        return  # drawing meta tensors would import torch's compiler, which takes a second
     for module in model.modules():
         for name in (*getattr(module, "linear_maps", ()), *getattr(module, "lookup_tables", ())):
             nn.init.normal_(getattr(module, name), 0.0, scale)

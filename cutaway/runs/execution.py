@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 from cutaway.data.fingerprints import Fingerprint
+from cutaway.look.pages.renderer import RendererError
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_settings
 from cutaway.recipes.index import IMPORTED, find_recipe, register_recipe
@@ -58,6 +59,8 @@ class Execution(NamedTuple):
 
 def load(path: str | os.PathLike[str]) -> Run:
     """Any run folder."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise ValueError(f"a run must be the path of its folder, got {path!r}; try cut.load('runs/gpt-1')")
     return Run(path)
 
 
@@ -82,6 +85,8 @@ def train(
     torchrun started, all of which call this, each takes its share of every batch (docs/many-processes.md); callbacks
     run in all of them, while only the first writes and shows.
     """
+    if not isinstance(out, (str, os.PathLike, type(None))):
+        raise ValueError(f"out must be the path of a folder, got {out!r}; try out='runs/gpt-1'")
     settings = {name: os.fspath(v) if isinstance(v, os.PathLike) else v for name, v in settings.items()}
     shown: list[Callback] = progress_for(show if is_first() else "quiet")
     board: list[Callback] = [Board()] if tensorboard and is_first() else []
@@ -95,6 +100,8 @@ def train(
 def _chosen(recipe: str | Recipe, preset: str | None, settings: dict[str, Any]) -> Recipe:
     if isinstance(recipe, str):
         return find_recipe(recipe).make(preset, **settings)
+    if not isinstance(recipe, Recipe):
+        raise ValueError(f"a recipe must be a name or a Recipe, got {recipe!r}; try cut.train('gpt')")
     if preset:
         raise ValueError(f"a preset is for a recipe by name, got preset={preset!r} with settings; leave one out")
     if type(recipe) is not _known(recipe.name):
@@ -309,8 +316,16 @@ def _spec(model: Any) -> dict[str, Any] | None:
 
 def _reported(run: Run, processes: Alone) -> Run:
     if not processes.first((run.path / "report.html").is_file):
-        processes.first(lambda: report_run(run))
+        processes.first(lambda: _report(run))
     return run
+
+
+def _report(run: Run) -> None:
+    """Writes the report; a machine that cannot draw it has the run all the same."""
+    try:
+        report_run(run)
+    except RendererError as error:
+        warnings.warn(f"the run is whole, but for its report.html: {error}", stacklevel=2)
 
 
 def optimizers_of(recipe: Recipe, model: nn.Module) -> list[Any]:

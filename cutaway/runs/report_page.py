@@ -3,9 +3,9 @@ r"""report.html of a run: written when it ends, and again when its test split is
 Its pictures are those of the registered views that are marked for it: `cut.register(view, suits=…, report=True)`.
 """
 
-import json
 from pathlib import Path
 
+from cutaway.atomic_files import read_json
 from cutaway.look import write_report
 from cutaway.look.pages.parts import Part
 from cutaway.runs.pages import draw_views
@@ -16,7 +16,7 @@ from cutaway.training.run_folder.checkpoints import writing_to
 def report_run(run: Run) -> Path:
     """Writes the report of a run from what its folder holds; returns its path."""
     results = run.path / "test.json"
-    test = json.loads(results.read_text(encoding="utf-8"))["metrics"] if results.is_file() else None
+    test = read_json(results, "metrics")["metrics"] if results.is_file() else None
     subject = run.recipe.subject(run)
     inside: list[Part] = [part for _, part, _ in draw_views(run, subject, report=True)]
     if inside and subject.words:

@@ -1,7 +1,6 @@
 r"""A run that is there, finished or not: its model, settings and metrics, and what the model can do."""
 
 import dataclasses
-import json
 import os
 import warnings
 from functools import cached_property
@@ -11,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from cutaway.atomic_files import write_json
+from cutaway.atomic_files import read_json, write_json
 from cutaway.data.fingerprints import Fingerprint, digest_file, expect_same_data
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_settings
@@ -110,7 +109,7 @@ class Run:
         noted = self.path / "test.json"
         weights = digest_file(path)
         if noted.is_file():
-            before = json.loads(noted.read_text(encoding="utf-8"))
+            before = read_json(noted, "weights", "metrics")
             if before["weights"] != weights:
                 raise ValueError(
                     f"the test split is read once, and it was, for other weights of {self.path}; to choose between "

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import re
 import signal
 from dataclasses import dataclass
 from pathlib import Path
@@ -554,3 +555,33 @@ def test_no_pickle_is_read_or_written(text: Path, monkeypatch: pytest.MonkeyPatc
     run = cut.train("gpt", out=path, resume=True, show="quiet")
     run.generate("the", tokens=2)
     assert dataclasses.asdict(run.config)["steps"] == 12
+
+
+@pytest.mark.untyped
+@pytest.mark.parametrize("path", [None, 3, b"runs", ["runs"], {}, True])
+def test_a_run_is_a_path(path: Any):
+    with pytest.raises(
+        ValueError, match=re.escape(f"a run must be the path of its folder, got {path!r}; try cut.load(")
+    ):
+        execution.load(path)
+
+
+@pytest.mark.untyped
+def test_what_cannot_be_trained():
+    for recipe in (None, 3, b"gpt", ["gpt"]):
+        with pytest.raises(ValueError, match=re.escape(f"a recipe must be a name or a Recipe, got {recipe!r}; try")):
+            execution.train(recipe)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"out must be the path of a folder, got 3; try out='runs/gpt-1'"):
+        execution.train("gpt", out=3)  # type: ignore[arg-type]
+
+
+@pytest.mark.untyped
+def test_a_report_that_cannot_be_drawn_is_a_warning(monkeypatch: pytest.MonkeyPatch):
+    from cutaway.look.pages.renderer import RendererError
+
+    def cannot(run: Any) -> None:
+        raise RendererError("no room")
+
+    monkeypatch.setattr(execution, "report_run", cannot)
+    with pytest.warns(UserWarning, match=r"the run is whole, but for its report\.html: no room"):
+        execution._report(None)  # type: ignore[arg-type]

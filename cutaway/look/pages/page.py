@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from cutaway.look.pages.parts import Facts, Section, charts_in, fragments
+from cutaway.look.pages.renderer import renderer
 from cutaway.look.style.stylesheet import POLICY, SCRIPT, STYLE
 from cutaway.look.style.wording import escape
 
@@ -78,8 +79,7 @@ class Page:
 @cache
 def vega_bundle(version: str) -> str:
     """The JavaScript that draws charts: Vega, Vega-Lite and Vega-Embed in one piece."""
-    import vl_convert
-
-    bundle: str = vl_convert.javascript_bundle(vl_version=version)  # type: ignore[call-arg]  # its stub is wrong
+    with renderer("the script of the page") as library:
+        bundle: str = library.javascript_bundle(vl_version=version)
     assert not re.search("</script|<!--", bundle, re.IGNORECASE), "the bundle cannot stand inside a page"
     return bundle

@@ -17,6 +17,7 @@ from copy import copy
 from pathlib import Path
 from typing import Any
 
+from cutaway.look.pages.renderer import expect_pixels, renderer
 from cutaway.look.style.theme import DARK, LIGHT, PAGE, Ground, chart_config
 from cutaway.look.style.wording import escape, whole_characters, writable
 
@@ -103,21 +104,20 @@ class Picture:
         if self.markup:
             self._expect_svg("SVG")
             return self.markup
-        import vl_convert
-
-        svg: str = vl_convert.vegalite_to_svg(self.to_json(dark), vl_version=self.version)
+        with renderer(self.title) as library:
+            svg: str = library.vegalite_to_svg(self.to_json(dark), vl_version=self.version)
         return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(self.alt)}" ', 1)
 
     def to_png(self, scale: float = 2, dark: bool = False) -> bytes:
         """The picture as a PNG file, ``scale`` pixels for each unit of the chart."""
         if not scale > 0:
             raise ValueError(f"scale must be above 0, got {scale}; try scale=2")
-        import vl_convert
-
         if self.markup:
             self._expect_svg("PNG")
-            return vl_convert.svg_to_png(self.markup, scale=scale)
-        return vl_convert.vegalite_to_png(self.to_json(dark), scale=scale, vl_version=self.version)
+        svg = self.to_svg(dark)
+        expect_pixels(svg, scale, self.title)
+        with renderer(self.title) as library:
+            return library.svg_to_png(svg, scale=scale)
 
     def to_html(self) -> str:
         """A page of its own that opens offline and follows the reader's light or dark setting."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from torch import Tensor
 
-from cutaway.atomic_files import remove_leftovers, sync_folder, write_json, write_text
+from cutaway.atomic_files import read_json, remove_leftovers, sync_folder, write_json, write_text
 from cutaway.checksums import crc32_of
 from cutaway.training.run_folder.checkpoints import FolderError, writing_to
 from cutaway.training.run_folder.weights import write_tensors
@@ -200,7 +200,8 @@ def _make(path: Path, exist_ok: bool) -> None:
 
 
 def _closed(error: OSError) -> str:
-    return f"a run must be able to write to its folder, got {error}; choose another --out"
+    why = f"{error.strerror.lower()} at {error.filename}" if error.strerror else error
+    return f"a run must be able to write to its folder, got {why}; choose another --out"
 
 
 def _lock(file: int) -> None:
@@ -230,10 +231,7 @@ def read_config(path: Path) -> dict[str, Any]:
     file = Path(path) / "config.json"
     if not file.is_file():
         raise ValueError(f"a run is a folder with config.json, got {path} without one; `cutaway train` makes one")
-    try:
-        config = json.loads(file.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise ValueError(f"config.json must be JSON, got {file} ({error}); take it from a copy") from None
+    config = read_json(file)
     if not isinstance(config, dict) or "recipe" not in config:
         raise ValueError(
             f"a run's config.json names its recipe, got {file}, which does not; "
@@ -278,10 +276,13 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     rows = []
     for number, line in enumerate(file.read_bytes().split(b"\n")[:-1], 1):
         try:
-            rows.append(json.loads(line))
-        except ValueError:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
             raise ValueError(
-                f"every line of metrics.jsonl must be JSON, got line {number} of {file}, which is not; "
+                f"every line of metrics.jsonl must be a JSON object, got line {number} of {file}, which is not; "
                 "it was damaged after it was written: take it from a copy, or delete that line"
-            ) from None
+            )
+        rows.append(row)
     return rows

@@ -72,7 +72,12 @@ class Parts:
         self.layers = list(find_sites(self.sites, self.layout.stream))
 
     def _declared(self) -> Layout | None:
-        fields = getattr(self.model, "residual_stream", None)
+        fields = getattr(self.model, "residual_stream", ())
+        if fields is None:
+            raise ValueError(
+                f"a model must predict tokens to be read layer by layer, got a {type(self.model).__name__} without a "
+                "language head; use one that has it"
+            )
         return Layout(**fields) if isinstance(fields, Mapping) else None
 
     def _known(self) -> Layout:

@@ -120,7 +120,10 @@ def test_messages():
         logit_lens(model, torch.ones(3))
     with pytest.raises(ValueError, match="top must be 1 or more, got 0; try top=5"):
         logit_lens(model, TOKENS, top=0)
+    with pytest.raises(ValueError, match="to be read layer by layer, got a GPT without a language head; use one that"):
+        logit_lens(ours(head=None), TOKENS)
+    tied = Layout("blocks.*", "norm", None, "embed")
     with pytest.raises(
         ValueError, match=r"for every token of its vocabulary, \(7, 31\), got \(7, 12\); use a model with"
     ):
-        logit_lens(ours(head=None), TOKENS)
+        logit_lens(ours(head=None), TOKENS, layout=tied)

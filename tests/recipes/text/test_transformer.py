@@ -162,9 +162,11 @@ def test_changed_pairs_are_noticed():
 
 
 def test_what_to_lower():
-    told = TransformerRecipe(batch=8).smaller()
-    assert told.startswith("lower batch=8 (a higher accumulate=1 makes up for it), context=128, width=128, depth=2 or")
-    assert told.endswith(", or turn on checkpointing")
+    hint = TransformerRecipe(batch=8).smaller()
+    assert hint.startswith(
+        "lower batch=8 (a higher accumulate=1 makes up for it), context=128, width=128 or depth=2, or"
+    )
+    assert hint.endswith(", or turn on checkpointing, or lower the vocabulary of tokenizer=bpe-8000")
     assert "checkpointing" not in TransformerRecipe(checkpointing=True).smaller()
 
 

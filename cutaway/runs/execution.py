@@ -36,6 +36,7 @@ from cutaway.training.optimizers.schedules import Schedule
 from cutaway.training.plans import Plan
 from cutaway.training.processes.alone import Alone, explain_lost_process, find_processes, is_first, world
 from cutaway.training.progress import progress_for
+from cutaway.training.run_folder.checkpoints import FolderError
 from cutaway.training.run_folder.folder import (
     ReadOnlyRunFolder,
     RunFolder,
@@ -306,8 +307,15 @@ def _carry_out(
     except Stopped as stop:
         raise Stopped(f"{stop}; to go on: {resume_command(recipe.name, folder.path)}", stop.code) from None
     weights = processes.whole(dict(loop.evaluated.state_dict()))
-    processes.first(lambda: folder.write_weights(weights))
+    processes.first(lambda: _write_weights(weights, job, folder))
     return _reported(Run(folder.path), processes)
+
+
+def _write_weights(weights: dict[str, torch.Tensor], job: Job, folder: RunFolder) -> None:
+    lost = folder.find_again(job.files)
+    folder.write_weights(weights)
+    if lost:
+        raise FolderError(lost)
 
 
 def _spec(model: Any) -> dict[str, Any] | None:

@@ -13,6 +13,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from signal import SIGTERM
 from typing import Any
 
 import torch
@@ -83,6 +84,8 @@ class Loop:
             with self._signals:
                 while self.step < self.steps and not self.why_stopped:
                     self._advance()
+                    if self._folder_is_gone():
+                        self._signals.received = SIGTERM
                     if (signal := self.processes.stop_signal(self._signals)) is not None:
                         self._stop_here(signal)
             self._finish()
@@ -109,6 +112,9 @@ class Loop:
             self._evaluate()
         if self.step % self.plan.checkpoint_every == 0 or self._is_last():
             self._checkpoint()
+
+    def _folder_is_gone(self) -> bool:
+        return self.folder is not None and self.folder.is_gone()
 
     def _is_last(self) -> bool:
         return self.step == self.steps or bool(self.why_stopped)
@@ -213,7 +219,7 @@ class Loop:
     def _stop_here(self, signal: int) -> None:
         if self._is_last():
             return
-        if self.step % self.plan.checkpoint_every:  # else it is there
+        if self.step % self.plan.checkpoint_every or self._folder_is_gone():  # else it is there
             self._checkpoint()
         raise Stopped(f"stopped after step {self.step} of {self.steps}", 128 + signal)
 

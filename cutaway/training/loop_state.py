@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 
 from cutaway.training.run_folder.checkpoints import (
+    FolderError,
     forget_later,
     latest_checkpoint,
     optimizer_tensors,
@@ -48,8 +49,15 @@ def save_loop(loop: "Loop") -> None:
         "optimizers": plain,
         "callbacks": {name: callback.state() for name, callback in loop.callbacks.items()},
     }
-    folder = loop.folder.path
-    loop.processes.first(lambda: save_checkpoint(folder, loop.step, files, state, loop.plan.keep))
+    folder = loop.folder
+
+    def write() -> None:
+        lost = folder.find_again(loop.job.files)
+        save_checkpoint(folder.path, loop.step, files, state, loop.plan.keep)
+        if lost:
+            raise FolderError(lost)
+
+    loop.processes.first(write)
 
 
 def restore_loop(loop: "Loop") -> dict[str, tuple[dict[str, Any], dict[str, Tensor]]]:

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import re
+import shutil
 import signal
 from dataclasses import dataclass
 from pathlib import Path
@@ -237,6 +238,49 @@ def test_a_finished_run_without_its_report_gets_it(text: Path):
     (run.path / "report.html").unlink()
     cut.train("gpt", out="run", resume=True, show="quiet")
     assert (run.path / "report.html").exists()
+
+
+class Do(Callback):
+    """Does something to the run after a step, or at the evaluation or checkpoint of it."""
+
+    def __init__(self, at: int, act: Any, moment: str = "step") -> None:
+        self.at, self.act = at, act
+        setattr(self, moment, self._now)
+
+    def _now(self, loop: Any, *_: Any) -> None:
+        if loop.step == self.at:
+            self.act()
+
+
+MOMENTS = [(7, "step"), (8, "evaluate"), (9, "step"), (9, "checkpoint"), (12, "checkpoint"), (12, "step")]
+
+
+@pytest.mark.parametrize(("at", "moment"), MOMENTS)
+@pytest.mark.parametrize("how", ["moved", "deleted"])
+def test_a_folder_that_goes_away_loses_nothing(how: str, at: int, moment: str, text: Path, tmp_path: Path):
+    """In the middle of a step, an evaluation or a checkpoint, or before the weights are written."""
+    straight = train(text, out="straight")
+    act = (lambda: os.rename("run", "else where")) if how == "moved" else (lambda: shutil.rmtree("run"))
+    place = "else where" if how == "moved" else "run-rescued-1"
+    told = rf"must stay where it is while it trains, but run was {how}.*; to go on: cutaway train gpt --resume --out .*"
+    with pytest.raises(FolderError, match=told + place):
+        train(text, out="run", callbacks=[Do(at, act, moment)])
+    assert not Path("run").exists()
+    run = cut.train("gpt", out=place, resume=True, show="quiet")
+    assert run.finished
+    assert same(weights_of(straight.path), weights_of(run.path))
+    assert timeless(straight.path) == timeless(run.path)
+
+
+def test_a_folder_that_another_took_is_left_to_it(text: Path):
+    def replace() -> None:
+        shutil.rmtree("run")
+        Path("run").mkdir()
+        Path("run/notes").write_text("mine")
+
+    with pytest.raises(FolderError, match=r"run was deleted, or moved to another disk; .* saved in run-rescued-1"):
+        train(text, out="run", callbacks=[Do(5, replace)])
+    assert [p.name for p in Path("run").iterdir()] == ["notes"]
 
 
 def test_changed_data_is_noticed(text: Path):

@@ -48,6 +48,10 @@ class FolderError(OSError):
 @contextmanager
 def writing_to(folder: Path) -> Iterator[None]:
     """Turns a failure to write into a sentence that says what is left and what to do."""
+    if not folder.is_dir():  # never half of it again
+        raise FolderError(
+            f"a run's folder must stay where it is, but {folder} is gone; if it was moved, --resume it where it is now"
+        )
     try:
         yield
     except (OSError, SafetensorError) as error:

@@ -11,14 +11,16 @@ import math
 import os
 import shlex
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
-from cutaway.atomic_files import read_json, remove_leftovers, sync_folder, write_json, write_text
+from cutaway.atomic_files import read_json, remove_leftovers, sync_folder, write_bytes, write_json, write_text
 from cutaway.checksums import crc32_of
 from cutaway.training.run_folder.checkpoints import FolderError, writing_to
+from cutaway.training.run_folder.lock import FolderLock
 from cutaway.training.run_folder.weights import write_tensors
 
 VERSION = 1
@@ -31,7 +33,8 @@ class RunFolder:
         self.path = path
         self._checksums: dict[str, str] = {}  # of the files that config.json is to vouch for
         self._metrics: int | None = None
-        self._lock: int | None = None
+        self._lock: FolderLock | None = None
+        self._config: dict[str, Any] | None = None
 
     @staticmethod
     def create(path: Path) -> "RunFolder":
@@ -59,27 +62,21 @@ class RunFolder:
     @staticmethod
     def reopen(path: Path) -> "RunFolder":
         """The folder of a run that was begun before."""
-        read_config(path)
-        return RunFolder(path).hold()
+        folder = RunFolder(path)
+        folder._config = read_config(path)
+        return folder.hold()
 
     def hold(self) -> "RunFolder":
         """Locks the folder against a second process; the system lets go when this one ends, however it ends."""
         try:
-            lock = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as error:
-            raise FolderError(_closed(error)) from None
-        try:
-            _lock(lock)
-        except BlockingIOError:
-            who = os.read(lock, 20).decode() or "another"
-            os.close(lock)
+            self._lock = FolderLock(self.path)
+        except BlockingIOError as error:
             raise ValueError(
-                f"a folder is for one run at a time, got {self.path}, in use by process {who}; "
+                f"a folder is for one run at a time, got {self.path}, in use by process {error}; "
                 "wait for it, or choose another --out"
             ) from None
-        os.ftruncate(lock, 0)
-        os.write(lock, str(os.getpid()).encode())
-        self._lock = lock
+        except OSError as error:
+            raise FolderError(_closed(error)) from None
         for folder in (self.path, self.path / "state", self.path / "samples"):
             remove_leftovers(folder, older=0)
         return self
@@ -90,13 +87,53 @@ class RunFolder:
             os.close(self._metrics)
             self._metrics = None
         if self._lock is not None:
-            if not (self.path / "config.json").exists() and {p.name for p in self.path.iterdir()} == {".lock"}:
+            lock, self._lock = self._lock, None
+            empty = lock.is_in(self.path) and {path.name for path in self.path.iterdir()} == {".lock"}
+            if os.name == "nt":  # where no open file can be removed
+                lock.release()
+            if empty:
                 (self.path / ".lock").unlink()
                 self.path.rmdir()
-            os.close(self._lock)
-            self._lock = None
+            if os.name != "nt":  # so that no other process locks a file that is about to go
+                lock.release()
+
+    def is_gone(self) -> bool:
+        """Whether the folder was deleted, moved or replaced by another since it is held."""
+        return self._lock is not None and not self._lock.is_in(self.path)
+
+    def find_again(self, files: dict[str, Callable[[Path], None]]) -> str:
+        """Follows a folder that was moved, or begins another beside one that was deleted, so that nothing is lost.
+
+        Returns what to say when the run is saved there; empty if the folder is where it was. ``files`` are those of the
+        beginning, which a new folder needs too.
+        """
+        if not self.is_gone():
+            return ""
+        assert self._lock is not None
+        old, moved = self.path, self._lock.find_folder()
+        if moved is not None:
+            self.path, what = moved, f"was moved to {moved}"
+        else:
+            self._begin_again(files)
+            what = f"was deleted, or moved to another disk; what was in memory is saved in {self.path}"
+        way_on = f"; to go on: {resume_command(self._config['recipe'], self.path)}" if self._config else ""
+        return f"a run's folder must stay where it is while it trains, but {old} {what}{way_on}"
+
+    def _begin_again(self, files: dict[str, Callable[[Path], None]]) -> None:
+        new = RunFolder.create_next(self.path.parent, f"{self.path.name}-rescued")
+        if self._metrics is not None:  # a deleted file lives as long as it is open
+            logged = os.pread(self._metrics, os.fstat(self._metrics).st_size, 0)
+            os.close(self._metrics)
+            write_bytes(new.path / "metrics.jsonl", logged)
+        if self._lock is not None:
+            self._lock.release()
+        self.path, self._lock, self._metrics = new.path, new._lock, None
+        self.write_files(files)
+        if self._config is not None:
+            self.write_config(self._config)
 
     def write_config(self, config: dict[str, Any]) -> None:
+        self._config = config
         with writing_to(self.path):
             files = {"files": self._checksums} if self._checksums else {}
             write_json(self.path / "config.json", {"version": VERSION, **config, **files})
@@ -114,6 +151,8 @@ class RunFolder:
             write_tensors(self.path / "model.safetensors", weights)
 
     def write_samples(self, step: int, samples: dict[str, str]) -> None:
+        if self.is_gone():  # the next checkpoint says so
+            return
         with writing_to(self.path):
             for name, text in samples.items():
                 write_text(self.path / "samples" / f"step-{step}-{name}", text)
@@ -121,15 +160,16 @@ class RunFolder:
     def log(self, line: dict[str, Any]) -> None:
         """One line of metrics.jsonl."""
         left = json_line(line).encode() + b"\n"
-        with writing_to(self.path):
+        with self._writing_metrics():
             while left:  # a full disk takes part of a line first
                 left = left[os.write(self._open_metrics(), left) :]
 
     def flush_metrics(self) -> int:
         """Puts the metrics on disk; returns their length in bytes."""
-        with writing_to(self.path):
+        with self._writing_metrics():
             os.fsync(self._open_metrics())
-            sync_folder(self.path)
+            if not self.is_gone():
+                sync_folder(self.path)
             return os.fstat(self._open_metrics()).st_size
 
     def metrics_length(self) -> int:
@@ -139,13 +179,19 @@ class RunFolder:
 
     def cut_metrics(self, length: int) -> None:
         """Forgets what was logged after a checkpoint."""
+        with writing_to(self.path):
+            self._open_metrics()
         if self.metrics_length() > length:
             with writing_to(self.path):
                 os.truncate(self.path / "metrics.jsonl", length)
 
+    def _writing_metrics(self) -> AbstractContextManager[None]:
+        # An open file takes what is written even if its folder is gone: `find_again` then brings it into the new one.
+        return nullcontext() if self._metrics is not None and self.is_gone() else writing_to(self.path)
+
     def _open_metrics(self) -> int:
         if self._metrics is None:
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
             self._metrics = os.open(self.path / "metrics.jsonl", flags, 0o644)
         return self._metrics
 
@@ -202,19 +248,6 @@ def _make(path: Path, exist_ok: bool) -> None:
 def _closed(error: OSError) -> str:
     why = f"{error.strerror.lower()} at {error.filename}" if error.strerror else error
     return f"a run must be able to write to its folder, got {why}; choose another --out"
-
-
-def _lock(file: int) -> None:
-    try:
-        import fcntl
-    except ImportError:  # Windows: two runs in one folder are not noticed
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise
-    except OSError:  # some network folders have no locks
-        return
 
 
 def resume_command(recipe: str, path: Path) -> str:

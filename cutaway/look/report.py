@@ -146,8 +146,8 @@ def _baseline(data: Any) -> Mapping[str, Any]:
 def _results(metrics: Metrics, test: Mapping[str, float] | None, baseline: Mapping[str, Any]) -> list[Part]:
     """Every figure of the trained model in one table, those of a baseline beside them."""
     validation, naive = _last(metrics), dict(baseline.get("metrics", {}))
-    if not validation and not test:
-        return []
+    if not test and not naive:
+        return []  # the facts at the top say it all
     columns: dict[str, Mapping[str, Any]] = {"validation": validation}
     if test is not None:
         columns["test"] = test

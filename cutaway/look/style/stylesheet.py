@@ -49,12 +49,12 @@ figcaption span {{ display: block; color: var(--soft); white-space: pre-line; }}
 .pictures > figure:has(.drawing) {{ grid-column: 1 / -1; }}
 .chart, .drawing {{ width: 100%; overflow-x: auto; }}
 .chart svg {{ max-width: 100%; height: auto; }}
-table {{ border-collapse: collapse; width: 100%; font-size: .92rem; font-variant-numeric: tabular-nums; }}
+table {{ border-collapse: collapse; min-width: min(100%, 26rem); max-width: 100%; font-size: .92rem; font-variant-numeric: tabular-nums; }}
 caption {{ text-align: left; font-weight: 600; padding-bottom: .4rem; }}
 th, td {{ text-align: left; vertical-align: top; padding: .3rem 1rem .3rem 0; border-bottom: 1px solid var(--grid); }}
 thead th {{ color: var(--soft); font-weight: normal; }}
 tbody th {{ font-weight: normal; }}
-td.number, th.number {{ text-align: right; }}
+td.number, th.number {{ text-align: right; padding-left: 1.5rem; }}
 .wide {{ overflow-x: auto; margin: 0 0 2rem; }}
 pre {{ margin: 0; padding: .9rem 1rem; background: var(--code); border-radius: 6px; white-space: pre-wrap;
   font: .85rem/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; }}

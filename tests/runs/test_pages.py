@@ -209,3 +209,10 @@ def test_a_view_that_cannot_draw_says_why_and_the_rest_stands(blank: Run):
     assert [one.source for one in placed] == ["weights"]
     assert "A curve: a curve needs two points, got 1; train longer." in page.to_html()
     assert "A curve: a curve needs two points" in report_run(blank).read_text(encoding="utf-8")
+
+
+def test_every_picture_has_a_sentence_on_what_to_see(gpt: Run):
+    _, drawn = make_page(gpt, gpt.recipe.subject(gpt))
+    assert len(drawn) > 8
+    for one in drawn:
+        assert one.picture.caption.endswith("."), f"{one.source}: {one.picture.title}"

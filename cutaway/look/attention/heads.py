@@ -114,7 +114,9 @@ def head_summary(
     note = "" if "induction" in names else "Induction scores need the tokens: pass tokens=."
     if "induction" in names and all(row["score"] is None or row["score"] != row["score"] for row in data["induction"]):
         note = "No token occurs twice, so there is nothing to find after an earlier copy: that panel is empty."
-    return Picture(chart, title, f"Scores of {heads} heads in {len(layers)} layers. Largest {strongest}.", note, data)
+    caption = "Look for single bright cells: a head that always looks one token back, or at what came next earlier."
+    words = f"Scores of {heads} heads in {len(layers)} layers. Largest {strongest}."
+    return Picture(chart, title, words, note, data, caption=caption)
 
 
 def _most(scores: Any) -> float:

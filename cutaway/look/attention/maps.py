@@ -19,6 +19,11 @@ _PANEL = 128  # pixels of one head in a grid, at most
 _PANELS = 24 * 24  # heads in one grid, at most
 _ROOT = "Colours follow the square root of the weight, so that small ones show."
 
+_CAPTION = (
+    "Bright cells are keys that a query looks at: a line beside the diagonal is the token before, a column one token "
+    "that all look at."
+)
+
 
 def attention_map(
     weights: Values,
@@ -38,7 +43,8 @@ def attention_map(
             )
         queries = tokens
     _expect_tokens("queries", queries, entries.shape[0], "queries")
-    return heatmap(entries, queries, tokens, title=title, value="weight", axes=("query", "key"), root=True)
+    picture = heatmap(entries, queries, tokens, title=title, value="weight", axes=("query", "key"), root=True)
+    return picture.captioned(_CAPTION)
 
 
 def attention_grid(
@@ -92,7 +98,7 @@ def attention_grid(
     if max(max(w.shape[1:]) for w in layers.values()) > _PANEL:
         note += " Each pixel is the strongest of a block of weights."
     words = f"Attention maps of {len(data)} heads in {len(layers)} layers, {sizes} tokens each."
-    return Picture(chart, title, words, note, data)
+    return Picture(chart, title, words, note, data, caption=_CAPTION)
 
 
 def _expect_tokens(name: str, tokens: Sequence[str] | None, count: int, of: str) -> None:

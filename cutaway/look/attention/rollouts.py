@@ -18,6 +18,8 @@ from cutaway.look.pages.picture import Picture
 
 _MERGES = {"mean": np.mean, "max": np.max, "min": np.min}
 
+_CAPTION = "Each row shows which tokens have flowed into that position once all layers have passed."
+
 
 def merged_attention(weights: Mapping[str, Values] | Values, heads: str = "mean") -> np.ndarray:
     """One map of all heads in all layers given: their "mean", "max" or "min", (queries, keys).
@@ -86,7 +88,7 @@ def rollout_map(
     Rows are the positions that read, columns the tokens that went into them.
     """
     rolled = attention_rollout(weights, residual, heads)
-    picture = attention_map(rolled[-1], tokens, title=title)
+    picture = attention_map(rolled[-1], tokens, title=title).captioned(_CAPTION)
     through = "1 layer" if len(rolled) == 1 else f"{len(rolled)} layers"
     merged = {"mean": "mean", "max": "largest", "min": "smallest"}[heads]
     picture.note = (

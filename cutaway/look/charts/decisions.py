@@ -99,9 +99,9 @@ def decision_map(
     shares = ", ".join(f"{names[c]} {100 * (decided == c).mean():.0f} %" for c in range(count))
     note = f"{score}. The paler, the less sure; the line is where the most probable class changes."
     note += f" An even sample of {_POINTS:,} points is drawn." if len(xy) > _POINTS else ""
-    return Picture(
-        chart, title, f"Map of {count} classes over {axes[0]} and {axes[1]}: {shares} of it; {score}.", note, data
-    )
+    words = f"Map of {count} classes over {axes[0]} and {axes[1]}: {shares} of it; {score}."
+    caption = "A point on another colour is a mistake; pale ground is where the model is undecided."
+    return Picture(chart, title, words, note, data, caption=caption)
 
 
 def _at(probabilities: Callable[[Tensor], Any], points: Tensor) -> np.ndarray:

@@ -85,7 +85,8 @@ def fitted_curve(
     some = f" An even sample of {_POINTS:,} points is drawn." if len(x) > _POINTS else ""
     words = f"{len(kept):,} points and a curve of {axes[1]} by {axes[0]} from {number(low)} to {number(high)}. {found}"
     chart = alt.layer(*layers).properties(width=560, height=_HEIGHT)
-    return Picture(chart, title, words + regions, found + regions + some, data, fills=True)
+    caption = "The curve should follow the run of the points without chasing single ones."
+    return Picture(chart, title, words + regions, found + regions + some, data, caption=caption, fills=True)
 
 
 def _ends(x: np.ndarray) -> tuple[float, float]:

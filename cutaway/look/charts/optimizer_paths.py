@@ -102,7 +102,9 @@ def trajectories(
     chart = alt.layer(*marks).properties(width=_WIDTH, height=_HEIGHT)
     ends = ", ".join(f"{name} {number(_last(rows, name), 3)}" for name in ways)
     words = f"Contours of the {value} with the paths of {len(ways)} optimizers. Their {value} at the end: {ends}."
-    return Picture(chart, title, words, _note(ways, value, ends, minima is not None), data)
+    note = _note(ways, value, ends, minima is not None)
+    caption = "Each path starts at the large dot and goes downhill: compare how straight it runs and where it ends."
+    return Picture(chart, title, words, note, data, caption=caption)
 
 
 def _way(name: str, path: Values) -> np.ndarray:

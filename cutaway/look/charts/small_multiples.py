@@ -86,7 +86,9 @@ def histograms(
     note += f" {lost:,} that are not finite are left out." if lost else ""
     total = sum(x.size for x in arrays.values())
     words = f"Histograms of {len(names)} tensors, {total:,} numbers, on one axis from {number(low)} to {number(high)}."
-    return Picture(chart, title or f"Distribution of the {kind}s", words, note, data)
+    title = title or f"Distribution of the {kind}s"
+    caption = "A spike at zero with long tails is a matrix with a few strong entries; look for one unlike the others."
+    return Picture(chart, title, words, note, data, caption=caption)
 
 
 def _chosen(source: nn.Module | Mapping[str, Any], patterns: list[str]) -> dict[str, Any]:

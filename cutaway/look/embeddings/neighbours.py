@@ -175,6 +175,6 @@ def neighbours(
     )
     nearer = "smaller" if by == "euclidean" else "larger"
     note = f"Among {len(names):,} rows, by {UNITS[by]}: the {nearer}, the nearer."
-    return Picture(
-        chart, title, f"Bars of {len(data)} neighbours of {len(queries)} rows. The nearest {nearest}.", note, data
-    )
+    words = f"Bars of {len(data)} neighbours of {len(queries)} rows. The nearest {nearest}."
+    caption = "Neighbours are used alike by the model; where they make no sense together, it has not learned them yet."
+    return Picture(chart, title, words, note, data, caption=caption)

@@ -30,7 +30,10 @@ def cosines(positions: Values) -> np.ndarray:
 
 def position_similarity(positions: Values, *, title: str = "How alike positions are") -> Picture:
     """The cosine of every pair of positions, the rows of ``positions``, as a heat map."""
-    return heatmap(cosines(positions), title=title, value="cosine", axes=("position", "position"))
+    picture = heatmap(cosines(positions), title=title, value="cosine", axes=("position", "position"))
+    return picture.captioned(
+        "A band along the diagonal means that near positions are alike: the model has learned what near is."
+    )
 
 
 def position_profile(positions: Values, *, title: str = "How alike positions are, by their distance") -> Picture:
@@ -63,4 +66,5 @@ def position_profile(positions: Values, *, title: str = "How alike positions are
     )
     note = "The line is the mean over all pairs that far apart, the band goes from the least to the greatest of them."
     chart = alt.layer(band, line).properties(width=560, height=240)
-    return Picture(chart, title, words, note, data)
+    caption = "A curve that falls means that near positions are alike; a thin band, that the distance alone counts."
+    return Picture(chart, title, words, note, data, caption=caption, fills=True)

@@ -109,4 +109,6 @@ def embedding_map(
         f"{picture.note} t-SNE of {len(x):,} rows of {x.shape[1]} numbers, by {angle}: near points are alike; "
         "distances between clusters, and their sizes, mean little."
     ).strip()
-    return picture
+    return picture.captioned(
+        "Points that lie together are alike to the model: look for groups that mean something to you."
+    )

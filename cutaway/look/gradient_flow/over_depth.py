@@ -49,7 +49,8 @@ def flow_picture(flow: "Flow", *, title: str = "Gradient flow") -> Picture:
     if missing:
         note += f" Without δ, or with one that is 0 or not finite, and so not drawn: {', '.join(missing[:6])}"
         note += f" and {len(missing) - 6} more." if len(missing) > 6 else "."
-    return Picture(chart, title, _depth_words(flow), note, drawn)
+    caption = "Level lines are healthy: a δ that falls to the left vanishes on its way back, one that rises explodes."
+    return Picture(chart, title, _depth_words(flow), note, drawn, caption=caption)
 
 
 def _depth_panel(panel: str, names: list[str], kinds: list[str], rows: list[dict[str, Any]]) -> Any:
@@ -130,7 +131,9 @@ def flow_time_picture(flow: "Flow", *addresses: str, title: str = "Gradient flow
     words = "; ".join(_time_words(address, norms["delta"]) for address, norms in times.items())
     note = "Steps at which δ is exactly 0 are not drawn: the result does not depend on them."
     hidden = any(norm == 0 for norms in times.values() for norm in norms["delta"] or [])
-    return Picture(alt.vconcat(*panels, spacing=14), title, f"Norms by time step. {words}.", note * hidden, data)
+    chart, words = alt.vconcat(*panels, spacing=14), f"Norms by time step. {words}."
+    caption = "Where δ falls towards the first time steps, the network forgets what it read early."
+    return Picture(chart, title, words, note * hidden, data, caption=caption)
 
 
 def _norms(rows: list[dict[str, Any]], panel: str) -> list[float]:

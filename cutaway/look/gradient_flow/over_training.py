@@ -96,7 +96,9 @@ def flow_history(rows: Looks, what: str = "delta", *, title: str = "") -> Pictur
     notes += _last_units(rows)
     alt_words = f"Heat map of the {words} of {len(layers)} layers at {len(steps)} steps from {steps[0]:,} to "
     alt_words += f"{steps[-1]:,}: from {number(min(values), 3)} to {number(max(values), 3)}."
-    return Picture(chart, title or f"Gradient flow: {words} by layer and step", alt_words, " ".join(notes), data)
+    title = title or f"Gradient flow: {words} by layer and step"
+    caption = "A row that stays dark belongs to a layer that hardly gets a gradient, and learns slowly or not at all."
+    return Picture(chart, title, alt_words, " ".join(notes), data, caption=caption)
 
 
 def update_picture(
@@ -158,7 +160,9 @@ def update_picture(
         f"({number(typical[largest], 3)}), middle {middle} ({number(typical[middle], 3)}), smallest {smallest} "
         f"({number(typical[smallest], 3)}); a guide line stands at 0.001."
     )
-    return Picture(chart.properties(width=560, height=260), title, words, note, data)
+    caption = "Healthy layers stay near the guide: far below it they hardly move, far above they are thrown about."
+    chart = chart.properties(width=560, height=260)
+    return Picture(chart, title, words, note, data, caption=caption, fills=True)
 
 
 def _layers(rows: Looks, what: str) -> list[str]:

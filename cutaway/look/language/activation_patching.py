@@ -30,6 +30,8 @@ from cutaway.look.style.wording import number, visible
 _ROWS = 64  # examples in one pass, at most
 Put = Callable[[Tensor, Tensor, Tensor, Tensor], None]
 
+_CAPTION = "Strong cells carry the difference between the two texts: this value alone brings the answer back."
+
 
 @dataclass(frozen=True)
 class Recovery:
@@ -204,11 +206,11 @@ def patching_map(recovery: Recovery, *, title: str = "Activation patching") -> P
     if not fits_a_grid(r):
         picture = heatmap(r, rows, None, title=title, value="recovered", axes=axes)
         picture.note = f"{note} {picture.note}"
-        return picture
+        return picture.captioned(_CAPTION)
     most = max(1.0, float(np.abs(r).max()))
     chart, data = grid_chart(r, in_cells(r, 2), (rows, columns), axes, Shades(SIGNED, -most, most), "recovered")
     alt = f"Heat map of the clean score recovered by patching {r.shape[0]} sites at {r.shape[1]} {recovery.by}s. {best}"
-    return Picture(chart, title, alt, note, data)
+    return Picture(chart, title, alt, note, data, caption=_CAPTION)
 
 
 def _site_names(sites: list[str]) -> list[str]:

@@ -234,10 +234,14 @@ def saliency_map(attributions: Attributions, names: Sequence[str] | None = None,
         chart, rows = bar_chart(numbers, a.kind, of="input")
         strongest = max(numbers, key=lambda name: abs(numbers[name]))
         words = f"Strongest: {strongest}, {number(numbers[strongest], 3)}."
-        picture = Picture(chart, title, f"Bars: {a.kind} of {len(numbers)} inputs. {words}", words, rows)
+        alt = f"Bars: {a.kind} of {len(numbers)} inputs. {words}"
+        picture = Picture(
+            chart, title, alt, words, rows, caption="The longer its bar, the more the answer depends on that input."
+        )
     elif values.ndim in (2, 3):
         flat = values if values.ndim == 2 else values.sum(0)
         picture = heatmap(flat, title=title, value=a.kind)
+        picture = picture.captioned("Strong colours mark the places that the answer depends on.")
     else:
         raise ValueError(
             f"attributions are drawn for features, tokens or images, got shape {values.shape}; sum over an axis first"

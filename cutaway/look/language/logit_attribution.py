@@ -191,4 +191,6 @@ def contribution_map(contributions: Contributions, *, title: str = "Who wrote th
         f"Parts of {asked}, {number(c.total)}, to which they add up: what each wrote into the residual stream, read "
         f"by the unembedding with the scale of the last norm kept. {largest}"
     )
-    return Picture(chart, title, f"Bars: {len(parts)} parts of {asked}, {number(c.total)}. {largest}", note, data)
+    caption = "Bars to the right pushed the answer up, bars to the left held it down; together they are its logit."
+    words = f"Bars: {len(parts)} parts of {asked}, {number(c.total)}. {largest}"
+    return Picture(chart, title, words, note, data, caption=caption)

@@ -23,6 +23,10 @@ from cutaway.look.language.passes import Decode, Tokens, as_tokens, at_rest, run
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.wording import number, quoted, visible
 
+_CAPTION = (
+    "Read a column upwards: the layer in which the last answer first appears is where the model made up its mind."
+)
+
 
 @dataclass(frozen=True)
 class Lens:
@@ -144,7 +148,7 @@ def lens_map(
     if not fits_a_grid(shown):
         picture = heatmap(shown, None, None, title=title, value=legend, axes=("layers passed", "position"))
         picture.note = f"Colours: {meaning}. {end} {picture.note} Or choose positions=slice(0, 32)."
-        return picture
+        return picture.captioned(_CAPTION)
     most = 1.0 if value in ("probability", "follows") else float(np.nanmax(shown)) or 1.0
     if np.isnan(shown).all():
         raise ValueError("the last token has none that follows, got positions with that one only; choose another value")
@@ -163,4 +167,4 @@ def lens_map(
     where = "In each cell" if "word" in rows[0] else "Under the pointer, for want of room,"
     note = f"{where} the likeliest next token if the model stopped there. Colours: {meaning}. {end}"
     alt = f"Logit lens: the likeliest next token at {shown.shape[1]} positions after {shown.shape[0] - 1} layers. {end}"
-    return Picture(chart, title, alt, note, rows)
+    return Picture(chart, title, alt, note, rows, caption=_CAPTION)

@@ -67,4 +67,6 @@ def token_strip(values: Values, tokens: Sequence[str], *, title: str = "Tokens",
     chart = alt.layer(boxes, words).properties(width=wide, height=max(y + _LINE, 100))
     strongest = int(np.nanargmax(np.abs(numbers))) if np.isfinite(numbers).any() else 0
     most = f"Strongest: {quoted(tokens[strongest])} at {strongest}, {number(float(numbers[strongest]), 3)}."
-    return Picture(chart, title, f"{len(rows)} tokens coloured by {value}. {most}", most, rows)
+    caption = "The stronger its colour, the more the answer depends on that token."
+    words = f"{len(rows)} tokens coloured by {value}. {most}"
+    return Picture(chart, title, words, most, rows, caption=caption)

@@ -49,7 +49,8 @@ figcaption span {{ display: block; color: var(--soft); white-space: pre-line; }}
 .pictures > figure:has(.drawing) {{ grid-column: 1 / -1; }}
 .chart, .drawing {{ width: 100%; overflow-x: auto; }}
 .chart svg {{ max-width: 100%; height: auto; }}
-table {{ border-collapse: collapse; min-width: min(100%, 26rem); max-width: 100%; font-size: .92rem; font-variant-numeric: tabular-nums; }}
+table {{ border-collapse: collapse; min-width: min(100%, 26rem); max-width: 100%; font-size: .92rem;
+  font-variant-numeric: tabular-nums; }}
 caption {{ text-align: left; font-weight: 600; padding-bottom: .4rem; }}
 th, td {{ text-align: left; vertical-align: top; padding: .3rem 1rem .3rem 0; border-bottom: 1px solid var(--grid); }}
 thead th {{ color: var(--soft); font-weight: normal; }}

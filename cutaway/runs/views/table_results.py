@@ -54,7 +54,10 @@ def agreement(schema: Schema, truth: Any, predicted: Any) -> Picture:
     """Predictions over the truth; a perfect one lies on the diagonal."""
     points = np.stack([decode(schema, truth), decode(schema, predicted)], 1)
     title = f"Prediction of {schema.targets[0].name} over the truth: {len(truth):,} rows not trained on"
-    return scatter(points, title=title, axes=("truth", "prediction"))
+    picture = scatter(points, title=title, axes=("truth", "prediction"))
+    return picture.captioned(
+        "A perfect prediction lies on the diagonal; the further off a point, the larger the error."
+    )
 
 
 def weight_picture(model: TableNet, schema: Schema) -> Picture:
@@ -88,7 +91,8 @@ def weight_picture(model: TableNet, schema: Schema) -> Picture:
     title = "What each input adds to each output" if len(outputs) > 1 else f"What each input adds to {outputs[0]}"
     note = f"The {_NAMED} strongest of {len(names):,} inputs." if len(names) > _NAMED else ""
     alt_text = f"Bars of {len(chosen)} weights for {len(outputs)} outputs; the strongest input is {best}."
-    return Picture(bars, title, alt_text, note, rows)
+    caption = "Bars to the right raise the output, bars to the left lower it; the longest inputs decide."
+    return Picture(bars, title, alt_text, note, rows, caption=caption)
 
 
 def output_names(schema: Schema, count: int) -> list[str]:

@@ -126,3 +126,21 @@ def test_words_are_required():
         Picture(SVG, "x", "")
     with pytest.raises(ValueError, match=r"a picture is an Altair chart, .* got int; build one of these"):
         Picture(3, "x", "y")
+
+
+def test_what_to_see_stands_under_the_picture_and_what_to_know_after_it():
+    picture = Picture("<svg></svg>", "Loss", "A line.", "Of one run.", caption="It falls.")
+    html = picture.fragment("p1")
+    assert (
+        html.index("<h3>Loss</h3>") < html.index("<svg>") < html.index("<b>It falls.</b>") < html.index("Of one run.")
+    )
+    other = picture.captioned("It rises.")
+    assert (picture.caption, other.caption, other.title) == ("It falls.", "It rises.", "Loss")
+
+
+def test_a_chart_that_fills_is_as_wide_as_its_column_in_a_page_only():
+    from cutaway.look import curves
+
+    picture = curves([{"step": i, "split": "train", "loss": 1 / i} for i in (1, 2, 3)])
+    assert '"width":"container"' in picture.fragment("p1")
+    assert picture.spec()["width"] == 560

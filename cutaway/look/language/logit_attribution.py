@@ -192,5 +192,5 @@ def contribution_map(contributions: Contributions, *, title: str = "Who wrote th
         f"by the unembedding with the scale of the last norm kept. {largest}"
     )
     caption = "Bars to the right pushed the answer up, bars to the left held it down; together they are its logit."
-    words = f"Bars: {len(parts)} parts of {asked}, {number(c.total)}. {largest}"
-    return Picture(chart, title, words, note, data, caption=caption)
+    spoken = f"Bars: {len(parts)} parts of {asked}, {number(c.total)}. {largest}"
+    return Picture(chart, title, spoken, note, data, caption=caption)

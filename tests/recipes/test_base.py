@@ -6,7 +6,7 @@ import pytest
 
 from cutaway.recipes.base import Optimizer, Recipe
 from cutaway.recipes.imported import ImportedRecipe
-from cutaway.recipes.index import RECIPES, find_recipe, register_recipe
+from cutaway.recipes.index import RECIPES, find_recipe
 from cutaway.recipes.text.gpt import GPTRecipe
 from cutaway.training.optimizers.groups import NAMES
 from cutaway.training.optimizers.schedules import SHAPES
@@ -82,28 +82,3 @@ def test_what_a_recipe_cannot_do_it_says():
     for what, told in ((recipe.job, "be trained"), (lambda: recipe.test_metrics(None), "be tested")):
         with pytest.raises(ValueError, match=f"a run of 'imported' cannot {told}; `cutaway list recipes`"):
             what()
-
-
-def test_an_unknown_recipe_suggests_the_nearest():
-    with pytest.raises(ValueError, match=r"a recipe must be one of gpt.*, got 'gtp'; did you mean gpt?"):
-        find_recipe("gtp")
-    with pytest.raises(ValueError, match="got 'quux'; `cutaway list recipes` tells what each does"):
-        find_recipe("quux")
-
-
-def test_an_own_recipe_needs_a_name_of_its_own():
-    class Nameless(Recipe): ...
-
-    class Taken(Recipe):
-        name = "gpt"
-
-    class Mine(Recipe):
-        name = "mine"
-
-    assert register_recipe(Mine) is Mine
-    assert find_recipe("mine") is Mine
-    for kind in (Nameless, Taken):
-        with pytest.raises(
-            ValueError, match=f"a recipe needs a name of its own, got '{kind.name}' for {kind.__name__}"
-        ):
-            register_recipe(kind)

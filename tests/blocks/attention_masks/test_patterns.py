@@ -3,7 +3,6 @@
 import copy
 import pickle
 import re
-import xml.etree.ElementTree as ElementTree
 
 import pytest
 import torch
@@ -140,31 +139,6 @@ def test_queries_before_the_first_key_see_no_past():
         assert not pattern.dense(3, 2, offset=-3).any()
 
 
-def test_random_draws_whole_blocks():
-    drawn = random(2, seed=5, block=4).dense(40, 40).view(10, 4, 10, 4)
-    own = torch.eye(10, dtype=torch.bool)
-    counts = drawn.all(3).all(1).sum(-1)  # full blocks: those drawn, all earlier than their row
-    assert counts.tolist() == [0, 1] + [2] * 8
-    assert torch.equal(drawn.any(3).any(1).sum(-1), counts + 1)
-    assert torch.equal(drawn.permute(0, 2, 1, 3)[own], torch.ones(4, 4).tril().bool().expand(10, 4, 4))
-    both_ways = random(2, seed=5, block=4, causal=False).dense(40, 40).view(10, 4, 10, 4)
-    assert torch.equal(both_ways.all(3).all(1).sum(-1), torch.full((10,), 3))
-    assert both_ways.permute(0, 2, 1, 3)[own].all()
-
-
-def test_random_is_decided_by_its_seed_and_not_by_what_follows():
-    long = random(2, seed=7, block=4).dense(80, 80)
-    assert torch.equal(random(2, seed=7, block=4).dense(30, 30), long[:30, :30])
-    assert not torch.equal(random(2, seed=8, block=4).dense(80, 80), long)
-
-
-def test_random_draws_evenly():
-    """1100 draws of 1 out of 11: every block has 100 on average, with a standard deviation of √(100 · 10/11) ≈ 9.5."""
-    counts = random(1, block=1, causal=False).dense(1111, 11)[11:].sum(0)
-    assert counts.sum() == 1100
-    assert (counts - 100).abs().max() < 4 * 9.5
-
-
 @given(spellings)
 @settings(max_examples=25, deadline=None)
 def test_read_from_its_spelling(spelling):
@@ -231,27 +205,6 @@ def test_a_complement_may_be_dense_and_says_so():
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Pictures.
-
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-def test_picture_shows_every_visible_pair_once():
-    picture = ElementTree.fromstring((causal() & (window(2) | global_tokens(1))).to_svg(6))
-    cells = picture.findall(f".//{SVG}g/{SVG}g/{SVG}rect[@fill='#0072b2']")
-    # Rows: 0 | 01 | 012 | 0 23 | 0 34 | 0 45, in runs of neighbours.
-    widths = [round(float(cell.get("width")) / (260 / 6)) for cell in cells]
-    assert widths == [1, 2, 3, 1, 2, 1, 2, 1, 2]
-    assert "41.7% of 6 × 6 pairs visible" in "".join(picture.itertext())
-
-
-def test_picture_of_many_tokens_and_examples():
-    large = ElementTree.fromstring(window(300)._repr_svg_())
-    assert len(large.findall(f".//{SVG}g/{SVG}g/{SVG}rect")) == 1 + 32
-    shades = re.findall(r'fill-opacity="([\d.]+)"', window(192).to_svg(192))
-    assert set(shades) == {"0.75"}  # 2 × 2 pairs a cell, of which one is in the future on the diagonal
-    packed = segments(torch.arange(12).expand(6, 12) // 3).to_svg()
-    assert "4 of 6 masks shown" in packed
-    assert "segments(&lt;6×12&gt;)" in packed
 
 
 # ---------------------------------------------------------------------------------------------------------------------

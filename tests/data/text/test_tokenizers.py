@@ -218,12 +218,6 @@ def test_a_tokenizer_from_elsewhere_in_pieces(data_folder, tmp_path, monkeypatch
     assert np.array_equal(found, tokenizer.encode(text))
 
 
-def test_text_without_spaces_is_cut_all_the_same(monkeypatch):
-    monkeypatch.setattr(chunks, "_SHORTEST", 10)
-    monkeypatch.setattr(chunks, "_LONGEST", 20)
-    assert [len(piece) for piece in cut_safely(["x" * 30, "x" * 30])] == [20, 20, 20]
-
-
 def test_gpt2_has_its_known_ids(data_folder):
     folder = data_folder / "weights" / "gpt2_bpe"
     vocabulary = json.loads(unpacked(folder / "encoder.json.xz"))

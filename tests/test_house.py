@@ -2,6 +2,7 @@
 
 import ast
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -152,6 +153,64 @@ def test_git_ignores_no_source():
     if done.returncode:
         pytest.skip("not a git repository")
     assert not done.stdout.split()
+
+
+# Code files, or folders of them, without a test file of their own: the file that tests them instead, and why.
+TESTED_THROUGH = {
+    "blocks/attention/shapes.py": "blocks/attention/test_dot_product.py: its checks speak where attention is called",
+    "blocks/attention_masks/algebra.py": "blocks/attention_masks/test_patterns.py: its laws hold for whole patterns",
+    "blocks/attention_masks/by_example.py": "blocks/attention_masks/test_patterns.py: its patterns are two of many",
+    "blocks/dense/curves.py": "blocks/dense/test_activations.py: it draws activations and nothing else",
+    "blocks/norms/shared.py": "blocks/norms/test_layer.py: what the norms share, seen through one",
+    "catalogue/": "test_battery.py: every entry goes through the battery",
+    "commands/flag_types.py": "commands/test_help_pages.py: it is what a help page is made of",
+    "data/kinds.py": "data/samples/test_embedded.py: it opens every sample by its name",
+    "data/tables/encoding.py": "data/tables/test_reading.py: a table is read, encoded and decoded in one pass",
+    "data/tables/schema.py": "data/tables/test_reading.py: the schema is what reading finds",
+    "data/tables/targets.py": "data/tables/test_reading.py: the target is found while reading",
+    "data/text/token_rows.py": "data/text/test_pairs.py: pairs are rows of tokens",
+    "hub/families/": "hub/test_families.py: every family against transformers, by the same tests",
+    "look/graph_drawing/shapes.py": "look/graph_drawing/test_graph_page.py: shapes are seen on the page",
+    "look/graph_recording/": "look/test_graphs.py: the recorded graph is the result of all of them together; its "
+    "δ, writes and odd cases are in test_deltas.py, test_writes.py and test_edges.py of the folder",
+    "look/pages/parts.py": "look/pages/test_page.py: a page is made of its parts",
+    "look/style/stylesheet.py": "look/pages/test_page.py: the style of a page in light, dark and print",
+    "look/style/theme.py": "look/style/test_colours.py: a theme is a set of colours",
+    "recipes/imported.py": "runs/test_checkpoints_in_and_out.py: the recipe of runs that were imported",
+    "runs/run.py": "runs/test_execution.py: a run is opened by what trained it",
+    "runs/views/": "runs/test_pages.py: the pages of every kind of run hold every view that suits them",
+    "training/jobs.py": "training/test_loop.py: a job is fields that the loop reads",
+    "training/loop_state.py": "training/test_loop.py: the state is what the loop saves and takes up again",
+}
+
+
+def test_every_code_file_has_its_test_or_a_reason():
+    """`cutaway/x/y.py` is tested by `tests/x/test_y.py`."""
+    tests = Path(__file__).parent
+    for path in ROOT.rglob("*.py"):
+        name = path.relative_to(ROOT).as_posix()
+        if path.name in ("__init__.py", "__main__.py") or (tests / name).with_name(f"test_{path.name}").exists():
+            continue
+        known = name in TESTED_THROUGH or any(name.startswith(part) for part in TESTED_THROUGH if part.endswith("/"))
+        assert known, f"cutaway/{name} needs tests/{Path(name).parent}/test_{path.name}, or a line in TESTED_THROUGH"
+
+
+@pytest.mark.parametrize("name", TESTED_THROUGH)
+def test_reasons_name_what_is_there(name: str):
+    tests = Path(__file__).parent
+    assert (ROOT / name).exists()
+    assert not (tests / name).with_name(f"test_{Path(name).name}").exists(), "it has a test now: strike it off the list"
+    assert (tests / TESTED_THROUGH[name].split(":")[0]).exists()
+
+
+def test_every_slow_test_is_listed():
+    """tests/README.md says what `make test` leaves out: each file that marks a test `slow`."""
+    tests = Path(__file__).parent
+    listed = (tests / "README.md").read_text(encoding="utf-8")
+    for path in tests.rglob("test_*.py"):
+        marks = re.search(r"mark\.slow\b|slow_but\(", path.read_text(encoding="utf-8"))
+        if marks and path != Path(__file__):
+            assert f"{path.name}`" in listed, f"{path.relative_to(tests)} marks tests `slow`: say so in tests/README.md"
 
 
 def test_every_lazy_name_has_a_type():

@@ -37,6 +37,8 @@ class Predict:
     standard input"""
     out: str = ""
     """a file to write instead of printing: .csv, .json or .parquet"""
+    overwrite: bool = False
+    """write --out even if there is such a file"""
     json: bool = False
     """print JSON, an object for each row"""
 
@@ -46,6 +48,10 @@ def main(argv: Sequence[str]) -> None:
     kind = Path(asked.out).suffix.lower() if asked.out else ".json" if asked.json else ".csv"
     if kind not in (".csv", ".json", ".parquet"):
         raise ValueError(f"--out must end in .csv, .json or .parquet, got {asked.out!r}; try --out predictions.csv")
+    if asked.out and Path(asked.out).exists() and not asked.overwrite:
+        raise ValueError(f"--out must be a new file, got {asked.out}, which is there; add --overwrite to replace it")
+    if asked.overwrite and not asked.out:
+        raise ValueError("--overwrite is for --out, got no --out; add --out predictions.csv")
     from cutaway.runs.execution import load
 
     run = load(asked.run)

@@ -35,7 +35,7 @@ _NAMES = {
     "every_window": "batches",
     "expect_same_data": "fingerprints",
     "list_samples": "samples.embedded",
-    "load_frame": "tables.reading",
+    "load_frame": "tables.table_files",
     "load_tokenizer": "text.tokenizers",
     "open_data": "kinds",
     "read_pairs": "text.pairs",

@@ -25,10 +25,10 @@ from cutaway.data.tables.encoding import TableBatches as TableBatches
 from cutaway.data.tables.encoding import decode as decode
 from cutaway.data.tables.encoding import encode as encode
 from cutaway.data.tables.reading import Table as Table
-from cutaway.data.tables.reading import load_frame as load_frame
 from cutaway.data.tables.reading import read_table as read_table
 from cutaway.data.tables.schema import Column as Column
 from cutaway.data.tables.schema import Schema as Schema
+from cutaway.data.tables.table_files import load_frame as load_frame
 from cutaway.data.text.corpus import Corpus as Corpus
 from cutaway.data.text.corpus import read_text as read_text
 from cutaway.data.text.pairs import Pairs as Pairs

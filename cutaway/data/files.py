@@ -145,7 +145,7 @@ def read_pieces(stream: Readable, encoding: str, name: str) -> Iterator[str]:
     codec = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
     decoder = codecs.getincrementaldecoder(codec)()
     lines = io.IncrementalNewlineDecoder(None, translate=True)
-    consumed = 0
+    consumed, line = 0, 1
     while True:
         piece = stream.read(PIECE)
         if consumed == 0:
@@ -155,12 +155,14 @@ def read_pieces(stream: Readable, encoding: str, name: str) -> Iterator[str]:
             text = decoder.decode(piece, final=not piece)
         except UnicodeDecodeError as error:
             position = consumed - waiting + error.start
+            line += error.object[: error.start].count(b"\n")
             raise ValueError(
-                f"text must be {encoding}, got byte 0x{error.object[error.start]:02x} at position {position:,} of "
-                f'{name}; declare its encoding, for instance encoding="cp1252"'
+                f"text must be {encoding}, got byte 0x{error.object[error.start]:02x} at position {position:,}, in "
+                f'line {line:,} of {name}; declare its encoding, for instance encoding="cp1252"'
             ) from error
         text = lines.decode(text, final=not piece)
         if text:
+            line += text.count("\n")
             yield text
         if not piece:
             return

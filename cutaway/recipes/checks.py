@@ -27,7 +27,9 @@ def expect_types(settings: Any) -> None:
             _expect_choice(field.name, value, typing.get_args(hint))
             continue
         allowed = {float: (int, float)}.get(hint, hint)
-        wrong = not isinstance(value, allowed) or (isinstance(value, bool) and hint is not bool)
+        wrong = not isinstance(value, allowed) or (
+            isinstance(value, bool) and bool not in (hint, *typing.get_args(hint))
+        )
         if wrong or (isinstance(value, float) and not math.isfinite(value)):
             raise ValueError(
                 f"{field.name} must be {_in_words(hint)}, got {value!r}; try {field.name}={field.default!r}"

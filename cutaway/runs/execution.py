@@ -262,7 +262,7 @@ def _expect_same(about: dict[str, Any], name: str, preset: str | None, settings:
     if preset:
         kind.make(preset)  # for its check
         settings = kind.presets[preset] | settings
-    changed = {k: v for k, v in settings.items() if about["config"].get(k) != v and k != "data"}
+    changed = {k: v for k, v in settings.items() if k != "data" and about["config"].get(k) != v}
     if changed:
         given = ", ".join(f"{k}={v!r}" for k, v in changed.items())
         was = ", ".join(f"{k}={about['config'].get(k)!r}" for k in changed)

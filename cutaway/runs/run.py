@@ -26,7 +26,7 @@ class Run:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.about = read_config(self.path)  # all of config.json: settings, model spec, data, machine
-        self.recipe = located(_settings_of(self.path, self.about), self.about)
+        self.recipe = located(_settings_of(self.path, self.about), self.about, self.path)
         self._model: nn.Module | None = None
 
     @property
@@ -181,8 +181,10 @@ def _settings_of(path: Path, about: dict[str, Any]) -> Recipe:
         raise ValueError(f"the settings in {path / 'config.json'} must be those of a recipe: {error}") from None
 
 
-def located(recipe: Recipe, about: dict[str, Any]) -> Recipe:
-    """The recipe with its data where it is: as given, else (from another folder) by the path that was noted."""
+def located(recipe: Recipe, about: dict[str, Any], folder: Path) -> Recipe:
+    """The recipe with its data where it is: in the run folder, as given, or (from another folder) by the path noted."""
+    if "stored" in about["data"]:
+        return dataclasses.replace(recipe, data=str(folder / about["data"]["stored"]))
     path = about["data"].get("path")
     if path is not None and not os.path.exists(recipe.data) and os.path.exists(path):
         return dataclasses.replace(recipe, data=path)

@@ -56,6 +56,29 @@ def test_writes_files(kind: str, place: Path, tmp_path: Path, capsys: pytest.Cap
     assert len(found) == 5
 
 
+def test_a_file_is_not_overwritten_unasked(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "out.csv"
+    path.write_text("dear to me\n")
+    asked = ["predict", str(place / "run"), str(place / "new.csv"), "--out", str(path)]
+    assert run(asked) == 2
+    error = capsys.readouterr().err
+    assert f"--out must be a new file, got {path}, which is there; add --overwrite to replace it" in error
+    assert path.read_text() == "dear to me\n"
+    assert run([*asked, "--overwrite"]) == 0
+    assert path.read_text().startswith("sold,P(no!),P(yes!)\n")
+    assert run(["predict", str(place / "run"), str(place / "new.csv"), "--overwrite"]) == 2
+    assert "--overwrite is for --out, got no --out; add --out predictions.csv" in capsys.readouterr().err
+
+
+def test_labels_come_back_as_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    rows = [f"{i * i % 11};{i % 3:03};{i},5" for i in range(40)]
+    (tmp_path / "t.csv").write_text("\n".join(["x;code;price", *rows]) + "\n")
+    train("softmax", data=str(tmp_path / "t.csv"), target="code", out=tmp_path / "run", **QUICK)
+    out = printed(capsys, str(tmp_path / "run"), str(tmp_path / "t.csv")).splitlines()
+    assert out[0] == "code,P(000),P(001),P(002)"
+    assert {line.split(",")[0] for line in out[1:]} <= {"000", "001", "002"}
+
+
 def test_mistakes_are_told_in_a_line(place: Path, capsys: pytest.CaptureFixture[str]):
     little_frame(3)[["size", "shape"]].to_csv(place / "narrow.csv", index=False)
     for argv, told in (

@@ -110,7 +110,7 @@ def test_wrong_encoding(tmp_path):
     path = tmp_path / "text.txt"
     path.write_bytes(b"x" * 100_000 + "né".encode("latin-1"))
     with pytest.raises(
-        ValueError, match=r"text must be utf-8, got byte 0xe9 at position 100,001 of text.txt; declare its"
+        ValueError, match=r"text must be utf-8, got byte 0xe9 at position 100,001, in line 1 of text.txt; declare its"
     ):
         read(path)
     assert read(path, encoding="latin-1").endswith("né")
@@ -119,7 +119,7 @@ def test_wrong_encoding(tmp_path):
 def test_character_cut_off_at_the_end(tmp_path):
     path = tmp_path / "text.txt"
     path.write_bytes("é".encode()[:1])
-    with pytest.raises(ValueError, match=r"got byte 0xc3 at position 0 of text.txt"):
+    with pytest.raises(ValueError, match=r"got byte 0xc3 at position 0, in line 1 of text.txt"):
         read(path)
 
 

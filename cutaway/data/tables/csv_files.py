@@ -5,84 +5,143 @@ import io
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutaway.data.files import expect_encoding, open_plain, read_pieces
+from cutaway.data.tables.numerals import split_numeral
 from cutaway.extras import need
 
 if TYPE_CHECKING:
     import pandas
 
 _SEPARATORS = ("\t", ";", "|", ",", " ")
-_MISSING = ("", "?", "na", "n/a", "nan", "null", "none")  # a few of those that pandas knows, and the question mark
+_MISSING = ("?", "na", "n/a", "nan", "null", "none")  # a few of those that pandas knows, and the question mark
 _SAMPLE = 1000  # rows
-_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
+_BETWEEN = "\x1f"  # a character that no field holds, to look through a whole row at once
+# Fields that look like numbers and may be none: codes (007), days (20240131) and months (07.2024).
+_UNCLEAR = (
+    r"-?0[0-9]+|\+[0-9]{7,}|[+-]?[0-9]{16,}"
+    r"|(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])|(?:0[1-9]|1[0-2])\.(?:19|20)[0-9]{2}"
+)
+_UNCLEAR_FIELD = re.compile(_UNCLEAR)
+_UNCLEAR_IN_ROW = re.compile(rf"(?:\A|{_BETWEEN}) *(?:{_UNCLEAR}) *(?:\Z|{_BETWEEN})")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How a CSV file is written."""
+    """How a CSV file is written. ``repeated`` are names that came again, each with the new one that it got."""
 
     separator: str
     header: bool
-    decimal: str
     names: tuple[str, ...]
+    repeated: tuple[tuple[str, str], ...] = ()
+    header_found: bool = True  # from the rows; the caller did not say it
 
 
-def read_csv(
-    path: Path, encoding: str = "utf-8", separator: str | None = None, header: bool | None = None
-) -> "pandas.DataFrame":
+@dataclass(frozen=True)
+class CsvTable:
+    """The table of a CSV file: numbers where a column has numbers as programs write them, else text as it stands."""
+
+    name: str
+    text: str
+    layout: Layout
+    frame: "pandas.DataFrame"
+
+    def as_written(self, names: Sequence[str]) -> "pandas.DataFrame":
+        """Some columns as text, none of it taken for a number."""
+        return _parse(self.text, self.name, self.layout, set(names), only=list(names))
+
+    def notes(self) -> list[str]:
+        """What was found out about the file and could be wrong."""
+        told = []
+        if not self.layout.header and self.layout.header_found:
+            first = _first_row(self.text, self.layout)
+            last = len(self.layout.names)
+            told.append(
+                f"no header: the first row ({_shown(first)}) is taken for data, columns are called column_1 to "
+                f"column_{last}; if it holds names, use --header"
+            )
+        elif self.layout.header_found:
+            names = _shown(self.layout.names)
+            told.append(f"header: the first row ({names}) is taken for names; if it holds data, use --no-header")
+        if self.layout.repeated:
+            told.append(
+                f"names that came again got a number: {_shown([f'{a} → {b}' for a, b in self.layout.repeated])}"
+            )
+        return told
+
+
+def _shown(words: Sequence[str], most: int = 3) -> str:
+    return ", ".join(words[:most]) + (", ..." if len(words) > most else "")
+
+
+def read_csv(path: Path, encoding: str = "utf-8", separator: str | None = None, header: bool | None = None) -> CsvTable:
     """The table of a CSV file. Without a header the columns are column_1, column_2, …"""
     expect_encoding(encoding)
-    pd = need("pandas", "tables", "reading a table")
     with open_plain(path) as stream:
         text = "".join(read_pieces(stream, encoding, path.name))
     try:
         layout = find_layout(text, path.name, separator, header)
-        expect_even_rows(text, path.name, layout)
+        unclear = check_rows(text, path.name, layout)
     except csv.Error as error:
         raise ValueError(
             f"a table must be CSV, got {path.name} which is not ({error}); save it as CSV again"
         ) from error
-    return pd.read_csv(
-        io.StringIO(text),
-        sep=layout.separator,
-        header=0 if layout.header else None,
-        names=list(layout.names),
-        decimal=layout.decimal,
-        na_values=["?"],
-        skipinitialspace=True,
-        index_col=False,
-        low_memory=False,  # one type for a whole column, not one for each piece of it
-    )
+    return CsvTable(path.name, text, layout, _parse(text, path.name, layout, unclear))
+
+
+def _parse(
+    text: str, name: str, layout: Layout, as_text: set[str], only: list[str] | None = None
+) -> "pandas.DataFrame":
+    pd = need("pandas", "tables", "reading a table")
+    try:
+        return pd.read_csv(
+            io.StringIO(text),
+            sep=layout.separator,
+            header=0 if layout.header else None,
+            names=list(layout.names),
+            usecols=only,
+            dtype=dict.fromkeys(as_text, str),
+            na_values=["?"],
+            skipinitialspace=True,
+            index_col=False,
+            low_memory=False,  # one type for a whole column, not one for each piece of it
+        )
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"a table must be CSV, got {name} which is not ({error}); save it as CSV again") from error
 
 
 def _fields(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
     """The rows of a CSV text that are not blank, each with the number of its last line."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
-    for row in reader:
-        if row and not (len(row) == 1 and not row[0].strip()):
-            yield reader.line_num, row
+    try:
+        for row in reader:
+            if row and not (len(row) == 1 and not row[0].strip()):
+                yield reader.line_num, row
+    except csv.Error as error:
+        raise csv.Error(f"line {reader.line_num:,}: {error}") from error
+
+
+def _first_row(text: str, layout: Layout) -> list[str]:
+    return next(row for _, row in _fields(text, layout.separator))
 
 
 def find_layout(text: str, name: str, separator: str | None = None, header: bool | None = None) -> Layout:
-    """Separator, header and decimal mark, from the first rows; what the caller says is taken as said."""
+    """Separator and header, from the first rows; what the caller says is taken as said."""
     if separator is None:
         separator = _find_separator(text)
     rows = [row for _, row in itertools.islice(_fields(text, separator), _SAMPLE)]
     if not rows:
         raise ValueError(f"a table must hold at least one row, got {name} which is empty; give a file with rows")
-    if header is None:
-        header = _has_header(rows)
-    fields = [field for row in rows[1:] for field in row]
-    comma = separator != "," and any(re.fullmatch(r"[+-]?\d+,\d+", field) for field in fields)
-    point = any(re.fullmatch(r"[+-]?\d+\.\d+", field) for field in fields)
-    names = [field.strip() for field in rows[0]] if header else [""] * len(rows[0])
-    return Layout(separator, header, "," if comma and not point else ".", _unique_names(names))
+    found = _has_header(rows) if header is None else header
+    names = [field.strip() for field in rows[0]] if found else [""] * len(rows[0])
+    unique = _unique_names(names)
+    repeated = tuple((name, new) for name, new in zip(names, unique) if name and name != new)
+    return Layout(separator, found, unique, repeated, header is None)
 
 
 def _find_separator(text: str) -> str:
@@ -100,38 +159,54 @@ def _find_separator(text: str) -> str:
 
 
 def _has_header(rows: list[list[str]]) -> bool:
+    """Whether the first row holds names: none is a number or missing, and none comes again below."""
     first, rest = [field.strip() for field in rows[0]], rows[1:]
-    names = first[1:] if len(first) > 1 and not first[0] else first  # an index column often has no name
-    if len(set(names)) < len(names) or any(_NUMBER.fullmatch(n) or n.casefold() in _MISSING for n in names):
+    if any(split_numeral(name) or name.casefold() in _MISSING for name in first if name):
         return False
-    for i, name in enumerate(first):
-        below = [row[i].strip() for row in rest if i < len(row)]
+    over_numbers = False
+    for name, *below in itertools.zip_longest(first, *rest, fillvalue=""):
+        below = [field.strip() for field in below]
         if name and name in below:
             return False
-    return True
+        over_numbers = over_numbers or (bool(name) and any(map(split_numeral, below[:100])))
+    # Columns may lack a name, an index often does; but a row of words with gaps, over words, is data.
+    return all(first[1:]) or over_numbers
 
 
 def _unique_names(names: list[str]) -> tuple[str, ...]:
-    # column_1, column_2, … where there is no name; a name that comes again gets a number
-    named = [name or f"column_{i + 1}" for i, name in enumerate(names)]
-    seen: Counter[str] = Counter()
-    unique = []
-    for name in named:
-        seen[name] += 1
-        unique.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+    """column_1, column_2, … where there is no name; a name that comes again gets a number.
+
+    >>> _unique_names(["a", "", "a", "a_2"])
+    ('a', 'column_2', 'a_3', 'a_2')
+    """
+    taken, unique = {name for name in names if name}, dict[str, None]()
+    for i, name in enumerate(names):
+        if name and name not in unique:
+            unique[name] = None
+            continue
+        stem, first = (name, 2) if name else ("column", i + 1)
+        new = next(f"{stem}_{n}" for n in itertools.count(first) if f"{stem}_{n}" not in taken)
+        taken.add(new)
+        unique[new] = None
     return tuple(unique)
 
 
-def expect_even_rows(text: str, name: str, layout: Layout) -> None:
-    """Every row must have as many fields as the first."""
+def check_rows(text: str, name: str, layout: Layout) -> set[str]:
+    """Every row must have as many fields as the first. Returns the columns whose digits may be no numbers."""
     width = len(layout.names)
     shown = {"\t": "tab", " ": "space"}.get(layout.separator, layout.separator)
-    for line, row in _fields(text, layout.separator):
+    unclear: set[int] = set()
+    for number, (line, row) in enumerate(_fields(text, layout.separator)):
         if len(row) != width:
             raise ValueError(
                 f"every row must have the {width} fields of the first, got {len(row)} in line {line:,} of {name} "
                 f"(separator {shown}); mend that line, or quote a field that holds the separator"
             )
+        if (number or not layout.header) and _UNCLEAR_IN_ROW.search(_BETWEEN.join(row)):
+            unclear.update(
+                i for i, field in enumerate(row) if i not in unclear and _UNCLEAR_FIELD.fullmatch(field.strip())
+            )
+    return {layout.names[i] for i in unclear}
 
 
-__all__ = ["Layout", "expect_even_rows", "find_layout", "read_csv"]
+__all__ = ["CsvTable", "Layout", "check_rows", "find_layout", "read_csv"]

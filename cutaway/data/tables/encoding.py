@@ -1,5 +1,6 @@
 r"""Rows of a table to arrays, by its schema alone, and predictions back to labels and units."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -8,13 +9,16 @@ from jaxtyping import Float, Int, Shaped
 
 from cutaway.data.batches import Batches, ShuffledRows
 from cutaway.data.checks import nearest
-from cutaway.data.tables.columns import column_numbers, waves, word_codes
+from cutaway.data.tables.columns import column_numbers, expect_none, word_codes
+from cutaway.data.tables.date_formats import waves
 from cutaway.data.tables.schema import FIRST, MISSING, UNSEEN, Column, Schema
 from cutaway.data.tables.targets import label_ids
 from cutaway.extras import need
 
 if TYPE_CHECKING:
     import pandas
+
+_FARTHEST = 1e30  # deviations from the mean: float32 ends at 3e38, and layers add up many of them
 
 
 class Encoded(NamedTuple):
@@ -32,23 +36,29 @@ class Encoded(NamedTuple):
 def tidy(frame: "pandas.DataFrame") -> "pandas.DataFrame":
     """A table with names as text, infinite numbers and blank words as missing, and no spaces around words."""
     pd = need("pandas", "tables", "reading a table")
-    out = {}
-    for i, name in enumerate(frame.columns):
-        series = frame.iloc[:, i]
-        if str(name) in out:
-            raise ValueError(f"columns must have different names, got {str(name)!r} twice; rename one of them")
-        if pd.api.types.is_float_dtype(series):
-            series = series.where(np.isfinite(series.to_numpy(np.float64, na_value=np.nan)))
-        elif pd.api.types.is_string_dtype(series) and not isinstance(series.dtype, pd.CategoricalDtype):
+    twice = [str(name) for name, count in Counter(map(str, frame.columns)).items() if count > 1]
+    if twice:
+        raise ValueError(f"columns must have different names, got {twice[0]!r} twice; rename one of them")
+    changed = {}
+    for name, series in frame.items():
+        if series.dtype.kind == "f":
+            if np.isinf(series.to_numpy(np.float64, na_value=np.nan)).any():
+                changed[str(name)] = series.where(np.isfinite(series.to_numpy(np.float64, na_value=np.nan)))
+        elif series.dtype.kind in "iubcmM" or isinstance(series.dtype, pd.CategoricalDtype):
+            continue
+        elif pd.api.types.is_string_dtype(series):
             words = series.str.strip()
-            series = words.where(words != "")
-        out[str(name)] = series.rename(str(name))
-    return pd.DataFrame(out, index=frame.index)
+            changed[str(name)] = words.where(words != "")
+    return frame.set_axis(list(map(str, frame.columns)), axis=1).assign(**changed)
 
 
 def encode(schema: Schema, frame: "pandas.DataFrame") -> Encoded:
     """The rows of a table as arrays; targets too, if the table has their columns."""
-    frame = tidy(frame)
+    return encode_tidy(schema, tidy(frame))
+
+
+def encode_tidy(schema: Schema, frame: "pandas.DataFrame") -> Encoded:
+    """`encode` for a table that is tidy."""
     for column in schema.columns:
         if column.kind not in ("ignored", "text") and column.name not in frame:
             raise ValueError(
@@ -69,7 +79,9 @@ def encode(schema: Schema, frame: "pandas.DataFrame") -> Encoded:
 def _numbers(column: Column, series: "pandas.Series") -> Float[np.ndarray, "n k"]:
     values = column_numbers(column, series)
     missing = np.isnan(values)
-    parts = [((values - column.mean) / column.std)[:, None]]
+    z = (values - column.mean) / column.std
+    expect_none(np.abs(z) > _FARTHEST, column.name, series, f"numbers within {_FARTHEST:.0e} deviations of the mean")
+    parts = [z[:, None]]
     parts += [waves(values, cycle) for cycle in column.cycles]
     if column.missing:
         parts.append(missing[:, None].astype(np.float64))
@@ -125,4 +137,4 @@ class TableBatches(Batches[Encoded]):
         return Encoded(numbers[rows], categories[rows], None if targets is None else targets[rows])
 
 
-__all__ = ["Encoded", "TableBatches", "decode", "encode", "encode_targets", "tidy"]
+__all__ = ["Encoded", "TableBatches", "decode", "encode", "encode_targets", "encode_tidy", "tidy"]

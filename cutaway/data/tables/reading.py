@@ -3,25 +3,27 @@ r"""Tables to train on: CSV, Parquet or a DataFrame → a schema that is shown f
 import hashlib
 import os
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Int
 
+from cutaway.data.checks import nearest
 from cutaway.data.files import find_files
 from cutaway.data.fingerprints import Fingerprint, fingerprint_files
 from cutaway.data.samples.embedded import resolve
 from cutaway.data.splits import Splits, expect_shares, split_rows
 from cutaway.data.tables.columns import find_column, measure_column
-from cutaway.data.tables.csv_files import read_csv
-from cutaway.data.tables.encoding import Encoded, encode, tidy
-from cutaway.data.tables.schema import Column, Schema
+from cutaway.data.tables.csv_files import CsvTable
+from cutaway.data.tables.encoding import Encoded, encode_targets, encode_tidy, tidy
+from cutaway.data.tables.schema import Column, Label, Schema
+from cutaway.data.tables.table_files import as_frame, load_rows, open_table
 from cutaway.data.tables.targets import expect_varied, find_labels, find_targets, find_task, has_target
-from cutaway.extras import need
+from cutaway.data.tables.text_columns import AS_IT_CAME, Reading, note_infinite, read_text_columns
 
 if TYPE_CHECKING:
     import pandas
@@ -37,6 +39,7 @@ class Table:
     counts: dict[str, int]
     dropped: int  # rows without a target
     fingerprint: Fingerprint
+    notes: tuple[str, ...] = ()  # what was found out about the file, and how to overrule it
 
     @property
     def train(self) -> Encoded:
@@ -56,35 +59,56 @@ class Table:
         if self.splits.has_test and not self.counts["test"]:
             parts += ", test in a file of its own"
         dropped = f"; left out {self.dropped:,} rows without a target" if self.dropped else ""
-        return f"{self.schema}\n{self.name}: rows for {parts}{dropped}\ndigest: sha256 {self.fingerprint.digest}"
+        notes = "".join(f"\n{self.name}: {note}" for note in self.notes)
+        lines = f"{self.schema}\n{self.name}: rows for {parts}{dropped}{notes}"
+        return f"{lines}\ndigest: sha256 {self.fingerprint.digest}"
+
+
+class Source(NamedTuple):
+    """A table as it came: its rows, its name, and the CSV file that it is from, if it is from one."""
+
+    frame: "pandas.DataFrame"
+    name: str
+    fingerprint: Fingerprint
+    csv: CsvTable | None = None
 
 
 def read_table(
-    table: "str | os.PathLike[str] | pandas.DataFrame",
+    table: "str | os.PathLike[str] | pandas.DataFrame | Mapping[str, Any]",
     target: str | Sequence[str] | None = None,
     task: str | None = None,
     validation: float = 0.1,
     test: float | str | os.PathLike[str] = 0.1,
     seed: int = 0,
     encoding: str = "utf-8",
+    header: bool | None = None,
 ) -> Table:
-    """A table with its schema and its parts: a sample's name, a CSV or Parquet file, or a DataFrame.
+    """A table with its schema and its parts: a sample's name, a CSV or Parquet file, a DataFrame or a dict of columns.
 
     ``target`` is the name of a column, or several (in a list, or with commas); without it one called target, label,
     class or the like, else the last. ``test`` is a share of the rows, or a file of its own, which is not read before
-    `open_test`. Rows are drawn at random by ``seed``, for classes with each in its share.
+    `open_test`. Rows are drawn at random by ``seed``, for classes with each in its share. ``header`` says whether the
+    first row of a CSV file holds names; without it, it is found.
     """
     share = test if isinstance(test, (int, float)) else 0.0
     expect_shares(validation, share)
-    frame, name, fingerprint = _load(table, encoding)
-    frame = tidy(frame)
+    source = _load(table, encoding, header)
+    name, csv = source.name, source.csv
+    frame = tidy(source.frame.reset_index(drop=True))
     _expect_values(frame, name)
+    decimal = "," if csv is not None and csv.layout.separator == ";" else "."
+    frame, readings = read_text_columns(
+        frame, None if csv is None else lambda names: tidy(csv.as_written(names)), decimal
+    )
+    frame = tidy(frame)
+    readings = note_infinite(source.frame) | readings
     targets = find_targets(frame, target)
     for each in targets:
         expect_varied(frame[each])
     kept = frame[has_target(frame, targets)]
-    task = find_task(kept, targets, task)
-    classes = kept[targets[0]].astype(str).to_numpy(str) if task in ("binary", "multi-class") else None
+    task = find_task(kept, targets, task, readings)
+    is_classes = task in ("binary", "multi-class")
+    classes = kept[targets[0]].astype(str).to_numpy(str) if is_classes else None
     rows = split_rows(len(kept), validation, share, seed, classes)
     for part, wanted, found in zip(("validation", "test"), (validation, share), rows[1:]):
         if wanted and not len(found):
@@ -92,74 +116,71 @@ def read_table(
                 f"every part must have a row, got none for {part}={wanted} of {len(kept)} rows; "
                 f"use more rows or {part}=0"
             )
-    schema = find_schema(kept, targets, task, rows[0])
+    written = tidy(csv.as_written(targets))[targets[0]] if csv is not None and is_classes else None
+    schema = find_schema(kept, targets, task, rows[0], readings, find_labels(kept, targets, task, written))
     _expect_inputs(schema, name)
-    train, held_out = encode(schema, kept.iloc[rows[0]]), encode(schema, kept.iloc[rows[1]])
+    train, held_out = encode_tidy(schema, kept.iloc[rows[0]]), encode_tidy(schema, kept.iloc[rows[1]])
     test_rows = kept.iloc[rows[2]]
-    opener = (lambda: encode(schema, test_rows)) if share else None
+    opener = (lambda: encode_tidy(schema, test_rows)) if share else None
     if not isinstance(test, (int, float)):
         find_files(test)  # a wrong path is an error now, not after training
-        has_header = list(frame.columns) != [f"column_{i + 1}" for i in range(len(frame.columns))]
-        opener = partial(_open_other, schema, test, encoding, has_header)
+        opener = partial(_open_other, schema, test, encoding)
     splits = Splits(name, train, held_out if len(rows[1]) else None, opener)
     counts = dict(zip(("train", "validation", "test"), map(len, rows)))
-    return Table(name, schema, splits, counts, len(frame) - len(kept), fingerprint)
+    notes = () if csv is None else tuple(csv.notes())
+    return Table(name, schema, splits, counts, len(frame) - len(kept), source.fingerprint, notes)
 
 
-def find_schema(frame: "pandas.DataFrame", targets: Sequence[str], task: str, training: Int[np.ndarray, "n"]) -> Schema:
+def find_schema(
+    frame: "pandas.DataFrame",
+    targets: Sequence[str],
+    task: str,
+    training: Int[np.ndarray, "n"],
+    readings: Mapping[str, Reading],
+    labels: tuple[Label, ...],
+) -> Schema:
     """Kinds from all rows, statistics from the training rows."""
     seen = frame.iloc[training]
     inputs = [name for name in frame.columns if name not in targets]
-    columns = tuple(measure_column(find_column(frame[name]), seen[name]) for name in inputs)
-    return Schema(
-        columns, tuple(_target(frame[t], seen[t], task) for t in targets), task, find_labels(frame, targets, task)
-    )
+    columns = tuple(measure_column(find_column(frame[n], readings.get(n, AS_IT_CAME)), seen[n]) for n in inputs)
+    found = tuple(_target(frame[t], seen[t], task, readings.get(t, AS_IT_CAME)) for t in targets)
+    schema = Schema(columns, found, task, labels)
+    if task == "regression":
+        return schema
+    truth = encode_targets(schema, seen)
+    counts = truth.sum(0) if task == "multi-label" else np.bincount(truth, minlength=len(labels))
+    return replace(schema, counts=tuple(counts.tolist()), rows_counted=len(seen))
 
 
-def _target(series: "pandas.Series", seen: "pandas.Series", task: str) -> Column:
-    if task in ("binary", "multi-class"):
-        return Column(str(series.name), "category")  # its labels keep their type, in the schema
-    column = find_column(series) if task == "multi-label" else Column(str(series.name), "number")
-    return measure_column(column, seen)
+def _target(series: "pandas.Series", seen: "pandas.Series", task: str, reading: Reading) -> Column:
+    if task in ("binary", "multi-class"):  # its labels keep their type, in the schema
+        return Column(str(series.name), "category", format=reading.format, reason=reading.note)
+    if task == "multi-label":
+        return measure_column(find_column(series, reading), seen)
+    return measure_column(Column(str(series.name), "number", format=reading.format, reason=reading.note), seen)
 
 
-def load_frame(
-    path: str | os.PathLike[str], encoding: str = "utf-8", separator: str | None = None, header: bool | None = None
-) -> "pandas.DataFrame":
-    """The table of a CSV file (packed or not) or a Parquet file; separator and header are found if not given."""
-    files = find_files(path)
-    if len(files) > 1:
-        raise ValueError(f"a table must be one file, got the folder {path} with {len(files)}; give one of them")
-    (file,) = files.values()
-    if file.suffix.lower() in (".xlsx", ".xls", ".ods"):
-        raise ValueError(f"a table must be CSV or Parquet, got the spreadsheet {file.name}; save its sheet as CSV")
-    with open(file, "rb") as opened:
-        is_parquet = opened.read(4) == b"PAR1"
-    if is_parquet:
-        need("pyarrow", "tables", "reading Parquet")
-        return need("pandas", "tables", "reading a table").read_parquet(file)
-    return read_csv(file, encoding, separator, header)
-
-
-def _load(
-    table: "str | os.PathLike[str] | pandas.DataFrame", encoding: str
-) -> tuple["pandas.DataFrame", str, Fingerprint]:
+def _load(table: Any, encoding: str, header: bool | None) -> Source:
     found = resolve(table, "table")
     if isinstance(found, Path):
-        return load_frame(found, encoding), found.name, fingerprint_files(find_files(found))
-    return found, str(found.attrs.get("name", "table")), fingerprint_frame(found)
+        opened, fingerprint = open_table(found, encoding, header=header), fingerprint_files(find_files(found))
+        if isinstance(opened, CsvTable):
+            return Source(opened.frame, found.name, fingerprint, opened)
+        return Source(opened, found.name, fingerprint)
+    frame = as_frame(found)
+    return Source(frame, str(frame.attrs.get("name", "table")), fingerprint_frame(frame))
 
 
-def _open_other(schema: Schema, path: str | os.PathLike[str], encoding: str, header: bool) -> Encoded:
-    frame = tidy(load_frame(path, encoding, header=header))
+def _open_other(schema: Schema, path: str | os.PathLike[str], encoding: str) -> Encoded:
+    frame = tidy(load_rows(schema, path, encoding))
     names = [column.name for column in schema.targets]
     for name in names:
         if name not in frame:
             raise ValueError(
-                f"test rows must have the target, got {Path(path).name} without the column {name!r}; its columns are: "
-                f"{', '.join(frame.columns)}"
+                f"test rows must have the target, got {Path(path).name} without the column {name!r}; the nearest of "
+                f"its {len(frame.columns)} columns are: {nearest(name, list(frame.columns))}"
             )
-    return encode(schema, frame[has_target(frame, names)])
+    return encode_tidy(schema, frame[has_target(frame, names)])
 
 
 def fingerprint_frame(frame: "pandas.DataFrame") -> Fingerprint:
@@ -196,4 +217,4 @@ def _expect_inputs(schema: Schema, name: str) -> None:
         )
 
 
-__all__ = ["Table", "find_schema", "fingerprint_frame", "load_frame", "read_table"]
+__all__ = ["Table", "find_schema", "fingerprint_frame", "read_table"]

@@ -10,6 +10,8 @@ r"""What a table is: the kind of each column, what is known of its values, and w
 Kinds are found from the whole table; means, deviations, shares and lists are taken from the training rows alone.
 """
 
+import itertools
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -18,6 +20,8 @@ KINDS = ("number", "flag", "date", "category", "text", "ignored")
 TASKS = ("regression", "binary", "multi-class", "multi-label")
 UNSEEN, MISSING, FIRST = 0, 1, 2  # ids of a category
 Label = str | int | float | bool
+_WIDE = 100  # columns, at most, that are all shown
+_FEW = 10  # columns of a wider table that are shown
 
 
 @dataclass(frozen=True)
@@ -27,13 +31,13 @@ class Column:
     name: str
     kind: str
     missing: float = 0.0
-    reason: str = ""  # why it is ignored
+    reason: str = ""  # why it is ignored; of others, what to know about how it was read
     categories: tuple[str, ...] = ()  # of a category; of a flag, its no and its yes
     mean: float = 0.0
     std: float = 1.0
     low: float = 0.0
     high: float = 0.0
-    format: str = ""  # how a date is written; empty if it came as one
+    format: str = ""  # how dates (%d.%m.%Y) or numbers (1.234,56) are written; empty for plain ones
     cycles: tuple[str, ...] = ()  # of a date: year, week, day
 
     @property
@@ -45,15 +49,17 @@ class Column:
         return (self.name, *waves, *([f"{self.name} (missing)"] if self.missing else []))
 
     def about(self) -> str:
-        """What its values look like."""
+        """What its values look like, how they are written, and what else to know."""
+        told = ""
         if self.kind == "number":
-            return f"{self.low:.4g} to {self.high:.4g}, mean {self.mean:.4g}, std {self.std:.4g}"
-        if self.kind == "date":
-            return f"{_day(self.low)} to {_day(self.high)}" + (f", written {self.format}" if self.format else "")
-        if self.kind in ("category", "flag"):
+            told = f"{self.low:.4g} to {self.high:.4g}, mean {self.mean:.4g}, std {self.std:.4g}"
+        elif self.kind == "date":
+            told = f"{_day(self.low)} to {_day(self.high)}"
+        elif self.kind in ("category", "flag"):
             shown = ", ".join(self.categories[:4]) + (", ..." if len(self.categories) > 4 else "")
-            return f"{len(self.categories)}: {shown}"
-        return self.reason
+            told = f"{len(self.categories)}: {shown}"
+        written = f"written {self.format}" if self.format and self.kind in ("number", "date") else ""
+        return "; ".join(filter(None, [", ".join(filter(None, [told, written])), self.reason]))
 
 
 def _day(days: float) -> str:
@@ -71,6 +77,8 @@ class Schema:
     task: str
     labels: tuple[Label, ...] = ()  # of the classes, in the order of their ids; of a multi-label task, its columns
     version: int = 1
+    counts: tuple[int, ...] = ()  # training rows of each class; of a multi-label task, with each label
+    rows_counted: int = 0  # training rows
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -103,21 +111,44 @@ class Schema:
                 f"a schema must have version 1, got version {value['version']}; update cutaway, or read the table again"
             )
         columns, targets = (tuple(Column(**_tuples(column)) for column in value[key]) for key in ("columns", "targets"))
-        return cls(columns, targets, value["task"], tuple(value["labels"]))
+        return cls(
+            columns,
+            targets,
+            value["task"],
+            tuple(value["labels"]),
+            counts=tuple(value.get("counts", ())),
+            rows_counted=value.get("rows_counted", 0),
+        )
 
     def rows(self) -> Iterator[tuple[str, str, str, str]]:
         """Name, kind, missing share and values of every column, for showing."""
-        for column in self.columns:
-            yield column.name, column.kind, f"{column.missing:.1%}" if column.missing else "", column.about()
+        yield from map(_row, self.columns)
         for column in self.targets:
-            if self.task in ("binary", "multi-class"):
-                shown = ", ".join(map(str, self.labels[:4])) + (", ..." if len(self.labels) > 4 else "")
-                yield column.name, "target", "", f"{self.task}, {len(self.labels)}: {shown}"
-            else:
-                yield column.name, "target", "", f"{self.task}, {column.about()}"
+            about = self._classes(column) if self.task in ("binary", "multi-class") else column.about()
+            yield column.name, "target", "", f"{self.task}, {about}"
+
+    def _classes(self, column: Column) -> str:
+        shares = [f" {count / sum(self.counts):.1%}" for count in self.counts] or [""] * len(self.labels)
+        shown = [f"{label}{share}" for label, share in zip(self.labels, shares)]
+        told = f"{len(shown)}: {', '.join(shown[:4])}" + (", ..." if len(shown) > 4 else "")
+        return "; ".join(filter(None, [told, column.reason]))
+
+    def shown_rows(self) -> Iterator[tuple[str, str, str, str]]:
+        """`rows`, but of a wide table the first columns, those that there is something to say of, and a summary."""
+        if len(self.columns) <= _WIDE:
+            yield from self.rows()
+            return
+        noted = [column for column in self.columns[_FEW:] if column.kind not in ("ignored", "text") and column.reason]
+        unread = [column for column in self.columns[_FEW:] if column.kind == "ignored" and " ways " in column.reason]
+        shown = [*self.columns[:_FEW], *noted[:_FEW], *unread[:_FEW]]
+        yield from map(_row, shown)
+        kinds = Counter(column.kind for column in self.columns)
+        told = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
+        yield f"... {len(self.columns) - len(shown):,} more", "", "", f"in all {len(self.columns):,}: {told}"
+        yield from itertools.islice(self.rows(), len(self.columns), None)
 
     def __str__(self) -> str:
-        rows = [("column", "kind", "missing", "values"), *self.rows()]
+        rows = [("column", "kind", "missing", "values"), *self.shown_rows()]
         wide = [max(len(row[i]) for row in rows) for i in range(3)]
         return "\n".join("  ".join([*(cell.ljust(w) for cell, w in zip(row, wide)), row[3]]).rstrip() for row in rows)
 
@@ -126,10 +157,15 @@ class Schema:
         from rich.text import Text
 
         table = Table("column", "kind", "missing", "values")
-        for name, kind, missing, about in self.rows():
+        for name, kind, missing, about in self.shown_rows():
             style = {"target": "bold", "ignored": "dim", "text": "dim"}.get(kind, "")
             table.add_row(*map(Text, (name, kind, missing, about)), style=style)  # Text: a name may hold [brackets]
         return table
+
+
+def _row(column: Column) -> tuple[str, str, str, str]:
+    missing = f"{column.missing:.1%}" if column.missing else ""
+    return " ".join(column.name.split()), column.kind, missing, column.about()
 
 
 def _tuples(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,8 @@ multi-class    words, or whole numbers with few different values
 multi-label    several columns of yes or no
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,9 @@ from jaxtyping import Bool, Int
 
 from cutaway.data.checks import expect_choice, nearest
 from cutaway.data.tables.columns import column_numbers, find_column, plain_text, word_codes
+from cutaway.data.tables.numerals import read_notation
 from cutaway.data.tables.schema import TASKS, Column, Label, Schema
+from cutaway.data.tables.text_columns import Reading, row_name
 from cutaway.extras import need
 
 if TYPE_CHECKING:
@@ -54,13 +57,20 @@ def has_target(frame: "pandas.DataFrame", targets: Sequence[str]) -> Bool[np.nda
     return frame[list(targets)].notna().all(axis=1).to_numpy()
 
 
-def find_task(frame: "pandas.DataFrame", targets: Sequence[str], task: str | None = None) -> str:
+def find_task(
+    frame: "pandas.DataFrame",
+    targets: Sequence[str],
+    task: str | None = None,
+    readings: Mapping[str, Reading] = MappingProxyType({}),
+) -> str:
     """The task; ``task`` says it where the data cannot, as for whole numbers that could be either."""
     if task is not None:
         expect_choice("task", task, TASKS)
     for name in targets:
         expect_varied(frame[name])
-    found = _guess(frame, targets)
+        if name in readings and readings[name].unusable:
+            raise ValueError(f"the target {name!r} must be written in one way, got {readings[name].note}")
+    found = _guess(frame, targets, readings)
     if task in (None, found):
         return found
     if len(targets) == 1 and task in ("regression", "multi-class", "binary"):
@@ -77,7 +87,7 @@ def find_task(frame: "pandas.DataFrame", targets: Sequence[str], task: str | Non
     )
 
 
-def _guess(frame: "pandas.DataFrame", targets: Sequence[str]) -> str:
+def _guess(frame: "pandas.DataFrame", targets: Sequence[str], readings: Mapping[str, Reading]) -> str:
     pd = need("pandas", "tables", "reading a table")
     if len(targets) > 1:
         kinds = {name: find_column(frame[name]).kind for name in targets}
@@ -100,9 +110,11 @@ def _guess(frame: "pandas.DataFrame", targets: Sequence[str]) -> str:
         few = distinct <= _CLASSES and len(series) >= _ROWS_EACH * distinct
         return "multi-class" if whole and few else "regression"
     if distinct > len(series) / 2:
+        note = readings[targets[0]].note if targets[0] in readings else ""
+        told = f" ({note})" if note else ""
         raise ValueError(
             f"a target of classes must have several rows for each, got {distinct:,} different values in "
-            f"{len(series):,} rows of {targets[0]!r}; pick another target"
+            f"{len(series):,} rows of {targets[0]!r}{told}; pick another target"
         )
     return "multi-class"
 
@@ -123,19 +135,35 @@ def _expect_numbers(series: "pandas.Series") -> None:
     try:
         column_numbers(Column(str(series.name), "number"), series)
     except ValueError:
+        pd = need("pandas", "tables", "reading a table")
+        place = int(np.argmax(pd.to_numeric(series, errors="coerce").isna()))
         raise ValueError(
-            f"a regression must have numbers as its target, got {plain_text(series.iloc[0])!r} in {series.name!r}; "
-            "use task='multi-class'"
+            f"a regression must have numbers as its target, got {plain_text(series.iloc[place])!r} in "
+            f"{row_name(series, place)} of {series.name!r}; use task='multi-class'"
         ) from None
 
 
-def find_labels(frame: "pandas.DataFrame", targets: Sequence[str], task: str) -> tuple[Label, ...]:
-    """The labels of the classes in order; of a multi-label task, the names of its columns."""
+def find_labels(
+    frame: "pandas.DataFrame", targets: Sequence[str], task: str, written: "pandas.Series | None" = None
+) -> tuple[Label, ...]:
+    """The labels of the classes in order; of a multi-label task, the names of its columns.
+
+    ``written`` is the target as it stands in a file: a label that would be written otherwise (01, 1.0, TRUE) is text.
+    """
     if task == "multi-label":
         return tuple(targets)
     if task == "regression":
         return ()
-    return tuple(sorted((_native(value) for value in frame[targets[0]].unique()), key=lambda x: (str(type(x)), x)))
+    values = frame[targets[0]]
+    labels = sorted((_native(value) for value in values.unique()), key=lambda x: (str(type(x)), x))
+    if written is None:
+        return tuple(labels)
+    spellings: dict[Label, set[str]] = {}
+    for value, text in set(zip(values, written.reindex(values.index))):
+        spellings.setdefault(_native(value), set()).add(str(text))
+    if all(spellings[label] == {str(label)} for label in labels):
+        return tuple(labels)
+    return tuple(min(spellings[label], key=lambda text: (len(text), text)) for label in labels)
 
 
 def _native(value: Any) -> Label:
@@ -152,12 +180,23 @@ def label_ids(schema: Schema, series: "pandas.Series") -> Int[np.ndarray, "n"]:
     loosely = {_loose(word): i for word, i in known.items()}
     if len(loosely) < len(known):  # labels that differ by no more than that: take them exactly
         loosely = {}
-    ids = np.array([known.get(word, loosely.get(_loose(word), -1)) for word in words], dtype=np.int64)
+    notation = read_notation(schema.targets[0].format)
+    numbers = {notation.number(word): i for word, i in known.items()}  # 1.0 is the label 1
+    if None in numbers or len(numbers) < len(known):
+        numbers = {}
+
+    def place(word: str) -> int:
+        found = known.get(word, loosely.get(_loose(word)))
+        return numbers.get(notation.number(word), -1) if found is None else found
+
+    ids = np.array([place(word) for word in words], dtype=np.int64)
     if (ids < 0).any():
+        odd = int(np.argmax(ids < 0))
         shown = ", ".join(list(known)[:5]) + (", ..." if len(known) > 5 else "")
         raise ValueError(
             f"the target must be one of the {len(known)} labels of training ({shown}), "
-            f"got {words[int(np.argmax(ids < 0))]!r} in {series.name!r}; mend it or leave the row out"
+            f"got {words[odd]!r} in {row_name(series, int(np.argmax(codes == odd)))} of {series.name!r}; "
+            "mend it or leave the row out"
         )
     return ids[codes]
 

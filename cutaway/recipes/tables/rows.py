@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from cutaway.atomic_files import read_json
 from cutaway.data.tables.encoding import Encoded, TableBatches, decode, encode
-from cutaway.data.tables.schema import MISSING, UNSEEN, Schema
+from cutaway.data.tables.schema import MISSING, UNSEEN, Column, Schema
 from cutaway.extras import need
 
 if TYPE_CHECKING:
@@ -64,16 +64,18 @@ def schema_of(run: "Run") -> Schema:
 
 
 def read_rows(schema: Schema, inputs: Any, encoding: str = "utf-8") -> "pandas.DataFrame":
-    """Rows to predict for: a DataFrame, the path of a CSV or Parquet file, a dict, or a list of dicts."""
+    """Rows to predict for: a DataFrame, the path of a CSV or Parquet file, a dict of values or columns, or dicts."""
     pd = need("pandas", "tables", "predicting for the rows of a table")
     if isinstance(inputs, pd.DataFrame):
         return inputs
     if isinstance(inputs, (str, os.PathLike)):
-        from cutaway.data.tables.reading import load_frame
+        from cutaway.data.tables.table_files import load_rows
 
-        # Where training had no names for the columns, neither has a file of new rows.
-        named = any(column.name != f"column_{i + 1}" for i, column in enumerate(schema.columns))
-        return load_frame(inputs, encoding, header=None if named else False)
+        return load_rows(schema, inputs, encoding)
+    if isinstance(inputs, dict) and inputs and all(isinstance(v, (list, tuple, np.ndarray)) for v in inputs.values()):
+        from cutaway.data.tables.table_files import as_frame
+
+        return as_frame(inputs)
     rows = [inputs] if isinstance(inputs, dict) else inputs
     if not isinstance(rows, (list, tuple)) or not all(isinstance(row, dict) for row in rows):
         raise ValueError(
@@ -86,7 +88,7 @@ def read_rows(schema: Schema, inputs: Any, encoding: str = "utf-8") -> "pandas.D
 def encode_rows(schema: Schema, frame: "pandas.DataFrame") -> Encoded:
     """New rows as arrays; their targets, if they have any, are not looked at."""
     targets = [column.name for column in schema.targets]
-    rows = encode(schema, frame.drop(columns=targets, errors="ignore"))
+    rows = encode(schema, frame.drop(columns=targets, errors="ignore").reset_index(drop=True))
     # A gap where training had none is like a category that it never saw: no vector was learned for it.
     full = np.array([column.missing == 0 for column in schema.categories], dtype=bool)
     return rows._replace(categories=np.where(full & (rows.categories == MISSING), UNSEEN, rows.categories))
@@ -100,7 +102,7 @@ def describe(
     predicted = head.predict(outputs)
     names = [column.name for column in schema.targets]
     if schema.task == "multi-label":
-        columns = {name: predicted[:, j].numpy() for j, name in enumerate(names)}
+        columns = {c.name: _as_written(c, predicted[:, j].numpy()) for j, c in enumerate(schema.targets)}
     elif len(names) == 1:
         columns = {names[0]: decode(schema, predicted.numpy())}
     else:
@@ -111,6 +113,13 @@ def describe(
             p = torch.stack([1 - p, p], 1)
         columns |= {f"P({label})": p[:, j].numpy() for j, label in enumerate(schema.labels)}
     return pd.DataFrame(columns, index=index)
+
+
+def _as_written(column: Column, yes: Any) -> Any:
+    """Yes and no as the column of training had them: 0 and 1, True and False, or its own words."""
+    if column.categories in ((), ("False", "True")):
+        return yes
+    return yes.astype(np.int64) if column.categories == ("0", "1") else np.where(yes, *reversed(column.categories))
 
 
 __all__ = [

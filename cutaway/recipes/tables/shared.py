@@ -3,14 +3,16 @@ r"""What the recipes for tables share: reading and showing the table, training b
 table → schema → numbers and ids → TableNet → values or logits → labels, probabilities, numbers in their units
 """
 
-import math
 import os
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_share
 from cutaway.recipes.settings import DATA, FIRST, setting
+from cutaway.recipes.tables.in_memory import STORED, TableInMemory
 
 if TYPE_CHECKING:
     import pandas
@@ -37,7 +39,7 @@ class TableRecipe(Recipe):
     others: ClassVar[str] = "mlp"  # recipes for tasks that this one is not for
     probable: ClassVar[bool] = True  # whether its outputs tell probabilities
 
-    data: str = "iris"
+    data: str = "iris"  # in Python a DataFrame, too, or a dict of columns: see `in_memory`
     """a CSV or Parquet file, or the name of an embedded sample (`cutaway list data`)"""
     target: str = setting("", FIRST)
     """the column to predict; several with commas between (default: one called target, label or class, else the last)"""
@@ -51,13 +53,12 @@ class TableRecipe(Recipe):
     """a file of test rows of its own, instead of a share"""
     encoding: str = setting("utf-8", DATA)
     """of a CSV file"""
+    header: bool | None = setting(None, DATA)
+    """whether the first row of a CSV file holds the names of the columns; without it, it is found and told"""
 
     def __post_init__(self) -> None:
-        if type(self.data).__name__ == "DataFrame":
-            raise ValueError(
-                "data must be a path or a sample's name, so that the run can read it again, got a DataFrame; "
-                "write it with frame.to_parquet('table.parquet') and give that path"
-            )
+        if not isinstance(self.data, str):
+            object.__setattr__(self, "data", TableInMemory.of(self.data))
         super().__post_init__()
         expect_share(self, "validation", "test")
         if self.patience and not self.validation:
@@ -107,21 +108,25 @@ class TableRecipe(Recipe):
     def _read(self, task: str, test_file: str) -> "Table":
         from cutaway.data.tables.reading import read_table
 
-        return read_table(
-            self.data,
+        held = self.data if isinstance(self.data, TableInMemory) else None
+        table = read_table(
+            self.data if held is None else held.frame(),
             target=self.target or None,
             task=None if task == "auto" else task,
             validation=self.validation,
             test=test_file or self.test,
             seed=self.seed,
             encoding=self.encoding,
+            header=self.header,
         )
+        return table if held is None else replace(table, fingerprint=held.fingerprint())
 
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         import torch
 
-        from cutaway.atomic_files import write_json
+        from cutaway.atomic_files import write_bytes, write_json
         from cutaway.models.tables import TableNet
+        from cutaway.recipes.tables.baselines import baseline_metric, constant_baseline
         from cutaway.recipes.tables.rows import RowBatches
         from cutaway.training.jobs import Job
 
@@ -131,20 +136,33 @@ class TableRecipe(Recipe):
         self.start(model, table)
         batch = min(self.batch, len(table.train.numbers))
         told = {"summary": table.summary(), "fingerprint": table.fingerprint.to_dict(), "source": self.data}
+        files: dict[str, Callable[[Path], None]] = {
+            "schema.json": lambda path: write_json(path, table.schema.to_dict()),
+        }
+        if isinstance(self.data, TableInMemory):
+            content = self.data.content
+            files[STORED] = lambda path: write_bytes(path, content)
+            told["stored"] = STORED
         if self.test_file:
             told["test_path"] = os.path.abspath(self.test_file)
+        if table.validation is not None:
+            told["baseline"] = constant_baseline(model.head, table.schema, table.validation)
 
         def measured(model: "nn.Module") -> dict[str, float]:
             return {} if table.validation is None else self.measure(model, table.validation, table.schema)
+
+        def measured_beside_baseline(model: "nn.Module") -> dict[str, float]:
+            naive = {} if table.validation is None else baseline_metric(model.head, table.schema, table.validation)
+            return measured(model) | naive
 
         return Job(
             model=model,
             batches=RowBatches(table.train, batch, self.seed, rank, world),
             objective=self.objective(table),
             evaluate=measured,
-            whole=measured,
+            whole=measured_beside_baseline,
             units=batch,
-            files={"schema.json": lambda path: write_json(path, table.schema.to_dict())},
+            files=files,
             data=told,
         )
 
@@ -156,25 +174,26 @@ class TableRecipe(Recipe):
         return model.head.loss(outputs, targets)
 
     def measure(self, model: "nn.Module", rows: "Encoded", schema: "Schema") -> dict[str, float]:
-        """Loss and metric of the task on some rows; for a single number also its error in its own unit."""
+        """Loss and metrics of the task on some rows; for a single number also its error in its own unit."""
         import torch
 
+        from cutaway.recipes.tables.baselines import score
         from cutaway.recipes.tables.rows import outputs_of
 
         outputs, targets = outputs_of(model, rows), torch.from_numpy(rows.targets)
         head: Any = model.head
-        name, function = head.metric
         found = {"loss": self.losses(model, outputs, targets).mean().item()}  # type: ignore[arg-type]
-        score = function(head.predict(outputs), targets)
-        if math.isfinite(score):  # R² has no value where targets do not vary, as in a single row
-            found[name.lower().replace("²", "2")] = score
+        found |= score(head, head.predict(outputs), targets)
         if schema.task == "regression" and len(schema.targets) == 1:
             found["rmse"] = found["loss"] ** 0.5 * schema.targets[0].std
         return found
 
     def test_metrics(self, run: "Run") -> dict[str, float]:
-        table = self.table(run)
-        return self.measure(run.model, table.open_test(), table.schema)
+        from cutaway.recipes.tables.baselines import baseline_metric
+
+        table, model = self.table(run), run.model
+        rows = table.open_test()
+        return self.measure(model, rows, table.schema) | baseline_metric(model.head, table.schema, rows)
 
     def predict(self, run: "Run", inputs: Any) -> "pandas.DataFrame":
         """Predictions for a DataFrame, a CSV or Parquet file, or a list of dicts; probabilities too, if it has them."""

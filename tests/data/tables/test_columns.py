@@ -8,11 +8,9 @@ import pytest
 
 from cutaway.data.tables.columns import (
     column_numbers,
-    dates,
     find_column,
     measure_column,
     plain_text,
-    waves,
     word_codes,
 )
 
@@ -103,19 +101,6 @@ def test_plain_text_is_the_same_with_and_without_gaps():
     assert plain_text(True) == "True"
     codes, _ = word_codes(pd.Series(["a", None, "b", "a"]))
     assert codes.tolist() == [0, -1, 1, 0]
-
-
-def test_dates_by_hand():
-    days = dates(pd.Series(["1970-01-02", "1971-01-01 12:00", None]), "ISO8601")
-    assert days[:2].tolist() == [1.0, 365.5]
-    assert np.isnan(days[2])
-    assert dates(pd.Series(["1970-01-02T01:00:00+01:00"]), "ISO8601").tolist() == [1.0]
-
-
-def test_waves_close():
-    there, back = waves(np.array([0.25, 7.25]), "week")
-    assert there == pytest.approx(back)
-    assert waves(np.array([0.0, 0.25]), "day") == pytest.approx(np.array([[0.0, 1.0], [1.0, 0.0]]))
 
 
 def test_cycles_that_the_dates_can_show():

@@ -7,7 +7,9 @@ import lzma
 import pandas as pd
 import pytest
 
-from cutaway.data.tables.csv_files import find_layout, read_csv
+from cutaway.data.tables import csv_files
+from cutaway.data.tables.csv_files import find_layout
+from cutaway.data.tables.table_files import load_frame as read_csv
 
 ROWS = [("name", "age", "weight"), ("ann", 31, 60.5), ("bob", 4, 18.25), ("eve", 77, 71.0)]
 FRAME = pd.DataFrame(ROWS[1:], columns=ROWS[0])
@@ -31,8 +33,8 @@ def test_decimal_comma(tmp_path):
     pd.testing.assert_frame_equal(read_csv(write(tmp_path / "t.csv", ROWS, ";", ",")), FRAME)
     (tmp_path / "t.csv").write_text("1,5;2,5\n3,25;4,0\n")
     assert read_csv(tmp_path / "t.csv").to_numpy().tolist() == [[1.5, 2.5], [3.25, 4.0]]
-    (tmp_path / "t.csv").write_text('a,b\n"1,500",2\n"2,500",3\n')  # between commas it is no decimal mark
-    assert read_csv(tmp_path / "t.csv")["a"].tolist() == ["1,500", "2,500"]
+    (tmp_path / "t.csv").write_text('a,b\n"1,500",2\n"2,500",3\n')  # thousands
+    assert read_csv(tmp_path / "t.csv")["a"].tolist() == [1500, 2500]
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
@@ -47,7 +49,7 @@ def test_declared_encoding(tmp_path):
     path.write_bytes("name,n\nÉve,1\nZoé,2\n".encode("cp1252"))
     assert read_csv(path, encoding="cp1252")["name"].tolist() == ["Éve", "Zoé"]
     with pytest.raises(
-        ValueError, match=r"text must be utf-8, got byte 0xc9 at position 7 of t.csv; declare its encoding"
+        ValueError, match=r"text must be utf-8, got byte 0xc9 at position 7, in line 2 of t.csv; declare its encoding"
     ):
         read_csv(path)
 
@@ -68,8 +70,13 @@ def test_quotes_blank_lines_and_missing_values(tmp_path):
         ("1,2\n3,4\n", False),
         ("red,small\nblue,small\nred,large\n", False),  # a name would not come again below
         ("colour,size\nred,small\nblue,small\n", True),
-        ("a,a\nx,y\n", False),
+        ("a,a\nx,y\n", True),
         (",b\n0,2\n1,4\n", True),  # an index column without a name
+        ("a,,b\n1,2,3\n", True),  # a column without a name, over numbers
+        ("red,,small\nblue,x,large\n", False),  # a row of words with a gap
+        ("a,b,\n1,2,\n", True),  # a separator at the end of every line
+        ("$3,4\n$5,6\n", False),
+        ('"1,234",4\n"5,678",6\n', False),
         ("x,?\ny,z\n", False),
         ("year,2020\n1,2\n", False),
     ],
@@ -81,6 +88,44 @@ def test_header_or_none(text, header):
 
 def test_names():
     assert find_layout(",b,b\n1,2,3\n", "t.csv", header=True).names == ("column_1", "b", "b_2")
+    layout = find_layout("a,a,,a_2,column_3\n1,2,3,4,5\n", "t.csv")
+    assert layout.names == ("a", "a_3", "column_4", "a_2", "column_3")
+    assert layout.repeated == (("a", "a_3"),)
+
+
+def test_what_was_found_is_told(tmp_path):
+    def notes(text, **how):
+        (tmp_path / "t.csv").write_text(text)
+        return csv_files.read_csv(tmp_path / "t.csv", **how).notes()
+
+    assert notes("a,b,b\n1,2,3\n") == [
+        "header: the first row (a, b, b_2) is taken for names; if it holds data, use --no-header",
+        "names that came again got a number: b → b_2",
+    ]
+    assert notes("2019,2020,2021,2022\n1,2,3,4\n") == [
+        "no header: the first row (2019, 2020, 2021, ...) is taken for data, columns are called column_1 to column_4; "
+        "if it holds names, use --header"
+    ]
+    assert notes("2019,2020\n1,2\n", header=True) == []
+    assert notes("a,b\n1,2\n", header=False) == []
+
+
+def test_quoted_line_breaks_and_a_byte_order_mark(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes('\ufeffname,"a\nb",y\nann,"1\n",2\n'.encode())
+    frame = read_csv(path)
+    assert list(frame.columns) == ["name", "a\nb", "y"]
+    assert frame.iloc[0].tolist() == ["ann", 1, 2]
+
+
+def test_plus_signs_and_points_are_numbers_unless_they_are_codes(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,c,d\n+5,0.5,00,20240131\n-3,.5,1,20231231\n")
+    frame = read_csv(path)
+    assert frame["a"].tolist() == [5, -3]
+    assert frame["b"].tolist() == [0.5, 0.5]
+    assert frame["c"].tolist() == ["00", "1"]
+    assert frame["d"].tolist() == ["20240131", "20231231"]  # days
 
 
 def test_told_separator_is_taken():
@@ -113,7 +158,7 @@ def test_no_rows(tmp_path):
 def test_a_field_longer_than_csv_allows(tmp_path):
     (tmp_path / "t.csv").write_text('a,b\n1,"' + "x" * 200_000 + '"\n')
     with pytest.raises(
-        ValueError, match=r"a table must be CSV, got t.csv which is not \(field larger than field limit"
+        ValueError, match=r"a table must be CSV, got t.csv which is not \(line 2: field larger than field limit"
     ):
         read_csv(tmp_path / "t.csv")
 

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from cutaway.data.tables.encoding import decode, encode
-from cutaway.data.tables.reading import fingerprint_frame, load_frame, read_table
+from cutaway.data.tables.reading import fingerprint_frame, read_table
 from cutaway.data.tables.schema import FIRST, MISSING, UNSEEN, Column, Schema
+from cutaway.data.tables.table_files import load_frame
 
 
 def make_frame(count=100, seed=0):
@@ -181,7 +182,7 @@ def test_schema_through_json_and_shown():
     assert re.fullmatch(r"city +category +1\d\.\d% +3: Lima, Oslo, Rome", lines[3])
     assert re.fullmatch(r"smokes +flag +2: no, yes", lines[4])
     assert re.fullmatch(r"constant +ignored +constant: 1", lines[5])
-    assert re.fullmatch(r"risk +target +multi-class, 3: high, low, mid", lines[6])
+    assert re.fullmatch(r"risk +target +multi-class, 3: high 3\d\.\d%, low 3\d\.\d%, mid 3\d\.\d%", lines[6])
     with pytest.raises(ValueError, match="a schema must have version 1, got version 2; update cutaway"):
         Schema.from_dict({**table.schema.to_dict(), "version": 2})
 
@@ -205,7 +206,7 @@ def test_prediction_rows_need_no_target_and_may_be_in_any_order():
     ):
         encode(table.schema, frame.drop(columns="age"))
     with pytest.raises(
-        ValueError, match=r"one of the 3 labels of training \(high, low, mid\), got 'huge' in 'risk'; mend"
+        ValueError, match=r"one of the 3 labels of training \(high, low, mid\), got 'huge' in row 1 of 'risk'; mend"
     ):
         encode(table.schema, frame.assign(risk="huge"))
 
@@ -241,7 +242,8 @@ def test_a_test_file_is_read_when_the_test_is_opened(tmp_path):
     assert len(table.open_test().numbers) == 31
     (tmp_path / "test.csv").write_text("age,height\n1,2\n")
     with pytest.raises(
-        ValueError, match=r"test rows must have the target, got test.csv without the column 'risk'; its col"
+        ValueError,
+        match=r"test rows must have the target, got test.csv without the column 'risk'; the nearest of its 2",
     ):
         table.open_test()
     with pytest.raises(
@@ -317,7 +319,7 @@ BAD = {
     "words as numbers": (
         lambda f: f,
         dict(task="regression"),
-        r"numbers as its target, got '\w+' in 'risk'; use task=",
+        r"numbers as its target, got '\w+' in row 1 of 'risk'; use task=",
     ),
     "binary of three": (lambda f: f, dict(task="binary"), r"must have 2 different targets, got 3 in 'risk'; use task="),
     "labels of one": (

@@ -12,10 +12,10 @@ from cutaway.models.base import Model
 from cutaway.models.specs.plain_data import NamedSpec
 
 
-def spec_from_dict(values: dict[str, Any]) -> Any:
-    """The spec of any model, by the name that its dict holds."""
-    name = values.get("model")
-    if name not in NamedSpec.known:
+def spec_from_dict(values: Any) -> Any:
+    """The spec of any model, by the name that its dict holds. It may come from a damaged file, so all is checked."""
+    name = values.get("model") if isinstance(values, dict) else values
+    if not isinstance(name, str) or not isinstance(values, dict) or name not in NamedSpec.known:
         raise ValueError(
             f"a spec must name its model, one of {', '.join(NamedSpec.known)}, got {name!r}; to_dict() writes it, and "
             "the class of a model of your own must be imported first"

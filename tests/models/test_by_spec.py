@@ -95,5 +95,8 @@ def test_names_of_models_are_their_own():
 def test_names_that_no_model_has():
     with pytest.raises(ValueError, match=r"must name its model, one of .*GPT.*TableNet.*, got None; to_dict"):
         spec_from_dict({})
+    for damaged in (["GPT"], "GPT", {"model": ["GPT"]}):
+        with pytest.raises(ValueError, match=r"must name its model, one of .*, got .*GPT.*; to_dict\(\) writes it"):
+            spec_from_dict(damaged)
     with pytest.raises(ValueError, match="a model is built from a spec, got NamedSpec; spec_from_dict reads one"):
         from_spec(NamedSpec())

@@ -76,6 +76,17 @@ def test_a_newcomer_finds_things_by_the_name_of_a_file():
         assert LOOKED_FOR[thing] in first, f"{thing}: not in {files[0]}"
 
 
+def test_every_stop_of_the_walks_is_there():
+    text = (ROOT / "docs" / "walk.md").read_text(encoding="utf-8")
+    stops = re.findall(r"\[`(\w+)`\]\(([^)]+)\)", text)
+    assert len(stops) > 30
+    for name, place in stops:
+        code = (ROOT / "docs" / place).read_text(encoding="utf-8")
+        assert re.search(rf"^(?:def|class) {name}\b", code, re.MULTILINE), f"walk.md: no {name} in {place}"
+    assert len(text.split("## ")) == 6  # five walks
+    assert text.split("## ")[1].count("\n1") == 2  # the first has ten stops: 1 and 10 begin with a one
+
+
 @pytest.mark.long
 def test_the_site_builds(tmp_path: Path):
     """Without a warning: every link leads somewhere, and no page fetches anything from a network."""

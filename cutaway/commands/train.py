@@ -58,8 +58,7 @@ def main(argv: Sequence[str]) -> None:
     from cutaway.runs.execution import is_first, load, train
 
     told = is_first() and not (options.json or options.quiet)
-    if options.resume and options.out and told and _is_done(load(options.out), kind):
-        print("this run was finished before: nothing is left to train")
+    done = options.resume and bool(options.out) and told and load(options.out).finished
     run = train(
         kind.name if options.resume else recipe,
         out=options.out or None,
@@ -72,12 +71,10 @@ def main(argv: Sequence[str]) -> None:
         preset=options.preset or None if options.resume else None,
         **({name: getattr(recipe, name) for name in given} if options.resume else {}),
     )
+    if done:
+        print("this run was finished before: nothing is left to train")
     if told:
         print_end(run)
-
-
-def _is_done(run: "Run", kind: type[Recipe]) -> bool:
-    return isinstance(run.recipe, kind) and run.finished
 
 
 def print_recipes(argv: Sequence[str]) -> None:

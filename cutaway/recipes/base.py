@@ -145,6 +145,11 @@ class Recipe:
 
         if config.get("spec") is None:
             raise self._cannot("be loaded, as its model has no spec: define open_model in the recipe")
+        if not isinstance(config["spec"], dict):
+            raise ValueError(
+                f"config.json must hold the spec of a run's model as an object, got {config['spec']!r}; "
+                "take the file from a copy"
+            )
         return from_spec(spec_from_dict(config["spec"]))
 
     def test_metrics(self, run: "Run") -> dict[str, float]:

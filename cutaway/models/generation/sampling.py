@@ -38,6 +38,8 @@ class Sampling:
             if value is not None:
                 expect_probability(**{name: value})
         expect_positive(repetition_penalty=self.repetition_penalty)
+        if self.seed is not None and not -(1 << 63) <= self.seed < 1 << 63:
+            raise ValueError(f"seed must be from -2⁶³ to below 2⁶³, got {self.seed}; try seed=0")
 
     @property
     def greedy(self) -> bool:

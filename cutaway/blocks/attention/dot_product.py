@@ -4,12 +4,9 @@ r"""Attention: each query takes a weighted mean of the values.
     A = softmax(E)              weights, one row per query
     Y = A V                     output
 
-`attend` computes Y by fused kernels, `attend_open` writes the three lines out and returns all of them. Both take
-every mask, score and weighting, and agree. Leading axes broadcast; if there are h heads of queries and g heads of keys
-and values, with h a multiple of g, each key head serves h/g query heads (grouped queries; g = 1: multi-query).
-
-Vaswani et al. 2017, eq. 1; grouped queries: Ainslie et al. 2023. Notes: N0 §2.2, N2, N3 §5.5. N2 writes columns,
-H = V A. ✎ N0's scores (QW)ᵀ(KW) are (QW)(KW)ᵀ/√d here. Axis letters: docs/notation.md.
+`dot_product_attention` is these three lines. `attend_open` adds masks, other scores and weightings, and returns all
+three; `attend` computes Y alone, by fused kernels. Both agree. Vaswani et al. 2017, eq. 1; grouped queries: Ainslie et
+al. 2023. Notes: N0 §2.2, N2, N3 §5.5; N2 writes columns, H = V A. ✎ N0's scores (QW)ᵀ(KW) are (QW)(KW)ᵀ/√d here.
 """
 
 import math
@@ -30,9 +27,6 @@ from cutaway.blocks.attention_masks.patterns import window as window_pattern
 from cutaway.blocks.attention_masks.sparse import attend_sparse
 from cutaway.blocks.checks import expect_positive, expect_probability
 
-Mask = Bool[Tensor, "*m #q #k"] | Pattern
-PRODUCTS = (scaled_dot_scores, dot_scores, cosine_scores)  # scores that the fused kernels know
-
 
 class Attended(NamedTuple):
     """Attention written out: output Y = A V, scores E (−∞ where a query may not look), weights A."""
@@ -40,6 +34,17 @@ class Attended(NamedTuple):
     output: Tensor
     scores: Tensor
     weights: Tensor
+
+
+def dot_product_attention(q: Tensor, k: Tensor, v: Tensor) -> Attended:
+    """The bare equation: queries (…, q, d), keys (…, k, d) and values (…, k, f), every query sees every key."""
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    weights = scores.softmax(-1)
+    return Attended(weights @ v, scores, weights)
+
+
+Mask = Bool[Tensor, "*m #q #k"] | Pattern
+PRODUCTS = (scaled_dot_scores, dot_scores, cosine_scores)  # scores that the fused kernels know
 
 
 def attend_open(
@@ -57,6 +62,9 @@ def attend_open(
 ) -> Attended:
     """E = a(Q, K) + bias, A = softmax(E), Y = A V, with all three returned.
 
+    Leading axes broadcast. With h heads of queries and g heads of keys and values, h a multiple of g, each key head
+    serves h/g query heads (grouped queries; g = 1: multi-query).
+
     ``mask`` is True where a query may look, or a pattern. ``causal``: query i stands at position i + (keys − queries)
     and sees the keys up to there. ``window``: only keys less than so many places away, before it and, unless causal,
     after it. ``scale`` replaces 1/√d. ``dropout`` is the share of weights that is dropped on the way to Y, in training.
@@ -67,9 +75,22 @@ def attend_open(
     """
     expect_fit(q, k, v)
     expect_probability(dropout=dropout)
+    plain = mask is None and not causal and window is None and bias is None and scale is None and not dropout
+    if plain and score == "scaled_dot" and weight == "soft" and _fit_bare(q, k, v):
+        return dot_product_attention(q, k, v)
     e = attention_scores(q, k, mask, causal, window, score, bias, scale)
     a = find_weighting(weight)(e)
     return Attended(mix_values(drop(a, dropout) if dropout else a, v), e, a)
+
+
+def _fit_bare(q: Tensor, k: Tensor, v: Tensor) -> bool:
+    """Whether no axis must be broadcast, no head shared and no precision widened for the bare equation."""
+    return (
+        q.shape[:-2] == k.shape[:-2] == v.shape[:-2]
+        and q.shape[-1] == k.shape[-1]
+        and q.dtype.itemsize > 2
+        and not torch.is_autocast_enabled(q.device.type)
+    )
 
 
 def attention_scores(

@@ -12,17 +12,32 @@ Notes: N0 §2.2, N2, N3 §5.6.2–5.6.3. Axis letters: docs/notation.md.
 from typing import Any
 
 import torch
+from einops import rearrange
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from cutaway.blocks.attention.caches import LayerCache, MemoryCache
-from cutaway.blocks.attention.dot_product import Mask, attend, attend_last, attention_scores, mix_values
+from cutaway.blocks.attention.dot_product import (
+    Mask,
+    attend,
+    attend_last,
+    attention_scores,
+    dot_product_attention,
+    mix_values,
+)
 from cutaway.blocks.attention.weightings import soft_weights
 from cutaway.blocks.checks import expect_positive, expect_probability, expect_width
 from cutaway.blocks.dense.affine import Linear, linear
 from cutaway.blocks.positions.rotary import PassPositions
 from cutaway.inside.quiet import equation_of
 from cutaway.inside.taps import Part, Tap
+
+
+def multi_head_attention(x: Tensor, qkv: Tensor, out: Tensor, heads: int) -> Tensor:
+    """The bare equation: x (…, t, w), ``qkv`` = [W_Q W_K W_V] and ``out`` = W_O, without masks and biases."""
+    q, k, v = rearrange(x @ qkv, "... t (n h d) -> n ... h t d", n=3, h=heads)
+    y = dot_product_attention(q, k, v).output
+    return rearrange(y, "... h t d -> ... t (h d)") @ out
 
 
 class MultiHeadAttention(nn.Module):

@@ -20,6 +20,7 @@ from cutaway.blocks import (
     pool_mean,
     sinusoids,
 )
+from cutaway.blocks.attention.dot_product import attend_last, dot_product_attention
 from cutaway.blocks.attention_masks.patterns import causal, dense_mask, global_tokens, padding, prefix, window
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -576,3 +577,25 @@ def test_compiles(how):
     torch._dynamo.reset()
     fast = torch.compile(lambda q, k, v: attend(q, k, v, **how), fullgraph=True, backend="aot_eager")
     torch.testing.assert_close(fast(q, k, v), attend(q, k, v, **how))
+
+
+def test_the_bare_equation_is_attention_with_nothing_added():
+    """Broadcast keys and a mask that hides nothing take the long way, to the same values."""
+    q, k, v = torch.randn(2, 3, 5, 4).double(), torch.randn(3, 7, 4).double(), torch.randn(3, 7, 2).double()
+    bare = dot_product_attention(q, k.expand(2, 3, 7, 4), v.expand(2, 3, 7, 2))
+    for found in (attend_open(q, k, v), attend_open(q, k, v, mask=torch.ones(5, 7, dtype=torch.bool))):
+        for x, y in zip(found, bare, strict=True):
+            torch.testing.assert_close(x, y, rtol=0, atol=1e-12)
+    torch.testing.assert_close(attend(q, k, v), bare.output, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("window", [None, 3])
+@pytest.mark.parametrize("kv_heads", [1, 2, 6])
+def test_the_last_query_alone(window: int | None, kv_heads: int):
+    q, k, v = (
+        torch.randn(2, 6, 1, 4).double(),
+        torch.randn(2, kv_heads, 7, 4).double(),
+        torch.randn(2, kv_heads, 7, 5).double(),
+    )
+    expected = attend_open(q, k, v, causal=True, window=window).output
+    torch.testing.assert_close(attend_last(q, k, v, window), expected, rtol=0, atol=1e-12)

@@ -16,6 +16,7 @@ from cutaway.blocks import (
     Rotary,
     attend_open,
 )
+from cutaway.blocks.attention.multihead import multi_head_attention
 from cutaway.blocks.attention_masks.patterns import global_tokens, window
 
 TAPS = ["queries", "keys", "values", "scores", "weights", "head_outputs", "output"]
@@ -583,3 +584,11 @@ def test_the_projection_is_one_matrix():
     assert block.qkv.weight.shape == (6, 18)
     assert {name for name, _ in block.named_parameters()} == {"qkv.weight", "qkv.bias", "out.weight", "out.bias"}
     assert isinstance(new_cache(block), LayerCache)
+
+
+def test_the_module_is_the_bare_equation():
+    torch.manual_seed(0)
+    block = MultiHeadAttention(6, 3, bias=False).double()
+    x = torch.randn(2, 5, 6, dtype=torch.float64)
+    bare = multi_head_attention(x, block.qkv.weight, block.out.weight, heads=3)
+    torch.testing.assert_close(block(x), bare, rtol=0, atol=1e-12)

@@ -40,6 +40,10 @@ class Generate:
     """guess up to so many tokens ahead where the text repeats itself: the same text, sooner; try 8"""
     seed: int | None = None
     """for the same text again"""
+    chat: bool = False
+    """the prompt is what a user says: it is written as the checkpoint's chat template asks, and answered"""
+    special: bool = False
+    """special tokens in the prompt, such as <|im_start|>, are tokens and not plain text"""
     stop: tuple[str, ...] = ()
     """end before any of these"""
     json: bool = False
@@ -59,9 +63,12 @@ def main(argv: Sequence[str]) -> None:
     how = {name: getattr(asked, name) for name in names if getattr(asked, name) is not None}
     if not answers and asked.beams in (None, 1):
         how.setdefault("temperature", 0.8)
-    text = run.generate(asked.prompt, tokens=asked.tokens, stop=asked.stop, **how)
+    if asked.special:
+        how["special"] = True
+    prompt = [{"role": "user", "content": asked.prompt}] if asked.chat else asked.prompt
+    text = run.generate(prompt, tokens=asked.tokens, stop=asked.stop, **how)
     if asked.json:
         json.dump({"run": asked.run, "prompt": asked.prompt, "text": text}, sys.stdout, ensure_ascii=False)
         print()
     else:
-        print(text if answers else asked.prompt + text)
+        print(text if answers or asked.chat else asked.prompt + text)

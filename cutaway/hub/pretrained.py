@@ -19,6 +19,13 @@ from cutaway.atomic_files import write_json, writing
 from cutaway.hub.checkpoint_files import SINGLE, locate, read_config
 from cutaway.hub.families.shared import Family
 from cutaway.hub.family_choice import find_family, layout_of
+from cutaway.hub.generation_settings import (
+    GENERATION,
+    generation_to_save,
+    read_generation,
+    with_all_ends,
+    with_special_ids,
+)
 from cutaway.hub.mapped_tensors import FLOATS, Stored, Tensors
 from cutaway.hub.tensor_rules import Rules
 from cutaway.hub.tokenizers import find_tokenizer
@@ -42,7 +49,8 @@ def from_pretrained(source: str | Path, dtype: torch.dtype | None = None) -> Mod
     expect_plain_weights(config)
     tensors = Tensors(folder)
     names = set(tensors.stored)
-    spec = family.spec(config, names)
+    generation = read_generation(folder, config)
+    spec = with_all_ends(family.spec(config, names), generation)
     expect_sizes(spec, tensors.stored)
     prefix = family.prefix if any(name.startswith(family.prefix) for name in names) else ""
     rules = family.rules(spec, prefix)
@@ -53,6 +61,7 @@ def from_pretrained(source: str | Path, dtype: torch.dtype | None = None) -> Mod
     expect_shapes(rules, dict(model.state_dict()), {name: at.shape for name, at in used.items()})
     dtype = dtype or reduce(torch.promote_types, (at.dtype for at in used.values()))
     model.load_state_dict({name: rule.load(tensors.take).to(dtype) for name, rule in rules.items()}, assign=True)
+    model.generation_config = generation
     warn_of_broken_numbers([name for name in used if not tensors.is_finite(name)])
     try:
         model.tokenizer = find_tokenizer(folder)
@@ -62,9 +71,11 @@ def from_pretrained(source: str | Path, dtype: torch.dtype | None = None) -> Mod
 
 
 def save_pretrained(model: nn.Module, folder: str | Path) -> Path:
-    """Writes config.json, model.safetensors and tokenizer.json, if there is one, so that transformers loads the model.
+    """Writes config.json and model.safetensors, so that transformers loads the model, and what it came with.
 
-    Returns the folder. A design that no family of checkpoints can hold is refused, with what it is that none can hold.
+    That is generation_config.json, tokenizer.json, and tokenizer_config.json with the roles of special tokens and the
+    chat template. Returns the folder. A design that no family of checkpoints can hold is refused, with what it is that
+    none can hold.
     """
     layout = layout_of(getattr(model, "spec", None))
     state = dict(model.state_dict())
@@ -75,10 +86,13 @@ def save_pretrained(model: nn.Module, folder: str | Path) -> Path:
     with writing(folder / SINGLE) as file:
         save_file(tensors, file.name, metadata={"format": "pt"})
     dtype = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
-    write_json(folder / "config.json", layout.config | {"dtype": dtype})
+    write_json(folder / "config.json", with_special_ids(layout.config, model) | {"dtype": dtype})
+    if generation := generation_to_save(model):
+        write_json(folder / GENERATION, generation)
     tokenizer = getattr(model, "tokenizer", None)
     if tokenizer is not None:
         tokenizer.save(folder / "tokenizer.json")
+        tokenizer.save_settings(folder / "tokenizer_config.json")
     return folder
 
 

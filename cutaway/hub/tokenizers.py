@@ -5,17 +5,16 @@ r"""The tokenizer of a checkpoint, from whichever files it came with.
     vocab.txt                               WordPiece: BERT (Schuster & Nakajima 2012)
     spiece.model, tokenizer.model           SentencePiece: T5, Llama (Kudo & Richardson 2018)
 
-All become the `Tokenizer` of cutaway.data. One whose model expects marks around a text also has `encode_whole`.
+All become the `Tokenizer` of cutaway.data; its `encode_whole` puts the marks around a text that the model expects.
 """
 
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import tokenizers as hf
-from jaxtyping import Int
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
+from cutaway.data.text.tokenizer_settings import Settings, read_settings
 from cutaway.data.text.tokenizers import BytePairs, Tokenizer
 from cutaway.data.text.tokenizers import load_tokenizer as load_json
 from cutaway.hub.checkpoint_files import read_json
@@ -26,14 +25,6 @@ SENTENCEPIECE = ("spiece.model", "tokenizer.model")
 QWEN_WORDS = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-
-
-class Marking(Tokenizer):
-    """A tokenizer of a model that expects marks around a text: CLS … SEP, a start, an end."""
-
-    def encode_whole(self, text: str) -> Int[np.ndarray, "n"]:
-        """The ids of a whole text, with its marks."""
-        return np.array(self.inner.encode(text, add_special_tokens=True).ids, dtype=np.int64)
 
 
 def load_tokenizer(folder: str | Path) -> Tokenizer:
@@ -48,14 +39,21 @@ def load_tokenizer(folder: str | Path) -> Tokenizer:
 
 
 def find_tokenizer(folder: str | Path) -> Tokenizer | None:
-    """The tokenizer of a checkpoint folder, or None if there is none."""
+    """The tokenizer of a checkpoint folder, with its settings, or None if there is none."""
     folder = Path(folder)
-    settings = read_json(folder / "tokenizer_config.json") if (folder / "tokenizer_config.json").is_file() else {}
-    config = read_json(folder / "config.json") if (folder / "config.json").is_file() else {}
-    family = config.get("model_type", "")
     if (folder / "tokenizer.json").is_file():
-        found = load_json(folder / "tokenizer.json")
-        return Marking(found.inner) if found.inner.num_special_tokens_to_add(False) else found
+        return load_json(folder / "tokenizer.json")
+    settings = read_settings(folder)
+    found = _from_vocabulary(folder, settings)
+    if found is not None:
+        found.settings = settings
+    return found
+
+
+def _from_vocabulary(folder: Path, settings: Settings) -> Tokenizer | None:
+    """Older checkpoints have the vocabulary alone; the model's type tells how text is cut."""
+    config = read_json(folder / "config.json") if (folder / "config.json").is_file() else {}
+    family = str(config.get("model_type", ""))
     if (folder / "vocab.json").is_file() and (folder / "merges.txt").is_file():
         vocabulary, merges = read_json(folder / "vocab.json"), read_merges(folder / "merges.txt")
         return byte_pairs(vocabulary, merges, family, settings)
@@ -63,7 +61,8 @@ def find_tokenizer(folder: str | Path) -> Tokenizer | None:
         return word_pieces((folder / "vocab.txt").read_text(encoding="utf-8").split("\n"), settings)
     for name in SENTENCEPIECE:
         if (folder / name).is_file():
-            return sentence_pieces((folder / name).read_bytes(), family, config.get("vocab_size", 0))
+            size = config["vocab_size"] if isinstance(config.get("vocab_size"), int) else 0
+            return sentence_pieces((folder / name).read_bytes(), family, size, settings)
     return None
 
 
@@ -105,7 +104,7 @@ def byte_pairs(
     _add_tokens(inner, settings or {})
     if "roberta" in family:
         set_marks(inner, "<s>", "</s>")
-        return Marking(inner, "bpe")
+        return Tokenizer(inner, "bpe")
     return Tokenizer(inner, "bpe") if family.startswith("qwen") else BytePairs(inner)
 
 
@@ -140,10 +139,12 @@ def word_pieces(lines: list[str], settings: dict[str, Any] | None = None) -> Tok
     special = [name for name in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]") if name in vocabulary]
     inner.add_special_tokens([hf.AddedToken(name, special=True) for name in special])
     set_marks(inner, "[CLS]", "[SEP]")
-    return Marking(inner, "wordpiece")
+    return Tokenizer(inner, "wordpiece")
 
 
-def sentence_pieces(content: bytes, family: str = "", vocabulary: int = 0) -> Tokenizer:
+def sentence_pieces(
+    content: bytes, family: str = "", vocabulary: int = 0, settings: Settings | None = None
+) -> Tokenizer:
     """A SentencePiece model. A T5 ends its texts with </s> and may have sentinels, a Llama starts them with <s>.
 
     ``vocabulary`` is the model's: sentinels are added where it has room for them, as T5's has.
@@ -157,10 +158,9 @@ def sentence_pieces(content: bytes, family: str = "", vocabulary: int = 0) -> To
             inner.add_special_tokens([hf.AddedToken(name, special=True) for name in sentinels])
         if "</s>" in control:
             set_marks(inner, None, "</s>")
-    elif family == "llama" and "<s>" in control:
+    elif family == "llama" and "<s>" in control and (settings or {}).get("add_bos_token", True):
         set_marks(inner, "<s>", None)
-    kind = "bpe" if found.bpe else "unigram"
-    return (Marking if inner.num_special_tokens_to_add(False) else Tokenizer)(inner, kind)
+    return Tokenizer(inner, "bpe" if found.bpe else "unigram")
 
 
 def set_marks(inner: hf.Tokenizer, first: str | None, last: str | None) -> None:
@@ -172,4 +172,4 @@ def set_marks(inner: hf.Tokenizer, first: str | None, last: str | None) -> None:
     )
 
 
-__all__ = ["Marking", "find_tokenizer", "load_tokenizer"]
+__all__ = ["find_tokenizer", "load_tokenizer"]

@@ -20,12 +20,14 @@ class Model(nn.Module):
     A subclass declares its spec's class, ``kind``, and is from then on what `from_spec` makes of such a spec. It may
     also declare its ``input_kind``: "text" (tokens), "masked text" (tokens between special ones), or "text pair" (those
     of a source, and those that a decoder is given). `cutaway look` then knows how to give it a text.
+    ``generation_config`` is what a checkpoint says about generating with it, and its special ids, kept for saving.
     """
 
     kind: ClassVar[type[NamedSpec]] = NamedSpec
     input_kind: ClassVar[str] = ""
     spec: Any
     tokenizer: Any = None
+    generation_config: dict[str, Any] | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -77,5 +79,5 @@ def with_head(model: M, head: HeadSpec | None) -> M:
     like = next(model.parameters())
     new = type(model).from_spec(model.spec.but(**changes)).to(like.device, like.dtype)
     new.load_state_dict(trunk, strict=False, assign=True)
-    new.tokenizer = model.tokenizer
+    new.tokenizer, new.generation_config = model.tokenizer, model.generation_config
     return new.train(model.training)

@@ -156,7 +156,7 @@ class Recipe:
         """Metrics on the test split."""
         raise self._cannot("be tested")
 
-    def generate(self, run: "Run", prompt: str, **sampling: Any) -> str:
+    def generate(self, run: "Run", prompt: Any, **sampling: Any) -> str:
         """Text that goes on from a prompt."""
         raise self._cannot("generate text")
 

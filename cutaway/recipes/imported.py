@@ -23,9 +23,11 @@ class ImportedRecipe(Recipe):
     def open_model(self, config: dict[str, Any]) -> "nn.Module":
         from cutaway.models import from_spec, spec_from_dict
 
-        return from_spec(spec_from_dict(config["spec"]))
+        model = from_spec(spec_from_dict(config["spec"]))
+        model.generation_config = config.get("generation")
+        return model
 
-    def generate(self, run: "Run", prompt: str, **how: Any) -> str:
+    def generate(self, run: "Run", prompt: Any, **how: Any) -> str:
         from cutaway.models import generate_text
 
         return generate_text(run.model, prompt, tokenizer=run.tokenizer, **how)

@@ -19,13 +19,15 @@ def import_checkpoint(source: str, out: str | None = None) -> Run:
     folder = RunFolder.create(Path(out)) if out else RunFolder.create_next(Path("runs"), name)
     try:
         if model.tokenizer is not None:
-            folder.write_files({"tokenizer.json": model.tokenizer.save})
+            tokenizer = model.tokenizer
+            folder.write_files({"tokenizer.json": tokenizer.save, "tokenizer_config.json": tokenizer.save_settings})
         folder.write_weights(dict(model.state_dict()))
         folder.write_config(
             {
                 "recipe": ImportedRecipe.name,
                 "config": ImportedRecipe(data=source).to_dict(),
                 "spec": model.spec.to_dict(),
+                "generation": model.generation_config,
                 "data": {"source": source},
                 "threads": torch.get_num_threads(),
                 "torch": torch.__version__,
@@ -38,20 +40,25 @@ def import_checkpoint(source: str, out: str | None = None) -> Run:
 
 def export_run(path: str, to: str) -> Path:
     """The checkpoint of a run's model, with its tokenizer, in a folder that holds nothing else yet."""
-    from cutaway.atomic_files import write_json
-    from cutaway.data.text.special_tokens import MARKS
+    from cutaway.data.text.special_tokens import frame, has_marks
     from cutaway.hub import save_pretrained
 
     run = Run(path)
     folder = Path(to)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ValueError(f"a checkpoint needs a folder of its own, got {to}, which is not empty; choose another --to")
-    save_pretrained(run.model, folder)
+    model: Any = run.model
     tokenizer = run.tokenizer
-    if tokenizer is not None and not (folder / "tokenizer.json").exists():
-        tokenizer.save(folder / "tokenizer.json")
-    if tokenizer is not None and all(tokenizer.inner.token_to_id(name) is not None for name in MARKS):
-        # without it, transformers would build BERT's own tokenizer around our vocabulary
-        roles = dict(zip(("pad_token", "cls_token", "sep_token", "mask_token"), MARKS, strict=True))
-        write_json(folder / "tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast"} | roles)
-    return folder
+    if tokenizer is not None and not tokenizer.settings and has_marks(tokenizer):
+        frame(tokenizer)  # a run's folder holds the tokenizer alone; the roles of our own marks are known
+    model.tokenizer = tokenizer
+    try:
+        return save_pretrained(model, folder)
+    except ValueError as error:
+        design = getattr(run.config, "design", None)
+        if design is None:
+            raise
+        raise ValueError(
+            f"a run's design must have an architecture of Hugging Face to be exported, got {design!r}, which has none; "
+            f"train it with --design llama or --design gpt2 ({error})"
+        ) from None

@@ -158,8 +158,11 @@ class Run:
     def _way_on(self) -> str:
         return f"to go on: {resume_command(self.recipe.name, self.path)}"
 
-    def generate(self, prompt: str = "\n", tokens: int = 200, **how: Any) -> str:
-        """Text that goes on from the prompt; ``how``: temperature, top_k, top_p, min_p, seed, stop, speculate …"""
+    def generate(self, prompt: Any = "\n", tokens: int = 200, **how: Any) -> str:
+        """Text that goes on from the prompt, a text or a list of chat messages.
+
+        ``how``: temperature, top_k, top_p, min_p, seed, stop, speculate, special …
+        """
         return self.recipe.generate(self, prompt, tokens=tokens, **how)
 
     def predict(self, inputs: Any) -> Any:

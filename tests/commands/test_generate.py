@@ -71,3 +71,13 @@ def test_beams_of_a_language_model(place: Path, capsys: pytest.CaptureFixture[st
     assert say(capsys, str(place / "gpt"), *how) == say(capsys, str(place / "gpt"), *how)
     assert cli.run(["generate", str(place / "gpt"), *how, "--temperature", "1"]) == 2
     assert "beam search does not sample, got temperature too" in capsys.readouterr().err
+
+
+def test_a_chat_needs_a_template(place: Path, capsys: pytest.CaptureFixture[str]):
+    assert cli.run(["generate", str(place / "gpt"), "--prompt", "Hi", "--chat"]) == 2
+    assert "needs the chat template of its tokenizer, got a tokenizer without one" in capsys.readouterr().err
+
+
+def test_special_tokens_are_asked_for(place: Path, asked: list[dict[str, Any]]):
+    cli.run(["generate", str(place / "gpt"), "--special"])
+    assert asked[-1]["special"] is True

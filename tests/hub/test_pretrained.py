@@ -11,7 +11,8 @@ import cutaway as cut
 from cutaway.hub import from_pretrained, save_pretrained
 from cutaway.hub.family_choice import find_family
 from cutaway.hub.mapped_tensors import Tensors
-from cutaway.models import BERT, GPT, GPTSpec, HeadSpec
+from cutaway.models import BERT, GPT, GPTSpec, HeadSpec, generate_text, stream_text
+from cutaway.models.generation.texts import encode_prompt
 
 
 @pytest.fixture
@@ -393,3 +394,82 @@ def test_a_mapped_model_can_be_trained_and_copied(broken):
     assert (folder / "model.safetensors").read_bytes() == file
     for p, q in zip(model.parameters(), again.parameters(), strict=True):
         assert not torch.equal(p, q)
+
+
+TEMPLATE = "{% for m in messages %}<|im_start|>{{ m['content'] }}<|im_end|>{% endfor %}"
+
+
+@pytest.fixture
+def instruct(checkpoint, tmp_path):
+    """A tiny instruct checkpoint: a tokenizer with special tokens and a chat template, and two end tokens."""
+    from cutaway.data.text.tokenizers import Characters
+
+    folder = tmp_path / "instruct"
+    shutil.copytree(checkpoint("llama").folder, folder)
+    tokenizer = Characters(map(chr, range(65, 123)), special=["<|im_start|>", "<|im_end|>", "<pad>"])
+    tokenizer.settings = {"eos_token": "<|im_end|>", "pad_token": "<pad>", "chat_template": TEMPLATE}
+    tokenizer.save(folder)
+    tokenizer.save_settings(folder)
+    ids = {"bos_token_id": 58, "eos_token_id": 59, "pad_token_id": 60}
+    told = json.loads((folder / "config.json").read_text()) | ids
+    (folder / "config.json").write_text(json.dumps(told))
+    generation = ids | {"eos_token_id": [59, 3], "top_p": 0.9, "do_sample": True}
+    (folder / "generation_config.json").write_text(json.dumps(generation))
+    return folder
+
+
+def test_all_end_tokens_count(instruct):
+    model = from_pretrained(instruct)
+    assert model.spec.end == (59, 3)
+    logits = torch.full((1, 61), -9.0).scatter(1, torch.tensor([[3]]), 9.0)
+    model.read_out = lambda hidden: logits
+    assert generate_text(model, "abc", 50, temperature=0) == "", "token 3 ends the text"
+    assert generate_text(model, "abc", 4, temperature=0, end=()) == "DDDD"
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"eos_token_id": "x"}'])
+def test_a_broken_generation_config_does_not_stop_the_model(content: str, instruct):
+    (instruct / "generation_config.json").write_text(content)
+    with pytest.warns(UserWarning, match="loaded without its generation_config.json: "):
+        assert from_pretrained(instruct).spec.end == (59,)
+
+
+def test_a_chat_is_encoded_by_its_template(instruct):
+    model = from_pretrained(instruct)
+    chat = [{"role": "user", "content": "abc"}]
+    assert encode_prompt(model.tokenizer, chat) == [58, 32, 33, 34, 59]
+    assert encode_prompt(model.tokenizer, "<|im_start|>ab", special=True) == [58, 32, 33]
+    same_way = dict(tokens=8, temperature=0, end=())
+    text = generate_text(model, chat, **same_way)
+    assert text == generate_text(model, model.tokenizer.chat(chat), **same_way)
+    assert text == generate_text(model, "<|im_start|>abc<|im_end|>", special=True, **same_way)
+    assert generate_text(model, [chat, chat], **same_way) == [text, text]
+    assert "".join(stream_text(model, chat, **same_way)) == text
+
+
+def test_what_a_checkpoint_came_with_is_kept(instruct, tmp_path):
+    import transformers
+
+    save_pretrained(from_pretrained(instruct), tmp_path / "back")
+    read = lambda folder, name: json.loads((folder / name).read_text())
+    for name in ("generation_config.json", "tokenizer_config.json"):
+        assert read(tmp_path / "back", name) == read(instruct, name), name
+    back = read(tmp_path / "back", "config.json")
+    assert (back["bos_token_id"], back["eos_token_id"], back["pad_token_id"]) == (58, [59, 3], 60)
+    peer = transformers.AutoTokenizer.from_pretrained(tmp_path / "back")
+    chat = [{"role": "user", "content": "abc"}]
+    ours = from_pretrained(tmp_path / "back").tokenizer
+    assert peer.apply_chat_template(chat, return_dict=False) == ours.encode(ours.chat(chat)).tolist()
+    assert (peer.eos_token, peer.pad_token_id) == ("<|im_end|>", 60)
+    theirs = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "back")
+    assert theirs.generation_config.eos_token_id == [59, 3]
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "bert", "roberta", "t5"])
+def test_special_ids_are_kept(name: str, broken, tmp_path):
+    ids = {"bos_token_id": 5, "eos_token_id": 6, "pad_token_id": 1 if name == "roberta" else 7}
+    folder = broken(name, **ids)
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    save_pretrained(from_pretrained(folder), tmp_path / "back")
+    told = json.loads((tmp_path / "back" / "config.json").read_text())
+    assert {key: told.get(key) for key in ids} == ids

@@ -124,7 +124,10 @@ def test_characters_without_a_piece_are_unknown():
 def test_marks_by_family():
     assert sentence_pieces(write(SMALL), "t5").encode_whole("ab").tolist() == [8, 2]
     assert sentence_pieces(write(SMALL, bpe=True), "llama").encode_whole("ab").tolist()[:1] == [1]
-    assert not hasattr(sentence_pieces(write(SMALL)), "encode_whole")
+    bare = sentence_pieces(write(SMALL))
+    assert bare.encode_whole("ab").tolist() == bare.encode("ab").tolist()
+    settings = {"add_bos_token": False}
+    assert sentence_pieces(write(SMALL, bpe=True), "llama", settings=settings).encode_whole("ab").tolist()[:1] != [1]
 
 
 def test_sentinels_where_the_model_has_room():

@@ -10,7 +10,7 @@ import torch
 
 from cutaway.data.text.tokenizers import BytePairs, Bytes, Characters, train_bpe
 from cutaway.hub import from_pretrained, load_tokenizer, save_pretrained
-from cutaway.hub.tokenizers import Marking, byte_pairs, find_tokenizer
+from cutaway.hub.tokenizers import byte_pairs, find_tokenizer
 from cutaway.models import GPT
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "##s", "caf", "##e", "Cat", ".", "中"]
@@ -137,7 +137,6 @@ def test_a_marking_tokenizer_goes_into_a_checkpoint_and_back(data_folder, tmp_pa
     tokenizer = load_tokenizer(data_folder / "weights" / "minilm_golden")
     tokenizer.save(tmp_path)
     back = load_tokenizer(tmp_path)
-    assert isinstance(back, Marking)
     text = "A feline rests [SEP] upon a rug."
     assert back.encode_whole(text).tolist() == tokenizer.encode_whole(text).tolist()
     plain = "A feline rests upon a rug."

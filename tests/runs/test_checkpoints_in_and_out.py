@@ -8,7 +8,10 @@ import torch
 from little import SETTINGS, little_text, same
 
 import cutaway as cut
+from cutaway.data.text.tokenizers import Characters
+from cutaway.hub.tokenizers import set_marks
 from cutaway.models import GPT
+from cutaway.models.generation.texts import encode_prompt
 from cutaway.runs import execution
 from cutaway.runs.checkpoints_in_and_out import export_run, import_checkpoint
 
@@ -78,3 +81,43 @@ def test_transformers_loads_what_was_exported(tmp_path: Path):
     tokens = torch.tensor([[1, 2, 3, 4]])
     with torch.no_grad():
         torch.testing.assert_close(theirs(tokens).logits, run.model(tokens), rtol=1e-4, atol=1e-5)
+
+
+def test_a_design_without_an_architecture_elsewhere_names_those_that_have_one(tmp_path: Path):
+    run = cut.train("gpt", data=little_text(tmp_path), show="quiet", **SETTINGS)
+    message = r"Hugging Face to be exported, got 'quick', which has none; train it with --design llama or --design gpt2"
+    with pytest.raises(ValueError, match=message):
+        export_run(str(run.path), "out")
+    assert not Path("out").exists()
+
+
+def test_what_a_checkpoint_came_with_goes_through_a_run(tmp_path: Path):
+    """generation_config.json, tokenizer_config.json with its chat template, and the ids of special tokens."""
+    transformers = pytest.importorskip("transformers")
+    tokenizer = Characters("abcdef", special=["<s>", "</s>"])
+    tokenizer.settings = {"bos_token": "<s>", "eos_token": "</s>", "chat_template": "<s>{{ messages[0]['content'] }}"}
+    model = GPT.llama(vocabulary=8, width=8, depth=1, heads=2, context=16)
+    model.tokenizer = tokenizer
+    model.generation_config = {"bos_token_id": 6, "eos_token_id": [7, 0], "temperature": 0.6, "do_sample": True}
+    model.spec = model.spec.but(end=(7, 0))
+    cut.save_pretrained(model, "given")
+    run = import_checkpoint("given")
+    assert run.model.spec.end == (7, 0)
+    chat = [{"role": "user", "content": "ab"}]
+    assert run.generate(chat, tokens=3, seed=0) == run.generate("<s>ab", special=True, tokens=3, seed=0)
+    export_run(str(run.path), "out")
+    for name in ("generation_config.json", "tokenizer_config.json", "tokenizer.json", "config.json"):
+        assert (tmp_path / "out" / name).read_text() == (tmp_path / "given" / name).read_text(), name
+    peer = transformers.AutoTokenizer.from_pretrained("out")
+    assert peer.apply_chat_template(chat, return_dict=False) == [6, 0, 1]
+
+
+def test_marks_around_a_text_go_through_a_run():
+    """A Llama begins its texts with <s>: a run of it must, too."""
+    tokenizer = Characters("abcdef", special=["<s>"])
+    set_marks(tokenizer.inner, "<s>", None)
+    model = GPT.llama(vocabulary=7, width=8, depth=1, heads=2, context=16)
+    model.tokenizer = tokenizer
+    cut.save_pretrained(model, "given")
+    run = import_checkpoint("given")
+    assert encode_prompt(run.tokenizer, "ab") == [6, 0, 1]

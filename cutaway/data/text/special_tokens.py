@@ -34,10 +34,16 @@ def marked_bpe() -> list[hf.AddedToken]:
 
 def frame(tokenizer: Tokenizer) -> Tokenizer:
     """Has libraries that read the tokenizer's file put [CLS] and [SEP] around a whole text, as ours does."""
+    tokenizer.settings |= dict(zip(("pad_token", "cls_token", "sep_token", "mask_token"), MARKS, strict=True))
     tokenizer.inner.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[(name, tokenizer.id_of(name)) for name in ("[CLS]", "[SEP]")]
     )
     return tokenizer
+
+
+def has_marks(tokenizer: Tokenizer) -> bool:
+    """Whether a vocabulary was made with our marks."""
+    return all(tokenizer.inner.token_to_id(name) is not None for name in MARKS)
 
 
 def find_marks(tokenizer: Tokenizer) -> Marks:
@@ -67,4 +73,4 @@ def before_mask(tokenizer: Tokenizer, text: str) -> str:
     return text if isinstance(tokenizer, (Characters, Bytes)) else text.rstrip()
 
 
-__all__ = ["MARKS", "Marks", "encode_gaps", "find_marks", "frame", "marked_bpe"]
+__all__ = ["MARKS", "Marks", "encode_gaps", "find_marks", "frame", "has_marks", "marked_bpe"]

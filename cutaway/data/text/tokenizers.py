@@ -12,17 +12,21 @@ import os
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import SupportsInt
+from typing import Any, SupportsInt
 
 import numpy as np
 import tokenizers as hf
 from jaxtyping import Int, Integer
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
-from cutaway.atomic_files import write_text
+from cutaway.atomic_files import write_json, write_text
 from cutaway.data.checks import expect_choice
+from cutaway.data.text.chat_templates import ChatText, Message, choose_template, write_chat
 from cutaway.data.text.chunks import batched, cut_safely
+from cutaway.data.text.tokenizer_settings import FILE as SETTINGS_FILE
+from cutaway.data.text.tokenizer_settings import Settings, read_settings, special_names
 
 UNKNOWN = "<unk>"
 _EVERY_CHARACTER = r"[\s\S]"
@@ -32,20 +36,63 @@ _WORDS = 200_000  # that are remembered with their ids
 
 
 class Tokenizer:
-    """A vocabulary: text to ids and back. This one asks a `tokenizers.Tokenizer`; `save` writes its file."""
+    """A vocabulary: text to ids and back. This one asks a `tokenizers.Tokenizer`; `save` writes its file.
 
-    def __init__(self, inner: hf.Tokenizer, kind: str = "loaded") -> None:
+    Special tokens ("<s>", "<|im_start|>") steer a model. In a text they are plain characters, so that no one who writes
+    a text steers the model by it; with ``special=True``, and in what `chat` returns, they are the tokens.
+    ``settings`` are those of tokenizer_config.json: which special token has which role, the template of conversations.
+    """
+
+    def __init__(self, inner: hf.Tokenizer, kind: str = "loaded", settings: Settings | None = None) -> None:
         self.inner = inner
         self.kind = kind
+        self.settings: Settings = dict(settings or {})
         # Text is text: a "<pad>" that someone wrote is five characters, not the token.
         inner.encode_special_tokens = True
         inner.no_padding()
         inner.no_truncation()
         self.vocabulary = max(inner.get_vocab().values(), default=-1) + 1
 
-    def encode(self, text: str) -> Int[np.ndarray, "n"]:
-        """The ids of a text."""
-        return np.array(self.inner.encode(text, add_special_tokens=False).ids, dtype=np.int64)
+    def encode(self, text: str, special: bool | None = None) -> Int[np.ndarray, "n"]:
+        """The ids of a text; its special tokens are read as such if ``special``, by default in a `chat` alone."""
+        inner = self._special_reader if reads_special(text, special) else self.inner
+        return np.array(inner.encode(str(text), add_special_tokens=False).ids, dtype=np.int64)
+
+    def encode_whole(self, text: str, special: bool | None = None) -> Int[np.ndarray, "n"]:
+        """The ids of a whole text, with the marks that the model expects around one (CLS … SEP, a start, an end)."""
+        self.encode(text, special)  # says what is wrong with a text
+        inner = self._special_reader if reads_special(text, special) else self.inner
+        return np.array(inner.encode(str(text), add_special_tokens=True).ids, dtype=np.int64)
+
+    @cached_property
+    def _special_reader(self) -> hf.Tokenizer:
+        """The same vocabulary, reading special tokens; one of its own, as other threads may be reading plain text."""
+        reader = hf.Tokenizer.from_str(self.inner.to_str())
+        reader.encode_special_tokens = False
+        return reader
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """The tokens that no plain text is made of, and their ids."""
+        added = self.inner.get_added_tokens_decoder()
+        return {token.content: number for number, token in added.items() if token.special}
+
+    @property
+    def special_ids(self) -> dict[str, int]:
+        """The ids of the special tokens whose roles the settings name, as ``{"eos_token_id": 2}``."""
+        ids = {f"{role}_id": self.inner.token_to_id(name) for role, name in special_names(self.settings).items()}
+        return {role: number for role, number in ids.items() if number is not None}
+
+    def chat(
+        self, messages: Sequence[Message], reply: bool = True, template: str = "default", **values: Any
+    ) -> ChatText:
+        """A conversation as its model wants it written: ``[{"role": "user", "content": "Hi"}]`` and so on.
+
+        With ``reply`` the text ends where the model's answer begins. ``values`` (tools, documents …) go to the
+        checkpoint's chat template. The result is a prompt for `generate_text`, and `encode` reads its special tokens.
+        """
+        names = special_names(self.settings) | {"add_generation_prompt": reply} | values
+        return write_chat(choose_template(self.settings.get("chat_template"), template), messages, names)
 
     def encode_each(self, texts: Sequence[str]) -> list[Int[np.ndarray, "_"]]:
         """The ids of many texts, each on its own."""
@@ -57,9 +104,9 @@ class Tokenizer:
         for texts in batched(cut_safely(pieces), 16):
             yield np.concatenate(self.encode_each(texts))
 
-    def decode(self, ids: Iterable[SupportsInt]) -> str:
-        """The text of some ids; tokens that only steer a model (padding, start, end) are left out."""
-        return self.inner.decode(self._checked(ids), skip_special_tokens=True)
+    def decode(self, ids: Iterable[SupportsInt], special: bool = False) -> str:
+        """The text of some ids; special tokens (padding, start, end) are left out unless ``special``."""
+        return self.inner.decode(self._checked(ids), skip_special_tokens=not special)
 
     def decode_each(self, rows: Iterable[Iterable[SupportsInt]]) -> list[str]:
         """The texts of many rows of ids, each on its own; faster than one `decode` after another."""
@@ -90,6 +137,13 @@ class Tokenizer:
         """Writes `tokenizer.json`; a folder gets it under that name."""
         path = Path(path)
         write_text(path / "tokenizer.json" if path.is_dir() else path, self.to_json())
+
+    def save_settings(self, path: str | os.PathLike[str]) -> None:
+        """Writes `tokenizer_config.json`; a folder gets it under that name."""
+        path = Path(path)
+        # Without a class, transformers would build the tokenizer of the model's family around our vocabulary.
+        told = {"tokenizer_class": "PreTrainedTokenizerFast"} | self.settings | special_names(self.settings)
+        write_json(path / SETTINGS_FILE if path.is_dir() else path, told)
 
     @property
     def key(self) -> str:
@@ -125,7 +179,13 @@ class Characters(Tokenizer):
         self._ids[points] = np.arange(len(points))
         self._tokens = tokens
 
-    def encode(self, text: str) -> Int[np.ndarray, "n"]:
+    def encode(self, text: str, special: bool | None = None) -> Int[np.ndarray, "n"]:
+        if reads_special(text, special):
+            rest = str(text)
+            for token in self.special_tokens:
+                rest = rest.replace(token, "")
+            self.encode(rest, special=False)  # says what is wrong with a text
+            return super().encode(text, special=True)
         ids = self._ids[np.minimum(code_points(text), len(self._ids) - 1)]
         if self.unknown == "error" and (ids < 0).any():
             place = int(np.argmax(ids < 0))
@@ -141,7 +201,9 @@ class Characters(Tokenizer):
     def encode_pieces(self, pieces: Iterable[str]) -> Iterator[Int[np.ndarray, "_"]]:
         return map(self.encode, pieces)
 
-    def decode(self, ids: Iterable[SupportsInt]) -> str:
+    def decode(self, ids: Iterable[SupportsInt], special: bool = False) -> str:
+        if special:
+            return super().decode(ids, special)
         return "".join(self._tokens[i] for i in self._checked(ids) if i < len(self._tokens))
 
     def decode_each(self, rows: Iterable[Iterable[SupportsInt]]) -> list[str]:
@@ -161,7 +223,9 @@ class Bytes(Tokenizer):
         inner.add_special_tokens(list(special))
         super().__init__(inner, "bytes")
 
-    def encode(self, text: str) -> Int[np.ndarray, "n"]:
+    def encode(self, text: str, special: bool | None = None) -> Int[np.ndarray, "n"]:
+        if reads_special(text, special):
+            return super().encode(text, special=True)
         return np.frombuffer(text.encode(errors="replace"), dtype=np.uint8).astype(np.int64)
 
     def encode_each(self, texts: Sequence[str]) -> list[Int[np.ndarray, "_"]]:
@@ -170,7 +234,9 @@ class Bytes(Tokenizer):
     def encode_pieces(self, pieces: Iterable[str]) -> Iterator[Int[np.ndarray, "_"]]:
         return map(self.encode, pieces)
 
-    def decode(self, ids: Iterable[SupportsInt]) -> str:
+    def decode(self, ids: Iterable[SupportsInt], special: bool = False) -> str:
+        if special:
+            return super().decode(ids, special)
         return bytes(i for i in self._checked(ids) if i < 256).decode(errors="replace")
 
     def decode_each(self, rows: Iterable[Iterable[SupportsInt]]) -> list[str]:
@@ -236,17 +302,22 @@ def train_bpe(
 
 
 def load_tokenizer(path: str | os.PathLike[str]) -> Tokenizer:
-    """Reads a `tokenizer.json`, ours or of any Hugging Face checkpoint; a folder is searched for it."""
+    """Reads a `tokenizer.json`, ours or of any Hugging Face checkpoint; a folder is searched for it.
+
+    The settings that stand beside it (`tokenizer_config.json` and the like) are read too.
+    """
     path = Path(path)
     path = path / "tokenizer.json" if path.is_dir() else path
     if not path.is_file():
         raise ValueError(f"a tokenizer must be a tokenizer.json or a folder with one, got {path}; give the file's path")
     try:
-        return parse_tokenizer(path.read_text(encoding="utf-8"))
+        found = parse_tokenizer(path.read_text(encoding="utf-8"))
     except Exception as error:  # the Rust library raises nothing more precise
         raise ValueError(
             f"a tokenizer must be a tokenizer.json of Hugging Face, got {path} ({error}); save it again"
         ) from error
+    found.settings = read_settings(path.parent)
+    return found
 
 
 def parse_tokenizer(content: str) -> Tokenizer:
@@ -272,6 +343,11 @@ def _framed(tokenizer: Tokenizer, like: hf.Tokenizer) -> Tokenizer:
     if like.post_processor is not None:
         tokenizer.inner.post_processor = like.post_processor
     return tokenizer
+
+
+def reads_special(text: str, special: bool | None) -> bool:
+    """Whether special tokens in a text are read as tokens: as asked for, else in the text of a conversation."""
+    return isinstance(text, ChatText) if special is None else special
 
 
 def code_points(text: str) -> Integer[np.ndarray, "n"]:

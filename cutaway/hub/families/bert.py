@@ -62,7 +62,7 @@ def write_config(spec: BERTSpec) -> Config:
         "vocab_size": spec.vocabulary,
         "max_position_embeddings": spec.context + spec.position_start,
         "type_vocab_size": spec.segments,
-        "pad_token_id": spec.position_start - 1 if roberta else 0,
+        **({"pad_token_id": spec.position_start - 1} if roberta else {}),
         "hidden_size": spec.width,
         "num_hidden_layers": spec.depth,
         "num_attention_heads": spec.attention.heads,

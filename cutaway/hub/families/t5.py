@@ -59,7 +59,6 @@ def write_config(spec: T5Spec) -> Config:
         "tie_word_embeddings": spec.head is None or spec.head.tied,
         "scale_decoder_outputs": spec.scale_output,
         "decoder_start_token_id": spec.start,
-        "pad_token_id": 0,
         **end_config(spec.end),
     }
 

@@ -7,7 +7,7 @@ the next token tells. Text that could be the beginning of a stop string waits un
 Radford et al. 2019 (bytes). Notes: N3 §5.4.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from torch import nn
@@ -65,22 +65,25 @@ class Unspoken:
 
 def stream_text(
     model: nn.Module,
-    prompt: str,
+    prompt: str | Sequence[Mapping[str, Any]],
     tokens: int = 200,
     *,
     tokenizer: Any = None,
     stop: str | Sequence[str] = (),
     end: int | Sequence[int] | None = None,
+    special: bool = False,
     **sampling: Any,
 ) -> Iterator[str]:
     """Yields the text that follows the prompt, piece by piece; pieces are whole characters.
 
+    A list of messages, as ``[{"role": "user", "content": "Hi"}]``, is written by the tokenizer's chat template. Special
+    tokens in a prompt are plain text unless ``special``; those of a chat template are always tokens.
     ``tokenizer`` is by default the model's own. The text ends after ``tokens`` tokens, before any of the ``stop``
     strings, or at an ``end`` token (by default those that the model's spec names). ``sampling`` and ``speculate``
     as for `stream`.
     """
     tokenizer = find_tokenizer(model, tokenizer)
-    ids, ends, stops = encode_prompt(tokenizer, prompt), find_ends(model, end), as_stops(stop)
+    ids, ends, stops = encode_prompt(tokenizer, prompt, special), find_ends(model, end), as_stops(stop)
     before = [] if _answers(model) else ids
     return _speak(stream(model, ids, tokens, end=ends, **sampling), Unspoken(tokenizer, before, stops), ends)
 
@@ -100,22 +103,26 @@ def _speak(steps: Iterator[Any], unspoken: Unspoken, ends: tuple[int, ...]) -> I
 
 def generate_text(
     model: nn.Module,
-    prompt: str | Sequence[str],
+    prompt: str | Sequence[Any],
     tokens: int = 200,
     *,
     tokenizer: Any = None,
     stop: str | Sequence[str] = (),
     end: int | Sequence[int] | None = None,
     beams: int = 1,
+    special: bool = False,
     **sampling: Any,
 ) -> Any:
     """The text that follows the prompt, without it; for a list of prompts a list of texts, in one batch.
 
+    A prompt is a text or a conversation (a list of messages).
     See `stream_text`; ``beams`` > 1 searches for the most probable text instead of drawing one.
     """
     tokenizer = find_tokenizer(model, tokenizer)
-    prompts = [prompt] if isinstance(prompt, str) else list(prompt)
-    ids, ends, stops = [encode_prompt(tokenizer, text) for text in prompts], find_ends(model, end), as_stops(stop)
+    single = isinstance(prompt, str) or is_chat(prompt)
+    prompts = [prompt] if single else list(prompt)
+    ids = [encode_prompt(tokenizer, one, special) for one in prompts]
+    ends, stops = find_ends(model, end), as_stops(stop)
     before = [[] if _answers(model) else row for row in ids]
     unspoken = [Unspoken(tokenizer, row, stops) for row in before]
     if beams > 1:
@@ -124,7 +131,7 @@ def generate_text(
         texts = [_text_of(row, one, ends) for row, one in zip(new, unspoken, strict=True)]
     else:
         texts = _grow(stream(model, ids, tokens, end=ends, **sampling), unspoken, ends)
-    return texts[0] if isinstance(prompt, str) else texts
+    return texts[0] if single else texts
 
 
 def _grow(steps: Iterator[Any], unspoken: list[Unspoken], ends: tuple[int, ...]) -> list[str]:
@@ -182,13 +189,20 @@ def as_stops(stop: str | Sequence[str]) -> tuple[str, ...]:
     return stops
 
 
-def encode_prompt(tokenizer: Any, text: str) -> list[int]:
+def is_chat(prompt: Any) -> bool:
+    """Whether a prompt is a conversation: a list of messages."""
+    return isinstance(prompt, Sequence) and len(prompt) > 0 and isinstance(prompt[0], Mapping)
+
+
+def encode_prompt(tokenizer: Any, prompt: str | Sequence[Mapping[str, Any]], special: bool = False) -> list[int]:
     """The ids of a prompt, with the marks that the model expects around a text if its tokenizer knows of any."""
-    encode = getattr(tokenizer, "encode_whole", tokenizer.encode)
-    ids = [int(i) for i in encode(text)]
+    text: Any = tokenizer.chat(prompt) if is_chat(prompt) else prompt
+    has_marks = getattr(text, "has_marks", False)  # as the text of a conversation has
+    whole = tokenizer.encode if has_marks else getattr(tokenizer, "encode_whole", tokenizer.encode)
+    ids = [int(i) for i in (whole(text, special=True) if special else whole(text))]
     if not ids:
         raise ValueError(f"a prompt must hold at least one token, got {text!r}; begin with a word, or a line end")
     return ids
 
 
-__all__ = ["Unspoken", "generate_text", "stream_text"]
+__all__ = ["Unspoken", "encode_prompt", "generate_text", "stream_text"]

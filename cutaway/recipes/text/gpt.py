@@ -51,7 +51,7 @@ class GPTRecipe(TextRecipe):
     data: str = "python-docs"
     """a text file, a folder of them, or the name of an embedded sample (`cutaway list data`)"""
     design: Literal["quick", "gpt2", "llama"] = "quick"
-    """how the model is built"""
+    """how the model is built: quick learns fastest; llama and gpt2 can be exported (`cutaway export`), quick cannot"""
     depth: int = 4
     """layers"""
     steps: int = 800
@@ -115,7 +115,7 @@ class GPTRecipe(TextRecipe):
     def test_metrics(self, run: "Run") -> dict[str, float]:
         return text_loss(run.model, self.dataset_of(run).open_test(), self.context)
 
-    def generate(self, run: "Run", prompt: str, **sampling: Any) -> str:
+    def generate(self, run: "Run", prompt: Any, **sampling: Any) -> str:
         from cutaway.models import generate_text
 
         return generate_text(run.model, prompt, tokenizer=run.tokenizer, **sampling)

@@ -250,3 +250,19 @@ def test_many_rows_are_decoded_as_one_by_one(make):
     assert tokenizer.decode_each(rows) == [tokenizer.decode(row) for row in rows]
     with pytest.raises(ValueError, match=f"ids must lie from 0 to {tokenizer.vocabulary - 1}, got 999"):
         tokenizer.decode_each([[1], [999]])
+
+
+@pytest.mark.parametrize("make", [lambda: Characters("abc ", special=["<s>", "<e>"]), lambda: Bytes(["<s>", "<e>"])])
+def test_special_tokens_both_ways(make):
+    tokenizer = make()
+    start, end = tokenizer.id_of("<s>"), tokenizer.id_of("<e>")
+    plain = tokenizer.encode("a b").tolist()
+    assert tokenizer.encode("<s>a b<e>", special=True).tolist() == [start, *plain, end]
+    assert tokenizer.decode([start, *plain, end]) == "a b"
+    assert tokenizer.decode([start, *plain, end], special=True) == "<s>a b<e>"
+    assert tokenizer.special_tokens == {"<s>": start, "<e>": end}
+
+
+def test_special_tokens_do_not_hide_unknown_characters():
+    with pytest.raises(ValueError, match=r"text must be made of the 3 characters .*, got 'x' at position 0"):
+        Characters("abc", special=["<s>"]).encode("<s>x", special=True)

@@ -19,7 +19,7 @@ test: $(STAMP) doctest
 	$(PYTEST) -m "not slow"
 	CUTAWAY_TYPECHECK=0 $(PYTEST) -m "untyped and not slow"
 
-# The inner loop, about a minute.
+# The inner loop.
 check: lint types doctest quick
 
 lint: $(STAMP)
@@ -30,7 +30,7 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 doctest: $(STAMP)
-	$(PYTEST) --durations=0 --durations-min=5 --doctest-modules cutaway
+	$(PYTEST) --doctest-modules cutaway
 
 quick: $(STAMP)
 	$(PYTEST) -m "not slow and not long"

@@ -13,6 +13,19 @@ from cutaway.data.tables.reading import Table, read_table
 from cutaway.data.text.corpus import Corpus, read_text
 from cutaway.data.text.pairs import Pairs, read_pairs
 
+
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory):
+    return tmp_path_factory.mktemp("samples")
+
+
+@pytest.fixture(autouse=True)
+def cache(made_once, monkeypatch):
+    """One cache for all tests of this file, since a sample takes seconds to make."""
+    monkeypatch.setenv("CUTAWAY_CACHE", str(made_once))
+    return made_once
+
+
 TABLES = [sample.name for sample in list_samples() if sample.kind == "table"]
 
 

@@ -153,7 +153,8 @@ def _results(metrics: Metrics, test: Mapping[str, float] | None, baseline: Mappi
         columns["test"] = test
     if naive:
         columns["baseline"] = naive
-    names = _ordered({**validation, **(test or {}), **naive})
+    figures = {**validation, **(test or {})}  # a baseline is shown for what was measured of the model
+    names = _ordered({k: v for k, v in figures.items() if not k.startswith("baseline_")} or naive)
     rows = [(_name(metric), *(column.get(metric, "") for column in columns.values())) for metric in names]
     caption = f"The baseline is {baseline['rule']}: a model is worth what it adds to that." if naive else ""
     return [Table(["figure", *columns], rows), *([caption] if caption else [])]

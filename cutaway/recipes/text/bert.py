@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, RESULTS, setting
-from cutaway.recipes.text.text_base import TextRecipe, held_out
+from cutaway.recipes.text.text_base import TextRecipe, corpus_facts, held_out
 
 if TYPE_CHECKING:
     from cutaway.data.text.corpus import Corpus
@@ -110,7 +110,7 @@ class BERTRecipe(TextRecipe):
             unit="tokens",
             samples=lambda m: masked_tokens.write_guesses(m, corpus.tokenizer, samples),
             files={"tokenizer.json": corpus.tokenizer.save},
-            data={"summary": corpus.summary(), "fingerprint": corpus.fingerprint.to_dict(), "source": self.data},
+            data=corpus_facts(corpus, self.data),
             whole=lambda m: masked_tokens.masked_metrics(m, corpus.validation, masking),
         )
 

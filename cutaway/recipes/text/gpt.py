@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import RESULTS, setting
-from cutaway.recipes.text.text_base import TextRecipe, held_out
+from cutaway.recipes.text.text_base import TextRecipe, corpus_facts, held_out
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -108,7 +108,7 @@ class GPTRecipe(TextRecipe):
             unit="tokens",
             samples=lambda m: write_sample(m, corpus.tokenizer, start, self.sample_tokens),
             files={"tokenizer.json": corpus.tokenizer.save},
-            data={"summary": corpus.summary(), "fingerprint": corpus.fingerprint.to_dict(), "source": self.data},
+            data=corpus_facts(corpus, self.data),
             whole=lambda m: text_loss(m, corpus.validation, self.context),
         )
 

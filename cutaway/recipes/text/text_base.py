@@ -83,4 +83,13 @@ def held_out(data: Any) -> Any:
     return data.train if data.validation is None else data.validation
 
 
-__all__ = ["TextRecipe", "held_out"]
+def corpus_facts(corpus: Any, source: str) -> dict[str, Any]:
+    """What config.json says of a text: its size, its digest, and what one would reach on it without a model."""
+    from cutaway.recipes.text.unigrams import unigram_baseline
+
+    facts = {"summary": corpus.summary(), "fingerprint": corpus.fingerprint.to_dict(), "source": source}
+    baseline = unigram_baseline(corpus.train, corpus.validation, corpus.vocabulary)
+    return facts | ({"baseline": baseline} if baseline else {})
+
+
+__all__ = ["TextRecipe", "corpus_facts", "held_out"]

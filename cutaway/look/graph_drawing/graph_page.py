@@ -13,16 +13,15 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from cutaway.look.graph_drawing.contents import as_rows, cells_a_side, content_of
+from cutaway.look.graph_drawing.contents import SIDES, cells_a_side, content_of, extent_of
 from cutaway.look.graph_drawing.coordinates import METRICS, Box
 from cutaway.look.graph_drawing.folding import Group, grouped, opened
 from cutaway.look.graph_drawing.graph_colours import graph_style
-from cutaway.look.graph_drawing.labels import LETTERS, LINE_HEIGHT, NUMBERS, SMALL, Look, Words, count
+from cutaway.look.graph_drawing.labels import LETTERS, LINE_HEIGHT, NUMBERS, SMALL, Look, Words
+from cutaway.look.graph_drawing.packing import Levels, pack
 from cutaway.look.graph_drawing.rows import arrange
 from cutaway.look.graph_drawing.shapes import KINDS, outline, title_width
 from cutaway.look.graph_drawing.svg import heading
-from cutaway.look.graph_recording.statistics import Statistics
-from cutaway.look.pages.picture import LESS, plain
 from cutaway.look.style.colours import MAGNITUDE, SIGNED, table
 from cutaway.look.style.stylesheet import STYLE
 from cutaway.look.style.theme import FONT
@@ -31,7 +30,7 @@ from cutaway.look.style.wording import escape, number, whole_characters, writabl
 if TYPE_CHECKING:
     from cutaway.look.graphs import Graph, Node, Value
 
-SCRIPTS = ("placing.js", "svg.js", "panel.js", "page.js")
+SCRIPTS = ("unpacking.js", "placing.js", "svg.js", "panel.js", "page.js")
 # nothing leaves the page, and nothing in it is made into code
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -45,38 +44,44 @@ def graph_html(
     *,
     numbers: int = NUMBERS,
     title: str | None = None,
-    megabytes: float = 4.0,
+    megabytes: float = 2.0,
 ) -> str:
     """The page, as one HTML document. ``open`` and ``depth`` say what is open at first, as in `draw_svg`.
 
-    Contents and δs are in it as pictures of up to 64 × 64 cells, coarser where they would pass ``megabytes`` in all.
+    Contents and δs are in it as pictures of up to 64 × 64 cells, coarser where the page would pass ``megabytes``.
     """
     if not megabytes > 0:
-        raise ValueError(f"megabytes must be above 0, got {megabytes}; 4 holds the values of a small model")
-    told = page_data(graph, open, depth, numbers, megabytes)
+        raise ValueError(f"megabytes must be above 0, got {megabytes}; 2 holds the values of GPT-2 small")
     title = heading(graph) if title is None else title
+    told = page_data(graph, open, depth, numbers)
+    captions = 100 * len(graph.values)  # of pictures: about as many letters each
+    rest = len(_document(graph, told, title, _packed(told), "")) + captions
+    levels = add_contents(told, graph, megabytes - rest / 1e6)
+    return _document(graph, told, title, _packed(told), levels.packed())
+
+
+def _document(graph: "Graph", told: dict[str, Any], title: str, data: str, levels: str) -> str:
     style, _ = graph_style()
-    data = whole_characters(json.dumps(plain(told), ensure_ascii=False, allow_nan=False, separators=(",", ":")))
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{STYLE}{style}{_asset('page.css')}</style>\n</head>\n<body>\n"
-        f"<header><h1>{escape(title)}</h1><p class='soft'>{escape(_lead(graph, told['cells']))}</p></header>\n"
+        f"<header><h1>{escape(title)}</h1><p class='soft'>{escape(_lead(graph, told))}</p></header>\n"
         f"{_bar(told['backward'], len(told['groups']) > 1)}\n"
         '<main><div id="canvas"></div><aside id="panel" aria-live="polite" tabindex="0" aria-label="Details">'
         f"{_help(told)}</aside></main>\n"
         "<noscript><p>This page is drawn by a script in it, which is switched off here.</p></noscript>\n"
-        # inside a script only "<" can end the script or begin a comment
-        f'<script type="application/json" id="graph">{data.replace("<", LESS)}</script>\n'
+        f'<script type="text/plain" id="graph">{data}</script>\n'
+        f'<script type="text/plain" id="levels">{levels}</script>\n'
         f'<script type="module">{page_script()}</script>\n</body>\n</html>\n'
     )
 
 
 def page_data(
-    graph: "Graph", open: str | Sequence[str] = (), depth: int | None = None, numbers: int = NUMBERS, limit: float = 4.0
+    graph: "Graph", open: str | Sequence[str] = (), depth: int | None = None, numbers: int = NUMBERS
 ) -> dict[str, Any]:
-    """Everything that the page knows, as JSON can hold it."""
+    """Everything that the page knows but the contents of values, as JSON can hold it."""
     groups = grouped(graph)
     words = Words(graph, groups, numbers)
     looks, homes = {}, {}
@@ -84,8 +89,6 @@ def page_data(
         for slot in group.slots:
             if not slot.startswith(("in:", "out:")):
                 looks[slot], homes[slot] = _look(words.of(slot)), group.number
-    sizes = [as_rows(value.shape) for value in graph.values for x in (value.tensor, value.delta) if x is not None]
-    cells = cells_a_side(sizes, limit)
     edges = words.edges
     numbered = {id(edge): i for i, edge in enumerate(edges)}
     backward = graph.deltas is not None
@@ -99,13 +102,14 @@ def page_data(
         "signed": table(SIGNED, 255).tolist(),
         "alt": f"Compute graph of {number(len(graph.nodes))} operators",
         "backward": backward,
-        "cells": cells,
+        "cells": SIDES[0],  # these two as `add_contents` will find them
+        "coarse": False,
         "open": sorted(shown),
         "groups": [_group(group, words) for group in groups],
         "looks": looks,
         "homes": homes,
         "nodes": [_node(node, numbered) for node in graph.nodes],
-        "values": [_value(value, cells, numbered, backward) for value in graph.values],
+        "values": [_value(value, numbered, backward) for value in graph.values],
         "edges": [
             {"value": e.value.index, "node": e.consumer.index, "share": words.share_of(i)} for i, e in enumerate(edges)
         ],
@@ -184,26 +188,45 @@ def _node(node: "Node", numbered: dict[int, int]) -> dict[str, Any]:
     }
 
 
-def _value(value: "Value", cells: int, numbered: dict[int, int], backward: bool) -> dict[str, Any]:
-    tensor, delta, statistics = value.tensor, value.delta, value.statistics
+def _value(value: "Value", numbered: dict[int, int], backward: bool) -> dict[str, Any]:
+    statistics = value.statistics
     told: dict[str, Any] = {
         "index": value.index,
         "name": writable(value.name),
         "kind": value.kind,
-        "shape": list(value.shape),
+        "shape": [side if isinstance(side, int) else str(side) for side in value.shape],
         "dtype": str(value.dtype).removeprefix("torch."),
         "producer": None if value.producer is None else value.producer.index,
         "uses": [numbered[id(edge)] for edge in value.consumers],
-        "statistics": None if statistics is None else statistics._asdict(),
-        "content": None if tensor is None else content_of(tensor.detach(), cells),
+        "statistics": None if statistics is None else statistics.rounded(),
+        "content": None,
     }
-    if told["content"] is None:
-        told["why"] = value.why_no_tensor or ("it is empty" if count(value) == 0 else "its numbers are complex")
-    if delta is not None:
-        told["delta"] = {"statistics": Statistics.of(delta)._asdict(), "content": content_of(delta, cells)}
+    if (of_delta := value.delta_statistics) is not None:
+        told["delta"] = {"statistics": of_delta.rounded(), "content": None}
     elif backward:
         told["why_no_delta"] = value.why_no_delta
     return told
+
+
+def add_contents(told: dict[str, Any], graph: "Graph", limit: float) -> Levels:
+    """Adds the contents of values and δs to the page's data, as fine as ``limit`` megabytes allow."""
+    shown = [x for value in graph.values for x in (value.tensor, value.delta) if x is not None]
+    told["cells"] = cells = cells_a_side({extent_of(x) for x in shown}, limit)
+    levels = Levels()
+    for value, known in zip(graph.values, told["values"]):
+        if value.tensor is not None:
+            known["content"] = content_of(value.tensor, cells, levels, value.statistics)
+        if known["content"] is None:
+            known["why"] = value.why_no_tensor or ("it is empty" if value.numel() == 0 else "its numbers are complex")
+        if value.delta is not None:
+            known["delta"]["content"] = content_of(value.delta, cells, levels, value.delta_statistics)
+    told["coarse"] = any(max(extent_of(x)[1:]) > cells for x in shown)
+    return levels
+
+
+def _packed(told: dict[str, Any]) -> str:
+    data = json.dumps(told, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return pack(whole_characters(data).encode())
 
 
 @cache
@@ -221,9 +244,10 @@ def page_script() -> str:
     return script
 
 
-def _lead(graph: "Graph", cells: int) -> str:
+def _lead(graph: "Graph", told: dict[str, Any]) -> str:
     words = f"{number(len(graph.nodes))} operators, {number(len(graph.values))} values. "
-    if any(max(as_rows(value.shape)) > cells for value in graph.values):
+    if told["coarse"]:
+        cells = told["cells"]
         words += f"Contents are shown as at most {cells} × {cells} cells, the strongest entry in each (megabytes=). "
     if not graph.complete:
         words += "Something ran that could not be seen, so parts may be missing."

@@ -6,19 +6,18 @@ r"""What is written on the boxes and lines of a compute graph, and how much room
 Of a δ with many numbers its length |δ| is written; of a value with several uses also the total, Σδ.
 """
 
-import math
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import Tensor
 
+from cutaway.inside.tensor_layouts import dense
 from cutaway.look.graph_drawing.folding import Group
 from cutaway.look.graph_drawing.rows import Line
+from cutaway.look.graph_recording.statistics import norm
 from cutaway.look.style.wording import number
 
 if TYPE_CHECKING:
@@ -82,6 +81,7 @@ class Words:
         self.values = {value.index: value for value in graph.values}
         self.edges = graph.edges
         self.nodes = {node.index: node for node in graph.nodes}
+        self._told: dict[int, tuple[Tensor, str]] = {}  # δs in words, by the id of the tensor
         self.stands = {int(slot[6:]): group for group in groups for slot in group.slots if slot.startswith("value:")}
 
     @cached_property
@@ -135,7 +135,7 @@ class Words:
     def holding(self, group: Group) -> str:
         """How much is inside a group."""
         operators = len(list(group.nodes))
-        learned = sum(count(value) for value in group.parameters)
+        learned = sum(value.numel() for value in group.parameters)
         words = f"{number(operators)} operator{'s' * (operators != 1)}"
         return words + (f" · {number(learned)} parameters" if learned else "")
 
@@ -190,9 +190,10 @@ class Words:
         return "" if delta is None else self._delta(delta)
 
     def _delta(self, delta: Tensor) -> str:
-        if delta.numel() <= self.numbers:
-            return numbers_of(delta)
-        return f"|δ| {number(float(delta.double().norm()), 3)}"
+        if id(delta) not in self._told:  # one δ stands on several lines and boxes
+            few = delta.numel() <= self.numbers
+            self._told[id(delta)] = (delta, numbers_of(delta) if few else f"|δ| {number(norm(delta), 3)}")
+        return self._told[id(delta)][1]
 
     def _total(self, value: "Value") -> list[Text]:
         if value.delta is None or len(value.consumers) < 2:
@@ -218,7 +219,9 @@ def numbers_of(tensor: Tensor) -> str:
         return f"[{', '.join(map(words, part))}]" if isinstance(part, list) else number(part, 3)
 
     plain = tensor.detach().cpu()
-    return words((plain if plain.layout is torch.strided else plain.to_dense()).tolist())
+    if plain.is_nested:
+        return f"[{', '.join(numbers_of(part) for part in plain.unbind())}]"
+    return words(dense(plain).tolist())
 
 
 def in_rows(words: str) -> list[str]:
@@ -238,13 +241,6 @@ def slices(arguments: str) -> str:
     """
     short = re.sub(r"slice\(([^,]*), ([^,]*), ([^,)]*)\)", r"\1:\2:\3", arguments)
     return re.sub(r"(\S*:)(\S*):None", r"\1\2", short).replace("None:", ":").replace(":None", ":")
-
-
-def count(value: "Value") -> int:
-    """The entries of a value; of a ragged one, whose sides have no one length, more than are ever shown."""
-    if not all(isinstance(side, int) for side in value.shape):
-        return sys.maxsize
-    return math.prod(value.shape)
 
 
 def cut(name: str, longest: int = LONGEST) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from cutaway.look.graph_drawing.coordinates import Box, Placed, Sheet, lifted, place
 from cutaway.look.graph_drawing.folding import Group, grouped, opened
 from cutaway.look.graph_drawing.graph_colours import graph_style
-from cutaway.look.graph_drawing.labels import NUMBERS, SMALL, Text, Words, count, shape_of
+from cutaway.look.graph_drawing.labels import NUMBERS, SMALL, Text, Words, shape_of
 from cutaway.look.graph_drawing.rows import arrange
 from cutaway.look.graph_drawing.shapes import (
     box_of,
@@ -94,7 +94,7 @@ class Drawing:
         """What one must know to read it."""
         notes = []
         most = self.words.numbers
-        if any(count(value) > most for value in self.graph.values):
+        if any(value.numel() > most for value in self.graph.values):
             notes.append(f"Values of more than {most} numbers stand as their shape (numbers={most}).")
             if self.words.backward:
                 notes.append("|δ| is the length of such a δ.")

@@ -21,6 +21,7 @@ from cutaway.inside.results import LookError
 from cutaway.look.graph_recording.capture import unrecorded
 from cutaway.look.graph_recording.elements import Call, Edge, Node, Value
 from cutaway.look.graph_recording.memory import gradient_edge
+from cutaway.look.graph_recording.statistics import Statistics
 from cutaway.look.graph_recording.torch_functions import replaced, tensors_in
 from cutaway.look.graph_recording.unrecorded import opaque_shares
 
@@ -39,6 +40,7 @@ class Deltas:
         got = dict(zip(asked, self._differentiate(list(asked.values()))))
         self._totals = {index: got[place] for index, place in places.items()}
         self._shares: dict[int, list[Tensor | None]] = {}
+        self._statistics: dict[int, Statistics] = {}
         # Versions of one leaf, changed in place outside the graph: autograd has one sum for all of them.
         often: dict[Any, list[int]] = {}
         for index, place in places.items():
@@ -85,6 +87,13 @@ class Deltas:
         if value in self.starts:
             parts.append(self.starts[value])
         return sum(parts[1:], start=parts[0]) if parts else None
+
+    @unrecorded()
+    def statistics(self, value: Value) -> Statistics | None:
+        """Those of a value's δ, counted once."""
+        if value.index not in self._statistics and (found := self.total(value)) is not None:
+            self._statistics[value.index] = Statistics.of(found)
+        return self._statistics.get(value.index)
 
     def share(self, edge: Edge) -> Tensor | None:
         value = edge.value

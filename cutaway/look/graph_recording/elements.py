@@ -52,7 +52,7 @@ class Edge:
     position: int
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> tuple[Any, ...]:
         return self.value.shape
 
     @property
@@ -144,7 +144,7 @@ class Value(StandIn):
 
     index: int
     kind: str  # "input", "parameter", "buffer", "constant" or "value"
-    shape: tuple[int, ...]
+    shape: tuple[Any, ...]  # numbers; a ragged side of a nested tensor is a symbol or "ragged"
     dtype: torch.dtype
     producer: Node | None = None
     consumers: list[Edge] = field(default_factory=list)
@@ -206,6 +206,11 @@ class Value(StandIn):
             with unrecorded():
                 self.counted = Statistics.of(content)
         return self.counted
+
+    @property
+    def delta_statistics(self) -> "Statistics | None":
+        """The same of δ; None without one."""
+        return None if self.graph is None or self.graph.deltas is None else self.graph.deltas.statistics(self)
 
     @property
     def delta(self) -> Tensor | None:

@@ -70,7 +70,7 @@ def to_json(graph: "Graph", content: int) -> str:
         if value.tensor is None:
             told["why_no_content"] = value.why_no_tensor
         if after:
-            told |= _delta(value.delta, content)
+            told |= _delta(value.delta, content, value.delta_statistics)
             if value.delta is None:
                 told["why_no_delta"] = value.why_no_delta
         return told
@@ -129,11 +129,9 @@ def _plain(numbers: Any) -> Any:
     return None if isinstance(numbers, float) and not math.isfinite(numbers) else numbers
 
 
-def _delta(x: Tensor | None, limit: int) -> dict[str, Any]:
-    return {
-        "delta": _numbers(x, limit),
-        "delta_statistics": None if x is None else Statistics.of(x).rounded(),
-    }
+def _delta(x: Tensor | None, limit: int, known: Statistics | None = None) -> dict[str, Any]:
+    known = Statistics.of(x) if known is None and x is not None else known
+    return {"delta": _numbers(x, limit), "delta_statistics": None if known is None else known.rounded()}
 
 
 def to_table(graph: "Graph", rows: int = 24) -> str:

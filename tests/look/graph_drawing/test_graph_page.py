@@ -5,15 +5,20 @@ import re
 from html import unescape
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from look.browser import opened_page
 from look.graphed import EVIL, Named, all_boxes, neuron, tower
 from look.rendered import Tags
+from torch import Tensor, nn
 
+from cutaway.look.charts.rasters import levels_of
 from cutaway.look.graph_drawing.graph_page import graph_html, page_script
+from cutaway.look.graph_drawing.packing import unpack
 from cutaway.look.graph_drawing.svg import Drawing
 from cutaway.look.graphs import Graph, graph
+from cutaway.look.style.colours import SIGNED, table
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +27,12 @@ def tall() -> Graph:
 
 
 def data_in(html: str) -> dict:
-    ((_, text),) = [script for script in Tags(plain_svg(html)).scripts if script[0].get("id") == "graph"]
-    return json.loads(text)
+    return json.loads(unpack(packed_in(html, "graph")))
+
+
+def packed_in(html: str, name: str) -> str:
+    ((_, text),) = [script for script in Tags(plain_svg(html)).scripts if script[0].get("id") == name]
+    return text
 
 
 def plain_svg(html: str) -> str:
@@ -61,7 +70,8 @@ def test_nothing_is_fetched_and_everything_escaped():
     assert "default-src 'none'" in html
     assert not {"link", "iframe", "img"} & {tag for tag, _ in found.tags}
     assert not any({"src", "href"} & set(attributes) for _, attributes in found.tags)
-    assert [kind for kind, _ in found.scripts] == [{"type": "application/json", "id": "graph"}, {"type": "module"}]
+    packed = [{"type": "text/plain", "id": name} for name in ("graph", "levels")]
+    assert [kind for kind, _ in found.scripts] == [*packed, {"type": "module"}]
     assert any(EVIL in value["name"] for value in data_in(html)["values"])
     ids = [a["id"] for _, a in found.tags if "id" in a]
     assert len(ids) == len(set(ids))
@@ -79,11 +89,65 @@ def test_contents_stay_within_the_limit(tall: Graph):
     html = graph_html(tower(30), megabytes=0.01)
     assert data_in(html)["cells"] == 8
     assert "Contents are shown as at most 8 × 8 cells" in html
-    with pytest.raises(ValueError, match="megabytes must be above 0, got 0; 4 holds the values of a small model"):
+    with pytest.raises(ValueError, match="megabytes must be above 0, got 0; 2 holds the values of GPT-2 small"):
         graph_html(tall, megabytes=0)
 
 
+class Wide(nn.Module):
+    """Two layers of many weights."""
+
+    def __init__(self, width: int = 256) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.one, self.two = nn.Linear(width, width), nn.Linear(width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (self.two(self.one(x).tanh()) @ self.two.weight.T).sum()
+
+
+def test_a_page_is_as_large_as_it_may_be():
+    g = graph(Wide(), torch.randn(4, 256)).backward()
+    pages = {limit: graph_html(g, megabytes=limit) for limit in (0.065, 0.08, 2.0)}
+    assert data_in(pages[2.0])["cells"] == 64
+    for limit, page in pages.items():
+        assert len(page.encode()) <= 1e6 * limit
+    assert data_in(pages[0.065])["cells"] < data_in(pages[0.08])["cells"] < 64
+
+
+def test_a_matrix_and_its_transpose_are_one_picture():
+    told = data_in(graph_html(graph(Wide(), torch.randn(4, 256))))
+    weight, transposed = (next(v for v in told["values"] if v["name"] == name) for name in ("two.weight", "T 1"))
+    assert weight["content"]["start"] == transposed["content"]["start"]
+    assert (weight["content"]["transposed"], transposed["content"]["transposed"]) == (False, True)
+
+
+@pytest.mark.parametrize("layout", [torch.jagged, torch.strided], ids=str)
+def test_nested_values_are_drawn(layout: torch.layout):
+    layer = nn.Linear(3, 5)
+    parts = torch.nested.nested_tensor([torch.randn(2, 3), torch.randn(8, 3)], layout=layout)
+    g = graph(lambda x: sum(part.square().sum() for part in layer(x).unbind()), parts).backward()
+    g.to_svg()
+    told = data_in(graph_html(g))
+    (made,) = (v for v in told["values"] if v["name"] == "linear 1")
+    assert made["content"]["words"] == "10 × 5, the parts below each other."
+    assert made["delta"]["statistics"]["norm"] == pytest.approx(2 * made["statistics"]["norm"], rel=1e-4)
+    small = graph(lambda x: x * 2, torch.nested.nested_tensor([torch.ones(1), torch.ones(2)], layout=layout))
+    assert "[[2], [2, 2]]" in small.to_svg()
+
+
+def test_a_sparse_delta_is_drawn():
+    embed = nn.Embedding(50, 8, sparse=True)
+    g = graph(lambda tokens: embed(tokens).sum(), torch.tensor([1, 1, 3])).backward()
+    assert g.delta("Embedding.weight").is_sparse
+    g.to_svg()
+    (table,) = (v for v in data_in(graph_html(g))["values"] if v["kind"] == "parameter")
+    assert table["delta"]["statistics"]["norm"] == pytest.approx((8 * 4 + 8) ** 0.5)
+    assert (table["delta"]["content"]["high"], table["delta"]["content"]["rows"]) == (2.0, 50)
+    assert json.loads(g.to_json())["values"]
+
+
 CLICK = """
+while (document.body.dataset.ready !== "true") await new Promise(done => setTimeout(done, 5));
 const box = name => [...document.querySelectorAll(".box, .chip")]
   .find(made => made.querySelector("text.name").textContent === name);
 const click = made => made.dispatchEvent(new MouseEvent("click", {bubbles: true}));
@@ -175,3 +239,23 @@ def test_evil_names_stay_words(tmp_path: Path):
     dom = opened_page(graph_html(graph(Named(), torch.ones(1, 2))), tmp_path, f"{CLICK} next(); next();")
     assert dom.count("<script>alert") == 0
     assert 'alert("1")' in unescape(dom)
+
+
+@pytest.mark.long
+def test_the_browser_unpacks_the_colours(tmp_path: Path):
+    """Of a weight and of its transpose, which is the same picture turned."""
+    g = graph(Wide(32), torch.randn(4, 32))
+    for name, matrix in (("two.weight", g["two.weight"].tensor), ("T 1", g["T 1"].tensor)):
+        script = f"""{CLICK}
+        const search = document.getElementById("search");
+        search.value = "{name}"; search.dispatchEvent(new Event("input")); press("Enter", search);
+        const canvas = [...document.querySelectorAll("#panel canvas")].at(-1);
+        const pixels = canvas.getContext("2d").getImageData(0, 0, 32, 32).data;
+        document.body.dataset.pixels = pixels.filter((_, i) => i % 4 === 0).join(" ");"""
+        dom = opened_page(graph_html(g), tmp_path, script)
+        (reds,) = re.findall('data-pixels="([^"]*)"', dom)
+        most = matrix.abs().max().item()
+        levels = levels_of(matrix.detach().numpy(), -most, most)
+        expected = np.array(table(SIGNED, 255))[levels.astype(int) - 1, 0]
+        drawn = np.array(list(map(int, reds.split()))).reshape(32, 32)
+        assert np.abs(drawn - expected).mean() < 0.5  # the page knows the extremes to six digits

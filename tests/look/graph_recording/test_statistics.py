@@ -4,8 +4,9 @@ import math
 
 import pytest
 import torch
+from torch import Tensor
 
-from cutaway.look.graph_recording.statistics import Statistics
+from cutaway.look.graph_recording.statistics import LARGE, Statistics, flat, norm
 
 
 def test_by_hand():
@@ -38,3 +39,57 @@ def test_rounded_for_json():
     rounded = Statistics.of(torch.tensor([1 / 3, torch.inf])).rounded(3)
     assert rounded == dict(mean=0.333, std=0.0, min=0.333, max=0.333, norm=0.333, zeros=0.0, nans=0, infinities=1)
     assert Statistics.of(torch.zeros(0)).rounded()["mean"] is None
+
+
+# Large tensors: sums by rows, in the tensor's own type, against float64.
+
+
+def by_hand(x: Tensor) -> tuple[float, ...]:
+    x = x.double()
+    ends = (x.min().item(), x.max().item(), x.square().sum().sqrt().item(), (x == 0).double().mean().item())
+    return (x.mean().item(), x.std(correction=0).item(), *ends)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        torch.randn(LARGE + 777, generator=torch.Generator().manual_seed(0)),
+        torch.randn(300, 400, generator=torch.Generator().manual_seed(1)).T + 3,
+        torch.ones(LARGE),
+        1e4 + torch.linspace(0, 1, LARGE),
+        torch.zeros(LARGE),
+        torch.randn(LARGE, generator=torch.Generator().manual_seed(2)).relu() * 1e-20,
+        torch.randn(LARGE, generator=torch.Generator().manual_seed(3)) * 1e25,
+        torch.arange(LARGE),
+        torch.randn(LARGE, generator=torch.Generator().manual_seed(4)).bfloat16(),
+        torch.randn(LARGE, generator=torch.Generator().manual_seed(5)).double(),
+    ],
+    ids=["odd", "transposed", "constant", "far from 0", "zeros", "tiny", "huge", "whole", "bfloat16", "float64"],
+)
+def test_large_tensors_as_by_hand(x: Tensor):
+    known = Statistics.of(x)
+    assert known[:6] == pytest.approx(by_hand(x), rel=1e-4, abs=1e-4 * abs(known.std))
+    assert (known.nans, known.infinities) == (0, 0)
+    assert norm(x) == pytest.approx(by_hand(x)[4], rel=1e-5)
+
+
+def test_large_tensors_with_numbers_that_are_none():
+    x = torch.ones(LARGE)
+    x[3], x[4], x[5] = math.nan, math.inf, -math.inf
+    known = Statistics.of(x)
+    assert (known.mean, known.std, known.nans, known.infinities) == (1.0, 0.0, 1, 2)
+    assert known.norm == pytest.approx(math.sqrt(LARGE - 3))
+
+
+def test_the_order_of_memory_takes_no_copy():
+    x = torch.randn(3, 4)
+    assert flat(x.T).data_ptr() == x.data_ptr()
+    assert sorted(flat(x[:, ::2]).tolist()) == sorted(x[:, ::2].flatten().tolist())
+    assert flat(torch.tensor(2.0)).tolist() == [2.0]
+
+
+def test_the_norm_of_every_kind():
+    assert norm(torch.tensor([3 + 4j, 0])) == pytest.approx(5.0)
+    assert norm(torch.tensor([3, 4])) == 5.0
+    assert norm(torch.eye(4).to_sparse()) == 2.0
+    assert norm(torch.zeros(0)) == 0.0

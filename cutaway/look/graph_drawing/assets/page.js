@@ -1,10 +1,11 @@
 // The page of a compute graph: fold and unfold, pan and zoom, select, step, search. State in, drawing out; no server.
 
+import {readGraph} from "./unpacking.js";
 import {place} from "./placing.js";
 import {draw, element, labelOf} from "./svg.js";
 import {groupPanel, make, operatorPanel, valuePanel} from "./panel.js";
 
-const graph = JSON.parse(document.getElementById("graph").textContent);
+const graph = await readGraph();
 const at = id => document.getElementById(id);
 const canvas = at("canvas"), panel = at("panel");
 const open = new Set(graph.open);

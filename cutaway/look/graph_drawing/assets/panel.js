@@ -24,12 +24,16 @@ const shapeOf = shape => `(${shape.join(", ")}${shape.length === 1 ? "," : ""})`
 // A heat map, with the number under the pointer below it; or the numbers themselves if there are few.
 function picture(content, graph, name) {
   if (content.numbers !== undefined) return make("pre", {class: "numbers"}, content.numbers);
-  const bytes = Uint8Array.from(atob(content.levels), letter => letter.charCodeAt(0));
-  const {rows, columns, low, high} = content, colours = content.signed ? graph.signed : graph.magnitude;
+  const {rows, columns, low, high, start, transposed} = content;
+  const levelAt = (row, column) => graph.levels[start + (transposed ? column * rows + row : row * columns + column)];
+  const colours = content.signed ? graph.signed : graph.magnitude;
   const canvas = make("canvas", {width: columns, height: rows, role: "img",
     "aria-label": `${name}: heat map from ${short(low)} to ${short(high)}`});
   const paint = canvas.getContext("2d"), image = paint.createImageData(columns, rows);
-  bytes.forEach((level, i) => image.data.set(level ? [...colours[level - 1], 255] : [0, 0, 0, 0], 4 * i));
+  for (let row = 0; row < rows; row++) for (let column = 0; column < columns; column++) {
+    const level = levelAt(row, column);
+    image.data.set(level ? [...colours[level - 1], 255] : [0, 0, 0, 0], 4 * (row * columns + column));
+  }
   paint.putImageData(image, 0, 0);
   const side = Math.max(2, Math.min(14, Math.floor(300 / Math.max(columns, rows))));
   canvas.style.width = `${columns * side}px`;
@@ -42,7 +46,7 @@ function picture(content, graph, name) {
     const box = canvas.getBoundingClientRect();
     const column = Math.min(columns - 1, Math.floor((event.clientX - box.left) / box.width * columns));
     const row = Math.min(rows - 1, Math.floor((event.clientY - box.top) / box.height * rows));
-    const level = bytes[row * columns + column];
+    const level = levelAt(row, column);
     told.textContent = `Row ${row * content.block[0]}, column ${column * content.block[1]}: `
       + (level ? `about ${short(low + (level - 1) / 254 * (high - low))}` : "not a finite number");
   });

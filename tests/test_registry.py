@@ -43,6 +43,14 @@ def test_a_view_joins_with_the_recipes_that_it_suits():
     assert [picture.title for picture in view.pictures(a_run("own"), Subject())] == ["Square"]
 
 
+def test_a_view_may_be_marked_for_the_report():
+    cut.register(mine, suits="gpt")
+    assert not registry.views()[-1].report
+    cut.register(mine, suits="gpt", report=True)
+    assert registry.views()[-1].report
+    assert {view.name for view in registry.views() if view.report} > {"attention", "results", "gradient_flow"}
+
+
 def test_a_view_may_say_by_itself_which_runs_it_suits():
     def has_long_name(run: Any) -> bool:
         """Runs with long names."""

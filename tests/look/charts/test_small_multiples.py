@@ -69,3 +69,12 @@ def test_messages():
         histograms({"a": [1.0]}, bins=0)
     with pytest.raises(ValueError, match="there must be a tensor to draw, got none"):
         histograms(nn.ReLU())
+
+
+def test_the_axis_of_a_large_tensor_is_that_of_numbers_spread_over_it():
+    x = torch.linspace(-1, 3, 1_000_003)
+    picture = histograms({"x": x}, bins=4)
+    rows = picture.spec()["datasets"]["rows"]
+    assert rows[0]["from"] == pytest.approx(-1, abs=0.01)
+    assert rows[-1]["to"] == pytest.approx(3, abs=0.01)
+    assert [row["share"] for row in rows] == pytest.approx([0.25] * 4, abs=0.002)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from cutaway.commands.flags import parse_flags
 
@@ -9,6 +10,11 @@ from cutaway.commands.flags import parse_flags
 @dataclass(frozen=True)
 class Demo:
     """Trains a small GPT on Python's own documentation, about a minute on two cores; shows a sample and its insides."""
+
+    examples: ClassVar[tuple[str, ...]] = (
+        "cutaway demo",
+        "cutaway demo --steps 100",
+    )
 
     steps: int = 400
     """optimizer steps; fewer are quicker and write worse"""

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import tyro
 
@@ -17,6 +17,12 @@ class Generate:
 
     A translation is searched for, unless --temperature or another flag says how to draw one.
     """
+
+    examples: ClassVar[tuple[str, ...]] = (
+        'cutaway generate runs/gpt-1 --prompt "The function returns"',
+        'cutaway generate runs/gpt-1 --prompt "class" --temperature 0 --tokens 50',
+        "cutaway generate runs/transformer-1 --prompt 'May 3, 1984' --json",
+    )
 
     run: Annotated[str, tyro.conf.Positional]
     """the run folder (`cutaway import` makes one of a checkpoint)"""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import tyro
 
@@ -13,6 +13,11 @@ from cutaway.commands.flags import parse_flags
 class Import:
     """Makes a run of a checkpoint, so that every other verb can use it."""
 
+    examples: ClassVar[tuple[str, ...]] = (
+        "cutaway import gpt2",
+        "cutaway import my-checkpoint --out runs/mine",
+    )
+
     checkpoint: Annotated[str, tyro.conf.Positional]
     """a folder in the Hugging Face layout, or a hub id"""
     out: str = ""
@@ -22,6 +27,8 @@ class Import:
 @dataclass(frozen=True)
 class Export:
     """Writes a run's model as a checkpoint that transformers loads."""
+
+    examples: ClassVar[tuple[str, ...]] = ("cutaway export runs/bert-1 --to my-checkpoint",)
 
     run: Annotated[str, tyro.conf.Positional]
     """the run folder"""

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import tyro
 
@@ -14,6 +14,11 @@ from cutaway.commands.flags import parse_flags
 @dataclass(frozen=True)
 class Listing:
     """Lists what Cutaway has: its blocks with their equations, its recipes, its views, its embedded data."""
+
+    examples: ClassVar[tuple[str, ...]] = (
+        "cutaway list recipes",
+        "cutaway list data --json",
+    )
 
     what: Annotated[Literal["blocks", "recipes", "views", "data"], tyro.conf.Positional] = "blocks"
     """what to list"""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import tyro
 
@@ -29,6 +29,12 @@ class Look:
 
     With an address, the value there, by its shape. Wrong addresses are answered with the nearest that there are.
     """
+
+    examples: ClassVar[tuple[str, ...]] = (
+        "cutaway look runs/gpt-1",
+        'cutaway look runs/gpt-1 "The function returns" --out page.html',
+        'cutaway look runs/gpt-1 --at "blocks.*.attention.weights" --out weights.png',
+    )
 
     run: Annotated[str, tyro.conf.Positional]
     """the run folder"""

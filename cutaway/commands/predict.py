@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import tyro
 
@@ -29,6 +29,12 @@ class Predict:
     and empty fields are fine; a column that is not there is not. For bert: texts with [MASK] in, the five most probable
     fillings of each out. For transformer: texts in, translations out.
     """
+
+    examples: ClassVar[tuple[str, ...]] = (
+        "cutaway predict runs/mlp-1 rows.csv",
+        "cutaway predict runs/mlp-1 rows.csv --out predictions.csv",
+        'cutaway predict runs/bert-1 "The [MASK] is returned."',
+    )
 
     run: Annotated[str, tyro.conf.Positional]
     """the run folder"""

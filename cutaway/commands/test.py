@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import tyro
 
@@ -17,6 +17,11 @@ class Test:
 
     The test split is for one last look. To choose between models, compare their validation metrics.
     """
+
+    examples: ClassVar[tuple[str, ...]] = (
+        "cutaway test runs/gpt-1",
+        "cutaway test runs/mlp-1 --json",
+    )
 
     run: Annotated[str, tyro.conf.Positional]
     """the run folder"""

@@ -40,9 +40,9 @@ class Recipe:
     batch: int = setting(32, FIRST)
     """examples in a batch"""
     seed: int = setting(0, FIRST)
-    """of everything that is random"""
+    """random seed: the same seed gives the same run"""
     optimizer: Optimizer = setting("adamw", OPTIMIZER)
-    """what makes steps of gradients"""
+    """rule that turns gradients into steps"""
     rate: float = setting(1e-3, FIRST)
     """full learning rate"""
     muon_rate: float = setting(0.02, OPTIMIZER)
@@ -54,7 +54,7 @@ class Recipe:
     beta: float = setting(0.95, OPTIMIZER)
     """how long Adam remembers squared gradients"""
     schedule: Literal["constant", "linear", "cosine", "step", "wsd"] = setting("linear", SCHEDULE)
-    """shape of the learning rate"""
+    """shape of the learning rate over the steps"""
     warmup: int = setting(0, SCHEDULE)
     """steps in which the rate rises from zero"""
     floor: float = setting(0.0, SCHEDULE)

@@ -1,11 +1,15 @@
 """Help pages: what they say, and that they fit the terminal."""
 
 import inspect
+import shlex
 
 import pytest
 
 from cutaway import cli
-from cutaway.recipes.index import RECIPES
+from cutaway.commands.completion import verbs
+from cutaway.commands.flags import parse_flags
+from cutaway.commands.train import parse
+from cutaway.recipes.index import RECIPES, find_recipe
 
 PAGES = [[], *([verb] for verb in cli.VERBS), *(["train", name] for name in RECIPES)]
 
@@ -22,6 +26,20 @@ def test_every_page_fits_and_is_plain_text(
     if wide >= 80:
         assert max(map(len, lines)) <= min(wide, 110)
     assert not set("".join(lines)) & set("│╭╮╰╯─\x1b")
+
+
+@pytest.mark.parametrize("verb", cli.VERBS)
+def test_every_verb_shows_examples_that_its_flags_allow(verb: str, capsys: pytest.CaptureFixture[str]):
+    assert cli.run([verb, "--help"]) == 0
+    examples = capsys.readouterr().out.split("examples:\n")[1].splitlines()
+    for example in examples:
+        words = shlex.split(example)
+        assert words[:2] == ["cutaway", verb]
+        if verb == "train":
+            parse(find_recipe(words[2]), words[2:])
+        else:
+            target = verbs()[verb]
+            assert isinstance(parse_flags(target, f"cutaway {verb}", words[2:]), target)
 
 
 def test_a_page():

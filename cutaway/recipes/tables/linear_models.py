@@ -31,7 +31,7 @@ class OneLayerRecipe(TableRecipe):
     batch: int = 16384
     """rows in a batch; a smaller table is taken whole, and every step descends its true cost"""
     optimizer: Optimizer = "adam"
-    """what makes steps of gradients"""
+    """rule that turns gradients into steps"""
     rate: float = 0.03
     """full learning rate"""
     clip: float = 0.0

@@ -52,7 +52,7 @@ class TableRecipe(Recipe):
     test_file: str = setting("", DATA)
     """a file of test rows of its own, instead of a share"""
     encoding: str = setting("utf-8", DATA)
-    """of a CSV file"""
+    """encoding of a CSV file"""
     header: bool | None = setting(None, DATA)
     """whether the first row of a CSV file holds the names of the columns; without it, it is found and told"""
 

@@ -18,7 +18,7 @@ class TextRecipe(Recipe):
     least_context: ClassVar[int] = 1  # tokens without which the model cannot do anything
 
     encoding: str = setting("utf-8", DATA)
-    """of the text"""
+    """encoding of the text"""
     tokenizer: str = setting("characters", FIRST)
     """characters, bytes, bpe, bpe-N for a vocabulary of N, or the path of a tokenizer.json"""
     validation: float = setting(0.05, DATA)
@@ -26,11 +26,11 @@ class TextRecipe(Recipe):
     test: float = setting(0.05, DATA)
     """share of the text for `cutaway test`; 0 for none"""
     width: int = setting(128, FIRST)
-    """of the residual stream"""
+    """width of the residual stream"""
     depth: int = setting(2, FIRST)
     """layers"""
     heads: int = 4
-    """of attention"""
+    """attention heads"""
     context: int = setting(128, FIRST)
     """tokens that the model sees at once"""
     dropout: float = 0.0
@@ -38,7 +38,7 @@ class TextRecipe(Recipe):
     checkpointing: bool = False
     """recompute layers in backward: less memory, more time"""
     optimizer: Optimizer = "muon"
-    """what makes steps of gradients"""
+    """rule that turns gradients into steps"""
     rate: float = 1e-2
     """full learning rate of AdamW"""
 

@@ -26,7 +26,14 @@ def embed(tokens: Integer[Tensor, "*b"], table: Float[Tensor, "v w"]) -> Float[T
         raise ValueError(f"tokens must be integers, got {tokens.dtype}; convert them with tokens.long()")
     if tokens.dtype not in (torch.int64, torch.int32):
         tokens = tokens.long()  # the kernel knows no others
-    return nn.functional.embedding(tokens, table)
+    try:
+        return nn.functional.embedding(tokens, table)
+    except IndexError:  # the CPU's kernel looks at every token anyway
+        low, high = int(tokens.min()), int(tokens.max())
+        raise ValueError(
+            f"tokens must lie from 0 to {len(table) - 1}, got {low if low < 0 else high}; "
+            "encode the text with the model's own tokenizer"
+        ) from None
 
 
 class Embedding(nn.Module):

@@ -68,3 +68,11 @@ def test_bad_sizes():
 def test_bad_input(dtype):
     with pytest.raises(ValueError, match=rf"tokens must be integers, got {dtype}; convert them with tokens.long\(\)"):
         Embedding(7, 3)(torch.ones(2, 5, dtype=dtype))
+
+
+@pytest.mark.parametrize("token", [5, -1, 2**40])
+def test_tokens_outside_the_vocabulary_are_named(token: int):
+    with pytest.raises(
+        ValueError, match=rf"tokens must lie from 0 to 4, got {token}; encode the text with the model's"
+    ):
+        Embedding(5, 3)(torch.tensor([[0, token]]))

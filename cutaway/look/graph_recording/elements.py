@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
-from cutaway.look.graph_recording.tensor_likes import StandIn
+from cutaway.look.graph_recording.tensor_likes import TensorLike
 
 if TYPE_CHECKING:
     from cutaway.look.graph_recording.deltas import Deltas
@@ -136,10 +136,10 @@ def _setting(part: Any) -> str:
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Value(StandIn):
+class Value(TensorLike):
     """A tensor of the pass, as it was between the operator that made it and those that read it.
 
-    It can stand in for its tensor: ``torch.allclose(value, x)``, ``value + 1``, ``value[0]``, ``value.mean()``.
+    It can be used as its tensor: ``torch.allclose(value, x)``, ``value + 1``, ``value[0]``, ``value.mean()``.
     """
 
     index: int

@@ -11,7 +11,7 @@ from cutaway.inside.address_globs import walk_modules
 from cutaway.inside.wrappers import inner_name, kind_of
 from cutaway.look.graph_recording.elements import ModuleGroup
 
-# In evaluation without gradients these run as one kernel, unless a torch function mode watches; so we look away.
+# In evaluation without gradients these run as one kernel, unless a torch function mode is on: recording pauses.
 FUSED = (nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncoder)
 
 Within = tuple[tuple[str, int], ...]
@@ -23,7 +23,7 @@ class _Running(NamedTuple):
 
     module: nn.Module
     within: Within  # the calls around it
-    guard: Any = None  # we look away
+    guard: Any = None  # switches recording off while the module runs as one kernel
     last: Any = None  # a hook behind its own hooks
 
 
@@ -42,7 +42,7 @@ class Modules:
         self.finished: Callable[[ModuleGroup, nn.Module, tuple[Any, ...], Any, bool], None] = lambda *_: None
         self._paths: dict[int, list[str]] = {}
         self._stack: list[_Running] = []
-        self._looks_away = False  # inside a module that runs as one kernel
+        self._paused = False  # inside a module that runs as one kernel
         self._handles: list[Any] = []
         self._known: list[nn.Module] = []  # held, so that no other module gets the id of one
         if root is not None:
@@ -89,7 +89,7 @@ class Modules:
         self._unwind(0)
 
     def _before(self, module: nn.Module, args: tuple[Any, ...]) -> None:
-        if not self.acts() or self._looks_away or "_orig_mod" in module._modules:  # the compiler's wrapper is no module
+        if not self.acts() or self._paused or "_orig_mod" in module._modules:  # the compiler's wrapper is no module
             return
         path = self._path_of(module)
         group = self.groups.get(path)
@@ -101,7 +101,7 @@ class Modules:
         if isinstance(module, FUSED) and _may_fuse(module, args):
             guard = torch._C.DisableTorchFunction()
             guard.__enter__()
-            self._looks_away = True
+            self._paused = True
         last = None
         if module._forward_hooks and not any(running.module is module for running in self._stack):
             # a global hook runs before the module's own, which may change what it returns: a patch, for one
@@ -131,7 +131,7 @@ class Modules:
         group = self.groups[self.within[depth][0]]
         self._unwind(depth + fused)  # a fused module is unwound here, but its node still belongs to it
         if fused:
-            self._look_again(self._stack[depth].guard)
+            self._resume(self._stack[depth].guard)
             self._stack[depth] = self._stack[depth]._replace(guard=None)
         self.finished(group, module, (args, *kwargs), output, fused)
         self._unwind(depth)
@@ -141,14 +141,14 @@ class Modules:
             running = self._stack.pop()
             self.within = running.within
             if running.guard is not None:
-                self._look_again(running.guard)
+                self._resume(running.guard)
             if running.last is not None:
                 running.last.remove()
         self.path, self.call = self.within[-1] if self.within else ("", 0)
 
-    def _look_again(self, guard: Any) -> None:
+    def _resume(self, guard: Any) -> None:
         guard.__exit__(None, None, None)
-        self._looks_away = False
+        self._paused = False
 
 
 def _joined(path: str, name: str) -> str:

@@ -1,4 +1,4 @@
-r"""Standing in for a tensor: what has one inside can be computed with as if it were that."""
+r"""Objects that hold a tensor and can be used in its place: in torch functions, arithmetic, indexing, as an array."""
 
 import operator
 from collections.abc import Callable
@@ -7,13 +7,13 @@ from typing import Any
 from torch import Tensor
 
 
-class StandIn:
-    """Whatever it is asked for that tensors have, its `content` answers; it is itself only where it is compared."""
+class TensorLike:
+    """An object whose `content` answers for it wherever a tensor is expected; == still compares the objects."""
 
     __slots__ = ()
 
     def content(self) -> Tensor:
-        raise AssertionError("a stand-in says what it stands for")
+        raise AssertionError("a tensor-like must say what its content is")
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -55,8 +55,8 @@ class StandIn:
 
 
 def contents(given: Any) -> Any:
-    """Arguments with tensors in place of what stands in for them; the very same where nothing does."""
-    if isinstance(given, StandIn):
+    """Arguments with every tensor-like replaced by its content; the very same object where there is none."""
+    if isinstance(given, TensorLike):
         return given.content()
     if not isinstance(given, (list, tuple, dict)):
         return given
@@ -71,13 +71,13 @@ def contents(given: Any) -> Any:
 
 def _arithmetic(name: str) -> None:
     compute: Callable[..., Any] = getattr(operator, name)
-    setattr(StandIn, f"__{name}__", lambda self, *others: compute(self.content(), *contents(others)))
+    setattr(TensorLike, f"__{name}__", lambda self, *others: compute(self.content(), *contents(others)))
     if name not in ("neg", "abs", "lt", "le", "gt", "ge"):
-        setattr(StandIn, f"__r{name}__", lambda self, other: compute(contents(other), self.content()))
+        setattr(TensorLike, f"__r{name}__", lambda self, other: compute(contents(other), self.content()))
 
 
 for _name in ("add", "sub", "mul", "truediv", "matmul", "pow", "neg", "abs", "lt", "le", "gt", "ge"):
     _arithmetic(_name)
 
 
-__all__ = ["StandIn", "contents"]
+__all__ = ["TensorLike", "contents"]

@@ -73,12 +73,13 @@ class MLPRecipe(TableRecipe):
         from cutaway.models.tables import TableNetSpec
 
         schema = table.schema
+        pieces = tuple(len(own) - 1 if len(own) else 0 for own in self.knots(table))
         return TableNetSpec(
             task=schema.task,
             outputs=schema.outputs,
             numbers=len(schema.numbers),
             cardinalities=schema.cardinalities,
-            pieces=tuple(len(own) - 1 if len(own) else 0 for own in self.knots(table)),
+            pieces=pieces if any(pieces) else (),
             width=self.width,
             depth=self.depth,
             embedding=self.embedding,

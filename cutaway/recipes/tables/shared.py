@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from weakref import WeakValueDictionary
 
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_share
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from cutaway.training.jobs import Job
 
 ALL_TASKS = ("regression", "binary", "multi-class", "multi-label")
+_IN_USE: "WeakValueDictionary[tuple[Any, ...], Table]" = WeakValueDictionary()
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,7 @@ class TableRecipe(Recipe):
         table = self._read(self.task, test_file)
         if table.schema.task in self.heads:
             return table
-        numeric = all(isinstance(label, (bool, int, float)) for label in table.schema.labels)
-        if self.task == "auto" and self.heads == {"regression": "regression"} and numeric:
+        if self.task == "auto" and self.heads == {"regression": "regression"} and _are_numbers(table.schema):
             return self._read("regression", test_file)  # whole numbers with few different values are numbers too
         names = ", ".join(column.name for column in table.schema.targets)
         raise ValueError(
@@ -106,6 +107,18 @@ class TableRecipe(Recipe):
         )
 
     def _read(self, task: str, test_file: str) -> "Table":
+        """The table by these settings; one that is in use, such as the one that is trained on, is not read again."""
+        if not os.path.isfile(self.data):
+            return self._read_again(task, test_file)
+        status = os.stat(self.data)
+        settings = (self.target, task, self.validation, test_file or self.test, self.seed, self.encoding, self.header)
+        key = (os.path.abspath(self.data), status.st_size, status.st_mtime_ns, *settings)
+        table = _IN_USE.get(key)
+        if table is None:
+            table = _IN_USE[key] = self._read_again(task, test_file)
+        return table
+
+    def _read_again(self, task: str, test_file: str) -> "Table":
         from cutaway.data.tables.reading import read_table
 
         held = self.data if isinstance(self.data, TableInMemory) else None
@@ -216,3 +229,12 @@ class TableRecipe(Recipe):
         if table.validation is None:
             return row_subject(run, table.train, "rows that it was trained on")
         return row_subject(run, table.validation, "rows that it was not trained on")
+
+
+def _are_numbers(schema: "Schema") -> bool:
+    """Whether the labels of classes are numbers, which could be predicted as such."""
+    from cutaway.data.tables.numerals import is_code, read_notation
+
+    notation = read_notation(schema.targets[0].format)
+    texts = [label for label in schema.labels if isinstance(label, str)]
+    return bool(schema.labels) and not any(is_code(text) or notation.number(text) is None for text in texts)

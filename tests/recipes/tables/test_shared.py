@@ -251,6 +251,35 @@ def test_whole_numbers_are_numbers_for_a_linear_model(tmp_path: Path):
     assert MLPRecipe(data=data, task="regression").table().schema.task == "regression"
 
 
+def test_numbers_with_points_are_numbers_for_a_linear_model(tmp_path: Path):
+    rows = [f"{i * i % 11},{i % 4}.0" for i in range(40)]
+    (tmp_path / "t.csv").write_text("\n".join(["x,y", *rows]) + "\n")
+    assert MLPRecipe(data=str(tmp_path / "t.csv")).table().schema.labels == ("0.0", "1.0", "2.0", "3.0")
+    assert LinearRecipe(data=str(tmp_path / "t.csv")).table().schema.task == "regression"
+    (tmp_path / "t.csv").write_text("\n".join(["x,y", *(f"{i * i % 11},00{i % 4}" for i in range(40))]) + "\n")
+    with pytest.raises(ValueError, match="linear is for regression targets, got 'y', which is multi-class"):
+        LinearRecipe(data=str(tmp_path / "t.csv")).table()
+
+
+def test_a_table_in_use_is_not_read_again(tmp_path: Path):
+    recipe = MLPRecipe(data=str(little_table(tmp_path, "sold")))
+    table = recipe.table()
+    assert recipe.table() is table
+    assert MLPRecipe(data=recipe.data, seed=1).table() is not table
+    little_table(tmp_path, "sold", rows=80)
+    assert sum(recipe.table().counts.values()) == 80
+
+
+def test_a_header_of_numbers(tmp_path: Path):
+    (tmp_path / "t.csv").write_text("\n".join(["2019,2020,2021", *(f"{i},{i * i % 11},{i % 2}" for i in range(40))]))
+    found = MLPRecipe(data=str(tmp_path / "t.csv")).table()
+    assert found.schema.targets[0].name == "column_3"
+    assert "if it holds names, use --header" in found.summary()
+    told = MLPRecipe(data=str(tmp_path / "t.csv"), header=True).table()
+    assert told.schema.targets[0].name == "2021"
+    assert "header" not in told.summary()
+
+
 def test_settings_that_do_not_fit():
     with pytest.raises(ValueError, match="patience needs rows to evaluate on, got patience=25 with validation=0; set"):
         MLPRecipe(validation=0.0)

@@ -166,7 +166,6 @@ TESTED_THROUGH = {
     "commands/flag_types.py": "commands/test_help_pages.py: it is what a help page is made of",
     "data/kinds.py": "data/samples/test_embedded.py: it opens every sample by its name",
     "data/tables/encoding.py": "data/tables/test_reading.py: a table is read, encoded and decoded in one pass",
-    "data/tables/schema.py": "data/tables/test_reading.py: the schema is what reading finds",
     "data/tables/targets.py": "data/tables/test_reading.py: the target is found while reading",
     "data/text/token_rows.py": "data/text/test_pairs.py: pairs are rows of tokens",
     "hub/families/": "hub/test_families.py: every family against transformers, by the same tests",

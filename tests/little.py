@@ -13,7 +13,7 @@ from cutaway.data.batches import Batches
 from cutaway.training.jobs import Job
 from cutaway.training.loop import Loop
 from cutaway.training.optimizers.groups import build_optimizers
-from cutaway.training.optimizers.schedules import Schedule
+from cutaway.training.optimizers.schedules import Schedule, batches_per_step
 from cutaway.training.plans import Plan
 
 WORDS = "the dog ate the cake and the cat ate the dog; the cake was sad.\n"
@@ -87,8 +87,10 @@ def little_loop(
 ) -> Loop:
     job = little_job() if job is None else job
     steps = plan.pop("steps", 12)
-    told = dict(evaluate_every=4, checkpoint_every=3, log_every=2) | plan
-    return Loop(job, build_optimizers(job.model, optimizer, 0.01), Plan(Schedule(steps), **told), folder, callbacks)
+    batches = batches_per_step(plan.pop("accumulate", 1), plan.pop("growth", 1), steps)
+    chosen = dict(evaluate_every=4, checkpoint_every=3, log_every=2) | plan
+    made = Plan(Schedule(steps), batches, **chosen)
+    return Loop(job, build_optimizers(job.model, optimizer, 0.01), made, folder, callbacks)
 
 
 def weights_of(folder: Path) -> dict[str, Tensor]:

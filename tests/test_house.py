@@ -179,7 +179,6 @@ TESTED_THROUGH = {
     "runs/run.py": "runs/test_execution.py: a run is opened by what trained it",
     "runs/views/": "runs/test_pages.py: the pages of every kind of run hold every view that suits them",
     "training/jobs.py": "training/test_loop.py: a job is fields that the loop reads",
-    "training/loop_state.py": "training/test_loop.py: the state is what the loop saves and takes up again",
 }
 
 

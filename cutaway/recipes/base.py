@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least, expect_settings, expect_share, expect_types
 from cutaway.recipes.settings import FIRST, MACHINE, OPTIMIZER, RESULTS, SCHEDULE, setting
+from cutaway.training.optimizers.names import Optimizer
+from cutaway.training.optimizers.schedules import BatchSizes, Schedule, Shape, batches_per_step, fitting_warmup
 
 if TYPE_CHECKING:
     from torch import nn
@@ -16,10 +18,6 @@ if TYPE_CHECKING:
     from cutaway.recipes.subjects import Subject
     from cutaway.runs.run import Run
     from cutaway.training.jobs import Job
-
-Optimizer = Literal[
-    "muon", "adamw", "adam", "amsgrad", "nadam", "sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adadelta"
-]
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class Recipe:
     """pull of the matrices towards zero"""
     beta: float = setting(0.95, OPTIMIZER)
     """how long Adam remembers squared gradients"""
-    schedule: Literal["constant", "linear", "cosine", "step", "wsd"] = setting("linear", SCHEDULE)
+    schedule: Shape = setting("linear", SCHEDULE)
     """shape of the learning rate over the steps"""
     warmup: int = setting(0, SCHEDULE)
     """steps in which the rate rises from zero"""
@@ -102,18 +100,11 @@ class Recipe:
         for field in ("rate", "muon_rate"):
             if not getattr(self, field) > 0:
                 raise ValueError(f"{field} must be above 0, got {getattr(self, field)}; try {field}=0.001")
-        if not 0 <= self.warmup < self.steps:
-            raise ValueError(f"warmup must be from 0 to below steps={self.steps}, got {self.warmup}; try warmup=0")
-        if not 0 <= self.floor <= 1:
-            raise ValueError(f"floor must be from 0 to 1, got {self.floor}; it is a share of the full rate")
-        if self.batch_growth & (self.batch_growth - 1):
-            near = 1 << self.batch_growth.bit_length()
-            raise ValueError(f"batch_growth must be a power of 2, got {self.batch_growth}; try batch_growth={near}")
-        if self.batch_growth.bit_length() > self.steps:
-            raise ValueError(
-                f"each doubling of batch_growth needs a step, got batch_growth={self.batch_growth}, "
-                f"steps={self.steps}; try batch_growth=1"
-            )
+        usual = next(field.default for field in dataclasses.fields(self) if field.name == "warmup")
+        if self.warmup == usual:  # nobody's choice: a short run has a shorter one
+            object.__setattr__(self, "warmup", fitting_warmup(usual, self.steps))
+        self.rate_schedule()  # both check what they are made of
+        self.batches_per_step()
         if self.seed >= 1 << 63:
             raise ValueError(f"seed must be below 2⁶³, got {self.seed}; try seed=0")
 
@@ -124,7 +115,21 @@ class Recipe:
         if preset and preset not in cls.presets:
             known = ", ".join(cls.presets) or "none"
             raise ValueError(f"preset must be one of {known}, got {preset!r}; leave it out for the defaults")
-        return cls(**(cls.presets[preset] if preset else {}) | settings)
+        return cls(**(cls.presets[preset] if preset else {}) | settings).as_chosen(settings)
+
+    def as_chosen(self, settings: dict[str, Any]) -> "Recipe":
+        """The recipe itself, if a warm-up that was asked for fits: only one that nobody chose is made to fit."""
+        if "warmup" in settings:
+            Schedule(self.steps, self.schedule, settings["warmup"], self.floor)
+        return self
+
+    def rate_schedule(self) -> Schedule:
+        """The share of the full learning rate at every step."""
+        return Schedule(self.steps, self.schedule, self.warmup, self.floor)
+
+    def batches_per_step(self) -> BatchSizes:
+        """How many batches each step sums."""
+        return batches_per_step(self.accumulate, self.batch_growth, self.steps)
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

@@ -32,7 +32,6 @@ from cutaway.training.jobs import Job
 from cutaway.training.loop import Loop
 from cutaway.training.optimizers.groups import build_optimizers
 from cutaway.training.optimizers.muon import refuse_shares as refuse_muon
-from cutaway.training.optimizers.schedules import Schedule
 from cutaway.training.plans import Plan
 from cutaway.training.processes.alone import Alone, explain_lost_process, find_processes, is_first, world
 from cutaway.training.progress import progress_for
@@ -108,7 +107,7 @@ def _chosen(recipe: str | Recipe, preset: str | None, settings: dict[str, Any]) 
     if type(recipe) is not _known(recipe.name):
         register_recipe(type(recipe))  # so that its run can be loaded again
     expect_settings(type(recipe), settings)
-    return dataclasses.replace(recipe, **settings)
+    return dataclasses.replace(recipe, **settings).as_chosen(settings)
 
 
 def _known(name: str) -> type[Recipe] | None:
@@ -346,17 +345,10 @@ def optimizers_of(recipe: Recipe, model: nn.Module) -> list[Any]:
 
 def plan_of(recipe: Recipe, device: torch.device) -> Plan:
     """The plan that a recipe's settings ask for."""
-    return Plan(
-        schedule=Schedule(recipe.steps, recipe.schedule, recipe.warmup, recipe.floor),
-        seed=recipe.seed,
-        accumulate=recipe.accumulate,
-        growth=recipe.batch_growth,
-        clip=recipe.clip or None,
-        log_every=recipe.log_every,
-        evaluate_every=recipe.evaluate_every,
-        checkpoint_every=recipe.checkpoint_every,
-        keep=recipe.keep,
-        final=recipe.final,
+    return Plan.of(
+        recipe,
+        schedule=recipe.rate_schedule(),
+        batches=recipe.batches_per_step(),
         precision=find_precision(recipe.precision, device),
     )
 

@@ -130,7 +130,7 @@ class Loop:
             (cost / count).backward()
             loss += cost.item() / count
         loss, norm = self._expect_finite(loss)
-        if self.plan.clip is not None:
+        if self.plan.clip:
             nn.utils.clip_grads_with_norm_(self._parameters, self.plan.clip, norm, foreach=True)
         for optimizer in self.optimizers:
             optimizer.step()

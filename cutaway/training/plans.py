@@ -1,11 +1,13 @@
 r"""How long and how to train: what the loop reads at every step."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import torch
 
-from cutaway.blocks.checks import expect_positive
-from cutaway.training.optimizers.schedules import Schedule, growing_batch
+from cutaway.training.optimizers.schedules import BatchSizes, Schedule
+
+_ONE = BatchSizes(starts=(0,), sizes=(1,))
 
 
 @dataclass(frozen=True)
@@ -13,10 +15,9 @@ class Plan:
     """Rates, batches, moments and precision of a run."""
 
     schedule: Schedule
+    batches: BatchSizes = _ONE  # that each step sums
     seed: int = 0
-    accumulate: int = 1  # batches in a step
-    growth: int = 1  # … times this at the end, doubling on the way (N3 §3.4.3)
-    clip: float | None = None
+    clip: float = 0.0  # longest gradient allowed; 0 for any
     log_every: int = 10
     evaluate_every: int = 100
     checkpoint_every: int = 500
@@ -24,18 +25,8 @@ class Plan:
     final: str = "best"  # the weights that the run ends with: best by validation, or last
     precision: torch.dtype | None = None  # of products, where the device is faster with less than float32
 
-    def __post_init__(self) -> None:
-        expect_positive(accumulate=self.accumulate, growth=self.growth)
-        if self.growth & (self.growth - 1):
-            near = 1 << self.growth.bit_length()
-            raise ValueError(f"growth must be a power of 2, got {self.growth}; try growth={near}")
-        steps = self.schedule.steps
-        if self.growth.bit_length() > steps:
-            raise ValueError(
-                f"each doubling of growth needs a step, got growth={self.growth}, steps={steps}; "
-                f"try growth={1 << (steps - 1)}"
-            )
-
-    def batches(self, step: int) -> int:
-        """How many batches a step sums up."""
-        return growing_batch(self.accumulate, self.accumulate * self.growth, self.schedule.steps)(step)
+    @classmethod
+    def of(cls, settings: Any, **made: Any) -> "Plan":
+        """The plan of a recipe: ``made`` for it, and its settings of the same names."""
+        names = [field.name for field in fields(cls) if field.name not in made]
+        return cls(**made, **{name: getattr(settings, name) for name in names})

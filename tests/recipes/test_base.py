@@ -1,21 +1,14 @@
 """What every recipe has: settings that are checked before anything is begun."""
 
-import typing
+import dataclasses
 
 import pytest
 
-from cutaway.recipes.base import Optimizer, Recipe
+from cutaway.recipes.base import Recipe
 from cutaway.recipes.imported import ImportedRecipe
 from cutaway.recipes.index import RECIPES, find_recipe
+from cutaway.recipes.text.bert import BERTRecipe
 from cutaway.recipes.text.gpt import GPTRecipe
-from cutaway.training.optimizers.groups import NAMES
-from cutaway.training.optimizers.schedules import SHAPES
-
-
-def test_the_choices_are_those_of_training():
-    """The settings import without torch, so they cannot ask."""
-    assert typing.get_args(Optimizer) == NAMES
-    assert typing.get_args(typing.get_type_hints(Recipe)["schedule"]) == SHAPES
 
 
 @pytest.mark.parametrize(
@@ -33,7 +26,7 @@ def test_the_choices_are_those_of_training():
         ({"warmup": 10, "steps": 10}, "warmup must be from 0 to below steps=10, got 10; try warmup=0"),
         ({"floor": 1.5}, "floor must be from 0 to 1, got 1.5; it is a share of the full rate"),
         ({"batch_growth": 3}, "batch_growth must be a power of 2, got 3; try batch_growth=4"),
-        ({"batch_growth": 8, "steps": 3}, "needs a step, got batch_growth=8, steps=3; try batch_growth=1"),
+        ({"batch_growth": 8, "steps": 3}, "needs a step, got batch_growth=8, steps=3; try batch_growth=4"),
         ({"seed": 1 << 63}, "seed must be below 2⁶³, got 9223372036854775808; try seed=0"),
         ({"keep": 0}, "keep must be at least 1, got 0; try keep=2"),
         ({"patience": -1}, "patience must be at least 0, got -1; try patience=0"),
@@ -82,3 +75,14 @@ def test_what_a_recipe_cannot_do_it_says():
     for what, told in ((recipe.job, "be trained"), (lambda: recipe.test_metrics(None), "be tested")):
         with pytest.raises(ValueError, match=f"a run of 'imported' cannot {told}; `cutaway list recipes`"):
             what()
+
+
+def test_a_short_run_lowers_a_warmup_that_nobody_chose():
+    assert BERTRecipe().warmup == BERTRecipe(steps=51).warmup == 50
+    assert BERTRecipe.make(steps=20).warmup == BERTRecipe(steps=20).warmup == 10
+    assert dataclasses.replace(BERTRecipe(), steps=20).warmup == 10
+    assert BERTRecipe.make(steps=1).warmup == 0
+    assert BERTRecipe.make(steps=20, warmup=19).warmup == 19
+    for chosen in (50, 20):  # the usual one too, if it is asked for
+        with pytest.raises(ValueError, match=f"warmup must be from 0 to below steps=20, got {chosen}; try warmup=0"):
+            BERTRecipe.make(steps=20, warmup=chosen)

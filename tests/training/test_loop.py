@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from cutaway.training import loop as loops
 from cutaway.training.callbacks import Averaging, Callback, EarlyStopping
 from cutaway.training.loop import Loop
-from cutaway.training.loop_state import restore_loop
 from cutaway.training.optimizers.schedules import Schedule
 from cutaway.training.plans import Plan
 from cutaway.training.run_folder.checkpoints import latest_checkpoint, read_state
@@ -249,16 +248,6 @@ def test_a_broken_run_goes_on_bit_for_bit(cut: int, optimizer: str, tmp_path: Pa
     for state in states:
         del state["seconds"], state["metrics_bytes"]  # times, and the digits that they take
     assert states[0] == states[1]
-
-
-def test_a_checkpoint_that_never_became_the_latest_is_forgotten(tmp_path: Path):
-    folder = RunFolder.create(tmp_path / "run")
-    little_loop(folder, steps=12).run()
-    (folder.path / "state" / "latest").write_text("step-9\n")
-    loop = little_loop(folder, steps=12, checkpoint_every=50)
-    restore_loop(loop)
-    assert [p.name for p in (folder.path / "state").glob("step-*")] == ["step-9"]
-    assert loop.step == 9
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

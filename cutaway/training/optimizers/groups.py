@@ -25,8 +25,8 @@ from torch.optim import Optimizer
 
 from cutaway.blocks.checks import expect_choice, expect_positive
 from cutaway.training.optimizers.muon import Muon
+from cutaway.training.optimizers.names import NAMES
 
-NAMES = ("muon", "adamw", "adam", "amsgrad", "nadam", "sgd", "momentum", "nesterov", "adagrad", "rmsprop", "adadelta")
 # What torch's own modules would declare, and what people call an output layer in a model that declares nothing.
 _TORCH_MAPS: dict[type[nn.Module], dict[str, int]] = {
     nn.Linear: {"weight": 0},

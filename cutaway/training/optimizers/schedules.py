@@ -13,10 +13,10 @@ Step T is the first that is not run, so that neither the first step nor the last
 
 import math
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-from cutaway.blocks.checks import expect_choice, expect_positive
-
-SHAPES = ("constant", "linear", "cosine", "step", "wsd")
+Shape = Literal["constant", "linear", "cosine", "step", "wsd"]
+SHAPES: tuple[str, ...] = get_args(Shape)
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ class Schedule:
     decay: float = 0.2  # wsd: the share of the steps that decay
 
     def __post_init__(self) -> None:
-        expect_choice("schedule", self.shape, SHAPES)
+        if self.shape not in SHAPES:
+            raise ValueError(f"schedule must be one of {', '.join(SHAPES)}, got {self.shape!r}; pick one of these")
         if self.steps < 1:
             raise ValueError(f"steps must be above 0, got {self.steps}; try steps=1000")
         if not 0 <= self.warmup < self.steps:
@@ -101,7 +102,8 @@ def growing_batch(start: int, end: int, steps: int, factor: int = 2) -> BatchSiz
     >>> [growing_batch(8, 32, 9)(t) for t in (0, 3, 6, 8)]
     [8, 16, 32, 32]
     """
-    expect_positive(steps=steps)
+    if steps < 1:
+        raise ValueError(f"steps must be above 0, got {steps}; try steps=1000")
     if not 0 < start <= end:
         raise ValueError(f"a batch must grow from above 0, got start={start}, end={end}; try start=8, end=32")
     if factor < 2:
@@ -115,3 +117,32 @@ def growing_batch(start: int, end: int, steps: int, factor: int = 2) -> BatchSiz
             f"try steps={len(sizes)} or a larger factor"
         )
     return BatchSizes(tuple(math.ceil(k * steps / len(sizes)) for k in range(len(sizes))), tuple(sizes))
+
+
+def fitting_warmup(usual: int, steps: int) -> int:
+    """The usual warm-up, or half of a run that is too short for it.
+
+    >>> fitting_warmup(50, 1000), fitting_warmup(50, 20), fitting_warmup(50, 1)
+    (50, 10, 0)
+    """
+    return usual if usual < steps else steps // 2
+
+
+def batches_per_step(accumulate: int, batch_growth: int, steps: int) -> BatchSizes:
+    """How many batches each step sums: from ``accumulate`` to ``batch_growth`` times as many, doubling on the way.
+
+    >>> [batches_per_step(2, 4, steps=6)(t) for t in range(6)]
+    [2, 2, 4, 4, 8, 8]
+    """
+    for name, value in (("accumulate", accumulate), ("batch_growth", batch_growth)):
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}; try {name}=1")
+    if batch_growth & (batch_growth - 1):
+        near = 1 << batch_growth.bit_length()
+        raise ValueError(f"batch_growth must be a power of 2, got {batch_growth}; try batch_growth={near}")
+    if batch_growth.bit_length() > steps:
+        raise ValueError(
+            f"each doubling of batch_growth needs a step, got batch_growth={batch_growth}, steps={steps}; "
+            f"try batch_growth={1 << (steps - 1)}"
+        )
+    return growing_batch(accumulate, accumulate * batch_growth, steps)

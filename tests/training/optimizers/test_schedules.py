@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutaway.training import BatchSizes, Schedule, growing_batch
-from cutaway.training.optimizers.schedules import SHAPES
+from cutaway.training.optimizers.schedules import SHAPES, batches_per_step
 
 
 @pytest.mark.parametrize(
@@ -139,6 +139,10 @@ def test_sizes_of_ones_own():
             "factor must be 2 or more for a batch to grow, got 1; try factor=2",
         ),
         (lambda: growing_batch(1, 8, 0), "steps must be above 0, got 0"),
+        (lambda: batches_per_step(1, 6, 100), "batch_growth must be a power of 2, got 6; try batch_growth=8"),
+        (lambda: batches_per_step(1, 8, 3), "needs a step, got batch_growth=8, steps=3; try batch_growth=4"),
+        (lambda: batches_per_step(1, 0, 3), "batch_growth must be at least 1, got 0; try batch_growth=1"),
+        (lambda: batches_per_step(0, 1, 3), "accumulate must be at least 1, got 0; try accumulate=1"),
         (lambda: growing_batch(1, 8, 3), "each batch size needs a step, got steps=3 for sizes 1, 2, 4, 8; try steps=4"),
         (
             lambda: BatchSizes((0, 5), (1,)),

@@ -17,8 +17,8 @@ def spec_from_dict(values: Any) -> Any:
     name = values.get("model") if isinstance(values, dict) else values
     if not isinstance(name, str) or not isinstance(values, dict) or name not in NamedSpec.known:
         raise ValueError(
-            f"a spec must name its model, one of {', '.join(sorted(NamedSpec.known))}, got {name!r}; to_dict() writes it, and "
-            "the class of a model of your own must be imported first"
+            f"a spec must name its model, one of {', '.join(sorted(NamedSpec.known))}, got {name!r}; to_dict() writes "
+            "it, and the class of a model of your own must be imported first"
         )
     return NamedSpec.known[name].from_dict(values)
 

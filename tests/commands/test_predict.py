@@ -9,9 +9,10 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from tabular import INPUTS, little_frame
+from tabular import INPUTS, QUICK, little_frame
 
 from cutaway.cli import run
+from cutaway.runs.execution import train
 
 
 @pytest.fixture(scope="module")

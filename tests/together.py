@@ -62,7 +62,7 @@ def main() -> None:
                     raise ValueError("numbers must be even, got 7; try 8")
 
         def end(self, loop: Any) -> None:
-            state = loop._random.tensors()["cpu"]
+            state = loop.random.tensors()["cpu"]
             self.seen |= {"step": loop.step, "why": loop.why_stopped, "stream": int(state.long().sum())}
 
     noted: list[dict[str, Any]] = []

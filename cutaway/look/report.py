@@ -7,7 +7,7 @@ Plain data in: config.json and the rows of metrics.jsonl as they are on disk, sa
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,7 @@ def _facts(
     """What the run came to, the figure that people ask for first: accuracy and its like before the loss."""
     facts: dict[str, Any] = {}
     for split, found in (("test", test or {}), ("validation", _last(metrics))):
-        facts |= {f"{split} {_name(metric)}": found[metric] for metric in _ordered(found)}
+        facts |= {f"{split} {_name(metric)}": found[metric] for metric in _ordered(found) if not _is_naive(metric)}
     for series in read_series(metrics, "loss"):
         facts |= _losses(series)
     if metrics:
@@ -128,7 +128,12 @@ def _last(metrics: Metrics) -> dict[str, float]:
     return {k: v for k, v in row.items() if k not in ("step", "split", "seconds") and isinstance(v, (int, float))}
 
 
-def _ordered(figures: Mapping[str, Any]) -> list[str]:
+def _is_naive(metric: str) -> bool:
+    """Whether a figure is the baseline's, which the table of results has in a column of its own."""
+    return metric.startswith("baseline_")
+
+
+def _ordered(figures: Iterable[str]) -> list[str]:
     """The loss comes last: it trains the model, but people ask how often it is right."""
     return sorted(figures, key=lambda metric: metric == "loss")
 
@@ -154,7 +159,7 @@ def _results(metrics: Metrics, test: Mapping[str, float] | None, baseline: Mappi
     if naive:
         columns["baseline"] = naive
     figures = {**validation, **(test or {})}  # a baseline is shown for what was measured of the model
-    names = _ordered({k: v for k, v in figures.items() if not k.startswith("baseline_")} or naive)
+    names = _ordered([metric for metric in figures if not _is_naive(metric)] or list(naive))
     rows = [(_name(metric), *(column.get(metric, "") for column in columns.values())) for metric in names]
     caption = f"The baseline is {baseline['rule']}: a model is worth what it adds to that." if naive else ""
     return [Table(["figure", *columns], rows), *([caption] if caption else [])]
@@ -178,7 +183,7 @@ def _training(metrics: Metrics, unit: str) -> list[Part]:
         return [
             f"None of the {sum(len(s.values) for s in series):,} losses logged is a finite number: the run diverged."
         ]
-    figures = [metric for metric in _last(metrics) if metric != "loss"]
+    figures = [metric for metric in _last(metrics) if metric != "loss" and not _is_naive(metric)]
     parts: list[Part] = [
         curves(
             metrics, metric, caption="How the figure grows over the steps, on data that the model is not trained on."

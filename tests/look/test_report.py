@@ -143,3 +143,15 @@ def test_a_metrics_file_as_it_is_on_disk():
 def test_settings_in_the_wrong_place():
     with pytest.raises(ValueError, match="settings under 'config', got the keys steps, rate; wrap settings as"):
         report_page("x", {"steps": 5, "rate": 1.0}, [], {}, [])
+
+
+def test_figures_come_before_the_loss_with_their_baseline_beside_them():
+    rows = [{"step": 200, "split": "validation", "loss": 0.3, "accuracy": 0.9, "baseline_accuracy": 0.6}]
+    naive = {"rule": "always spam, the most frequent", "metrics": {"accuracy": 0.6}}
+    config = CONFIG | {"data": CONFIG["data"] | {"baseline": naive}}
+    html = report_page("x", config, [*METRICS, *rows], {}, [], test={"loss": 0.35, "accuracy": 0.88}).to_html()
+    text = " ".join(expect_self_contained(html, charts=4).text.split())
+    assert "figure validation test baseline accuracy 0.9 0.88 0.6 loss 0.3 0.35" in text
+    assert "The baseline is always spam, the most frequent: a model is worth what it adds to that." in text
+    assert text.index("test accuracy 0.88") < text.index("validation accuracy 0.9") < text.index("last training loss")
+    assert "validation baseline accuracy" not in text

@@ -29,7 +29,8 @@ class Table:
                 )
 
     def fragment(self) -> str:
-        right = [bool(self.rows) and all(_is_number(row[i]) for row in self.rows) for i in range(len(self.columns))]
+        cells = [[row[i] for row in self.rows if row[i] != ""] for i in range(len(self.columns))]
+        right = [bool(column) and all(map(_is_number, column)) for column in cells]
         classes = [' class="number"' if r else "" for r in right]
         head = "".join(f'<th scope="col"{c}>{escape(name)}</th>' for name, c in zip(self.columns, classes))
         body = "\n".join(

@@ -95,15 +95,16 @@ def test_no_test_part():
 
 
 def test_the_test_part_is_not_opened_before_it_is_asked_for(monkeypatch, cache):
-    source = TextSource.from_text(prose(5000))
-    read_text(source)
-    for file in cache.rglob("test.bin"):
-        file.rename(file.with_suffix(".away"))
-    monkeypatch.setattr(ours, "_sound", lambda folder: True)
-    corpus = read_text(source)
+    opened: list[str] = []
+    from_file = ours.Tokens.from_file
+    monkeypatch.setattr(
+        ours.Tokens, "from_file", lambda path, dtype: (opened.append(path.stem), from_file(path, dtype))[1]
+    )
+    corpus = read_text(TextSource.from_text(prose(5000)))
     assert len(corpus.train) == 4500
-    with pytest.raises(FileNotFoundError):
-        corpus.open_test()
+    assert opened == ["train", "validation"]
+    assert len(corpus.open_test()) == 250
+    assert opened == ["train", "validation", "test"]
 
 
 def test_made_once_and_kept(tmp_path, monkeypatch):

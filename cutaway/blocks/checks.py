@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 from torch import Tensor
 
+_TRIES = 10_000  # numbers tried on either side, a few milliseconds
+
 
 def expect_float(name: str, x: Tensor) -> None:
     """Blocks compute with real numbers: integers and booleans are a mistake."""
@@ -32,6 +34,24 @@ def expect_even(**numbers: int) -> None:
     for name, value in numbers.items():
         if value % 2:
             raise ValueError(f"{name} must be even, got {value}; try {name}={value + 1}")
+
+
+def near_divisors(number: int, near: int, count: int = 2) -> list[int]:
+    """Up to ``count`` divisors of ``number``, those nearest to ``near``, for a hint.
+
+    Few numbers are tried, so that a hint about a huge size takes no time; where none of them divides, 1 does.
+
+    >>> near_divisors(12, 5), near_divisors(2**31 - 1, 3)
+    ([4, 6], [1])
+    """
+    near = min(near, number)
+    found: list[int] = []
+    for distance in range(_TRIES):
+        at_distance = dict.fromkeys((near - distance, near + distance))
+        found += [n for n in at_distance if 0 < n <= number and number % n == 0]
+        if len(found) >= count or distance > max(near, number - near):
+            break
+    return sorted(found[:count]) or [1]
 
 
 def expect_probability(**numbers: float) -> None:
@@ -84,4 +104,5 @@ __all__ = [
     "expect_probability",
     "expect_same_shape",
     "expect_width",
+    "near_divisors",
 ]

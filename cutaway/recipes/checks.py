@@ -71,5 +71,7 @@ def expect_heads(settings: Any) -> None:
     """The width must fall into heads of one size."""
     width, heads = settings.width, settings.heads
     if width % heads:
-        near = min((n for n in range(1, width + 1) if width % n == 0), key=lambda n: abs(n - heads))
+        from cutaway.blocks.checks import near_divisors  # here: only those who err wait for torch
+
+        near = near_divisors(width, heads, 1)[0]
         raise ValueError(f"width must be a multiple of heads, got width={width}, heads={heads}; try heads={near}")

@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cutaway.blocks import checks
 
@@ -56,3 +58,19 @@ def test_right_passes(check: Callable[[], None]):
 def test_wrong_is_told(message: str, check: Callable[[], None]):
     with pytest.raises(ValueError, match=re.escape(message)):
         check()
+
+
+@given(st.integers(1, 2000), st.integers(1, 2000), st.integers(1, 3))
+def test_near_divisors_are_the_nearest(number: int, near: int, count: int):
+    """Against all divisors, sorted by how far they are."""
+    divisors = [n for n in range(1, number + 1) if number % n == 0]
+    nearest = sorted(divisors, key=lambda n: abs(n - near))[:count]
+    assert checks.near_divisors(number, near, count) == sorted(nearest)
+
+
+def test_hints_about_huge_sizes():
+    """A prime of 19 digits: trying every number up to it would take years."""
+    prime = 2**61 - 1
+    assert checks.near_divisors(prime, 3) == [1]
+    assert checks.near_divisors(prime, 10**9) == [1]
+    assert checks.near_divisors(6, prime, 1) == [6]

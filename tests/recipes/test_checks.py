@@ -1,11 +1,12 @@
 """Wrong settings are told by name, with what came and a way out."""
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import ClassVar, Literal
 
 import pytest
 
-from cutaway.recipes.checks import expect_at_least, expect_settings, expect_share, expect_types
+from cutaway.recipes.checks import expect_at_least, expect_heads, expect_settings, expect_share, expect_types
 
 
 @dataclass(frozen=True)
@@ -61,3 +62,8 @@ def test_bounds():
     for rate in (-0.1, 1.0):
         with pytest.raises(ValueError, match=f"rate must be from 0 to below 1, got {rate}; 0 switches it off"):
             expect_share(Settings(rate=rate), "rate")
+
+
+def test_heads_of_a_huge_width():
+    with pytest.raises(ValueError, match="a multiple of heads, got width=2147483647, heads=3; try heads=1"):
+        expect_heads(SimpleNamespace(width=2**31 - 1, heads=3))

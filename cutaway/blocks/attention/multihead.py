@@ -26,7 +26,7 @@ from cutaway.blocks.attention.dot_product import (
     mix_values,
 )
 from cutaway.blocks.attention.weightings import soft_weights
-from cutaway.blocks.checks import expect_positive, expect_probability, expect_width
+from cutaway.blocks.checks import expect_positive, expect_probability, expect_width, near_divisors
 from cutaway.blocks.dense.affine import Linear, linear
 from cutaway.blocks.positions.rotary import PassPositions
 from cutaway.inside.quiet import equation_of
@@ -77,7 +77,7 @@ class MultiHeadAttention(nn.Module):
         if heads % kv_heads:
             raise ValueError(
                 f"heads must be a multiple of kv_heads, got heads={heads}, kv_heads={kv_heads}; "
-                f"try kv_heads={next(n for n in range(min(heads, kv_heads), 0, -1) if heads % n == 0)}"
+                f"try kv_heads={near_divisors(heads, kv_heads, 1)[0]}"
             )
         if bias not in (True, False, "qkv"):
             raise ValueError(f"bias must be True, False or 'qkv', got {bias!r}; 'qkv' leaves it out of the last map")
@@ -255,6 +255,5 @@ class MultiHeadAttention(nn.Module):
 
 def _expect_multiple(width: int, heads: int) -> None:
     if width % heads:
-        divisors = sorted((n for n in range(1, width + 1) if width % n == 0), key=lambda n: abs(n - heads))
-        tries = " or ".join(f"heads={n}" for n in sorted(divisors[:2]))
+        tries = " or ".join(f"heads={n}" for n in near_divisors(width, heads))
         raise ValueError(f"width must be a multiple of heads, got width={width}, heads={heads}; try {tries}")

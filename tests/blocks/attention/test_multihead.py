@@ -519,6 +519,10 @@ def test_bad_sizes():
         MultiHeadAttention(12, 6, kv_heads=4)
     with pytest.raises(ValueError, match=r"a multiple of kv_heads, got heads=6, kv_heads=12; try kv_heads=6$"):
         MultiHeadAttention(12, 6, kv_heads=12)
+    with pytest.raises(ValueError, match=r"multiple of heads, got width=2147483647, heads=3; try heads=1$"):
+        MultiHeadAttention(2**31 - 1, 3)  # told at once, however large the width
+    with pytest.raises(ValueError, match=r"got heads=2147483647, kv_heads=2147483646; try kv_heads=2147483647$"):
+        MultiHeadAttention(2**31 - 1, 2**31 - 1, kv_heads=2**31 - 2)
     with pytest.raises(ValueError, match="heads must be above 0, got 0; try heads=1"):
         MultiHeadAttention(12, 0)
     with pytest.raises(ValueError, match="head_width must be above 0, got -2; try head_width=1"):

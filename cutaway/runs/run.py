@@ -15,6 +15,7 @@ from cutaway.data.fingerprints import Fingerprint, digest_file, expect_same_data
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_settings
 from cutaway.recipes.index import IMPORTED, find_recipe
+from cutaway.runs.metric_rows import MetricRows
 from cutaway.training.run_folder.checkpoints import latest_checkpoint, newest_weights, writing_to
 from cutaway.training.run_folder.folder import expect_file, read_config, read_metrics, resume_command
 from cutaway.training.run_folder.weights import expect_sound, find_misfit, is_whole, read_tensors
@@ -35,9 +36,9 @@ class Run:
         return self.recipe
 
     @property
-    def metrics(self) -> list[dict[str, Any]]:
-        """Every line of metrics.jsonl."""
-        return read_metrics(self.path)
+    def metrics(self) -> MetricRows:
+        """Every line of metrics.jsonl: a list of dicts that shows itself as a table, in a notebook with its curve."""
+        return MetricRows(read_metrics(self.path))
 
     @property
     def finished(self) -> bool:

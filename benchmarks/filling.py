@@ -38,14 +38,14 @@ class Counts:
     def unigram(self, gaps: MaskedBatch) -> np.ndarray:
         return np.broadcast_to(self.p, (len(gaps.targets), len(self.p)))
 
-    def neighbours(self, gaps: MaskedBatch, marks: set[int]) -> np.ndarray:
+    def neighbours(self, gaps: MaskedBatch, special: set[int]) -> np.ndarray:
         rows, places = np.nonzero(gaps.chosen)
         found = []
         for row, place in zip(rows, places):
             left, right = gaps.tokens[row, place - 1], gaps.tokens[row, place + 1]
             p = self.p.copy()
-            p *= 1 if left in marks else self.after[left] / self.p
-            p *= 1 if right in marks else self.before[right] / self.p
+            p *= 1 if left in special else self.after[left] / self.p
+            p *= 1 if right in special else self.before[right] / self.p
             found.append(p / p.sum())
         return np.stack(found)
 
@@ -101,14 +101,17 @@ def main(**settings: int) -> None:
     held_out = list(every_masked_batch(corpus.validation, how, 32))
     ids = np.asarray(corpus.train[:]).astype(np.int64)
     counts = [Counts(ids, corpus.vocabulary, pull) for pull in PULLS]
-    marks = {how.marks.start, how.marks.end, how.marks.mask}
+    special = {how.special.start, how.special.end, how.special.mask}
     with tempfile.TemporaryDirectory() as folder:
         run = train(recipe, out=Path(folder) / "run", show="quiet")
         whole = next(row for row in run.metrics if row["split"] == "validation-whole")
         seconds = max(row.get("seconds", 0.0) for row in run.metrics)
     rows = [
         ("unigram", figures([counts[0].unigram(gaps) for gaps in held_out], held_out)[1]),
-        ("neighbours", min(figures([one.neighbours(gaps, marks) for gaps in held_out], held_out) for one in counts)[1]),
+        (
+            "neighbours",
+            min(figures([one.neighbours(gaps, special) for gaps in held_out], held_out) for one in counts)[1],
+        ),
         ("cutaway bert", f"accuracy {whole['accuracy']:.3f}   loss {whole['loss']:.3f}   {seconds:.0f} s"),
     ]
     (_, told, spent), rate = min((peer(recipe, rate, held_out), rate) for rate in RATES)

@@ -1,4 +1,4 @@
-"""What comes in: text, tables and pairs → splits → batches; tokenizers; samples that need no download.
+"""Data to train on: text, tables and pairs → splits → batches; tokenizers; samples that need no download.
 
 Nothing is imported before it is used: `import cutaway.data` imports neither NumPy nor pandas nor torch.
 """

@@ -1,7 +1,7 @@
-r"""Batches that can be taken up again: batch n is a pure function of the data, the seed and n.
+r"""Streams of batches that can be resumed: batch n is a pure function of the data, the seed and n.
 
-The state of a stream of batches is the number of the next one. Of several processes each takes its share of the rows;
-the shares, one after another, are the batch that a single process would have.
+The state of a stream is the number of its next batch. Where several processes train, each takes its share of a batch's
+rows; the shares, one after another, are the batch that a single process would have.
 """
 
 from abc import ABC, abstractmethod
@@ -59,7 +59,7 @@ class Batches(ABC, Generic[B]):
 
 
 class Window(NamedTuple):
-    """Stretches of tokens, and for each the tokens that follow: the same, one place on."""
+    """Inputs and targets of a language model: stretches of tokens, and the same stretches one token further on."""
 
     tokens: Int[np.ndarray, "b t"]
     targets: Int[np.ndarray, "b t"]
@@ -70,15 +70,15 @@ def expect_context(count: int, context: int, name: str) -> None:
     if context < 1:
         raise ValueError(f"context must be above 0, got {context}; try context=64")
     if count < context + 1:
-        way = f"or context={count - 1} at most" if count > 1 else "of at least a few lines"
+        advice = f"or context={count - 1} at most" if count > 1 else "of at least a few lines"
         raise ValueError(
             f"{name} must hold more tokens than the context, got {count:,} tokens for context={context}; "
-            f"use a longer text {way}"
+            f"use a longer text {advice}"
         )
 
 
 class Windows(Batches[Window]):
-    """Windows of ``context`` tokens from random places, drawn anew for every batch, as nanoGPT trains."""
+    """Windows of ``context`` tokens from random places, drawn anew for every batch, as in nanoGPT's training."""
 
     def __init__(
         self,
@@ -120,8 +120,8 @@ def every_window(tokens: Tokens | Integer[np.ndarray, "n"], context: int, batch:
 class ShuffledRows(Batches[Int[np.ndarray, "b"]]):
     """Row numbers, every row once in each epoch, in an order drawn anew for each.
 
-    The epochs follow each other without a seam, so that every batch is full: batch n holds places n·batch to
-    (n + 1)·batch − 1 of the endless row of epochs.
+    A batch may hold the end of one epoch and the start of the next, so that every batch is full: batch n holds places
+    n·batch to (n + 1)·batch − 1 of all epochs one after another.
     """
 
     def __init__(self, count: int, batch: int, seed: int = 0, rank: int = 0, world: int = 1) -> None:

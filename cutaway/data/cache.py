@@ -1,8 +1,8 @@
-r"""What was worked out once and need not be again: tokens, and the digests of files.
+r"""The cache of results that are slow to compute: the tokens of texts, and the digests of files.
 
-The cache is a folder: $CUTAWAY_CACHE, else the place that the system has for such things. An entry is a folder named by
-a digest of what it follows from, written whole or not at all, with checksums: a damaged one is made anew. Deleting any
-of it costs only time.
+The cache is a folder: $CUTAWAY_CACHE, else the cache folder of the system. An entry is a folder whose name is a digest
+of all that its content was computed from. It is written whole or not at all, with checksums, and a damaged one is made
+anew. Deleting any of it costs only time.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ def cache_folder() -> Path:
 
 
 def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], None], sound: Callable[[Path], bool]) -> Path:
-    """The folder of an entry: as it is in the cache if it is ``sound``, else filled by ``build``.
+    """The folder of an entry. It is taken from the cache if ``sound`` accepts it there, and else filled by ``build``.
 
     Processes that build the same entry at once do not disturb each other; the first to finish stays.
     """
@@ -74,7 +74,7 @@ def recall_fingerprint(path: Path) -> Fingerprint | None:
 
 
 def remember_fingerprint(path: Path, fingerprint: Fingerprint) -> None:
-    """Keeps a fingerprint for the next time; a cache that cannot be written to is no reason to fail."""
+    """Stores a fingerprint in the cache; a cache that cannot be written to is no reason to fail."""
     with suppress(OSError):
         record = fingerprint.to_dict()
         write_json(_record(path), record | {"crc32": crc32_of_json(record)})

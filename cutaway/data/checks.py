@@ -1,4 +1,4 @@
-r"""What the data part says to bad input: the rule, what came, the way out."""
+r"""Checks of the arguments of data functions. Each error states the rule, what came, and what to do instead."""
 
 import difflib
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ def expect_choice(name: str, value: str, known: Iterable[str]) -> None:
 
 
 def nearest(asked: str, known: Iterable[str], count: int = 3) -> str:
-    """The known names nearest to one that is not, or the first few, as a list to read."""
+    """The known names nearest to an unknown one, or the first few, as text for an error message."""
     known = list(known)
     folded = {name.casefold(): name for name in known}
     near = [folded[name] for name in difflib.get_close_matches(asked.casefold(), folded, n=count, cutoff=0.5)]

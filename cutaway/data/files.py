@@ -1,6 +1,6 @@
-r"""Files as they come: plain, gz, xz, bz2 or a zip of one; alone or a folder of them; text in a declared encoding.
+r"""Reading files: plain, gz, xz, bz2 or a zip of one; a single file or a folder; text in a declared encoding.
 
-Whatever the size, text is read in small pieces. Line ends become "\n" and a byte-order mark is dropped.
+Text of any size is read in small pieces. Line ends become "\n" and a byte-order mark is dropped.
 """
 
 import bz2
@@ -36,7 +36,7 @@ _CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b")) + b"\x7f"
 
 @runtime_checkable
 class Readable(Protocol):
-    """An open file, or what can be read like one."""
+    """An open file, or an object that can be read like one."""
 
     def read(self, size: int, /) -> bytes: ...
 
@@ -71,7 +71,7 @@ def _absent(path: Path) -> str:
 
 @contextmanager
 def open_plain(path: Path) -> Iterator[Readable]:
-    """A file's content, unpacked if it is packed; what it is shows in its first bytes, not in its name."""
+    """A file's content, unpacked if it is packed; the first bytes tell how, whatever the file's name."""
     with open(path, "rb") as file:
         start = file.read(6)
     try:
@@ -209,7 +209,7 @@ class TextSource:
         return cls(Path(path).name or str(path), refresh(known, files), pieces, encoding, files)
 
     def expect_unchanged(self) -> None:
-        """What was read must be what the fingerprint was taken of."""
+        """The files must not have changed since their fingerprint was taken."""
         if tuple(stamp(name, path) for name, path in self.files.items()) != self.fingerprint.files:
             raise ValueError(
                 f"text must not change while it is read, got {self.name} which did; begin again when it is written"

@@ -1,10 +1,10 @@
-r"""Which data was this? A digest of the content, with the sizes and times that make asking again cheap.
+r"""Fingerprints of data: a digest of the content, with file sizes and times that save computing it again.
 
     digest = sha256(content)                          a file: what `sha256sum` prints
     digest = sha256(lines "sha256(content)  name")    a folder: its files in sorted order
 
-A file whose size and time of change are as they were is taken to be the same and not read again, unless it changed
-so shortly before the digest was taken that a clock could miss a second change.
+A file with the same size and time of change as before counts as unchanged and is not read again, unless it changed
+so shortly before the digest was taken that the file system's clock could miss a second change.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ _CLOCK = 2_000_000_000  # nanoseconds: the coarsest clock of a file system in us
 
 @dataclass(frozen=True)
 class Stamp:
-    """What a folder says of a file: its name in the data, its size in bytes, when it changed (nanoseconds)."""
+    """A file's name in the data, its size in bytes, and when it changed (nanoseconds), all known without reading it."""
 
     name: str
     size: int
@@ -45,7 +45,7 @@ class Fingerprint:
         return cls(value["digest"], value["size"], files, value["taken"])
 
     def looks_like(self, stamps: Iterable[Stamp]) -> bool:
-        """Whether files with these stamps can be taken for the same without reading them."""
+        """Whether files with these stamps count as the same data, without reading them."""
         stamps = tuple(stamps)
         settled = all(stamp.modified < self.taken - _CLOCK for stamp in self.files)
         return bool(stamps) and settled and stamps == self.files

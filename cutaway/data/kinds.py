@@ -1,4 +1,4 @@
-r"""One door for data of any kind: `open_data` finds out which it is."""
+r"""`open_data` opens data of any kind, and finds out whether it is text, a table or pairs."""
 
 import os
 from pathlib import Path
@@ -31,7 +31,7 @@ def open_data(data: Any, kind: str | None = None, **options: Any) -> Corpus | Ta
 
 
 def find_kind(data: Any) -> str:
-    """Text or table, by what it is, by the sample's kind, or by the ending of the file's name.
+    """Whether data is text, a table or pairs: by its Python type, its sample's kind, or the ending of its file's name.
 
     >>> find_kind("adult.csv.gz"), find_kind("iris"), find_kind("novel.txt")
     ('table', 'table', 'text')

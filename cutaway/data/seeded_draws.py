@@ -1,9 +1,9 @@
-r"""Chance that can be asked again: every draw is a pure function of a seed, a purpose and a number.
+r"""Random draws that can be repeated: each is a pure function of a seed, a purpose and a number.
 
     u = Philox(key = (seed, purpose), counter = (·, ·, ·, number))      Salmon et al. 2011
 
 So batch 1000 can be made without the 999 before it, and a resumed run draws what an unbroken one would have drawn.
-Only the generator's raw bits are taken from NumPy, which keeps those the same for ever, and not its distributions.
+Only the raw bits of NumPy's generator are used: NumPy promises never to change those, but not its distributions.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
-r"""Train, validation and test, kept apart by construction.
+r"""Splits of data into train, validation and test parts.
 
-The parts of some data are disjoint and cover it. Train and validation are at hand; the test part is behind
-`open_test()`, which counts how often it was asked: a model that was tuned on test data has no test left.
+The parts are disjoint and together hold all of the data. Train and validation are attributes; the test part is opened
+by `open_test()`, which counts its calls: a model that was tuned on test data has no test left.
 Notes: N0 §1.3, N1.
 """
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Splits(Generic[T]):
-    """The parts of some data. ``validation`` is None if there is none; ``test`` makes the test part when asked."""
+    """The parts of some data. ``validation`` is None if there is none; ``test`` is a function that opens the test."""
 
     def __init__(self, name: str, train: T, validation: T | None, test: Callable[[], T] | None) -> None:
         self.name = name

@@ -40,7 +40,7 @@ def import_checkpoint(source: str, out: str | None = None) -> Run:
 
 def export_run(path: str, to: str) -> Path:
     """The checkpoint of a run's model, with its tokenizer, in a folder that holds nothing else yet."""
-    from cutaway.data.text.special_tokens import frame, has_marks
+    from cutaway.data.text.special_tokens import frame, has_special_tokens
     from cutaway.hub import save_pretrained
 
     run = Run(path)
@@ -49,7 +49,7 @@ def export_run(path: str, to: str) -> Path:
         raise ValueError(f"a checkpoint needs a folder of its own, got {to}, which is not empty; choose another --to")
     model: Any = run.model
     tokenizer = run.tokenizer
-    if tokenizer is not None and not tokenizer.settings and has_marks(tokenizer):
+    if tokenizer is not None and not tokenizer.settings and has_special_tokens(tokenizer):
         frame(tokenizer)  # a run's folder holds the tokenizer alone; the roles of our own marks are known
     model.tokenizer = tokenizer
     try:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from cutaway.data.batches import ShuffledRows, Windows, every_window
 from cutaway.data.tables.encoding import Encoded, TableBatches
 from cutaway.data.text.masking import MaskedBatches, Masking
-from cutaway.data.text.special_tokens import Marks
+from cutaway.data.text.special_tokens import SpecialTokens
 from cutaway.data.text.token_files import Tokens
 from cutaway.data.text.token_rows import PairBatches, TokenPairs, TokenRows
 
@@ -34,7 +34,7 @@ STREAMS = {
     "table": lambda **options: TableBatches(make_table(), 12, **options),
     "pairs": lambda **options: PairBatches(make_pairs(), 12, **options),
     "gaps": lambda **options: MaskedBatches(
-        Tokens(TOKENS), Masking(Marks(1000, 1001, 1002, "[MASK]"), 1003, 10), 12, **options
+        Tokens(TOKENS), Masking(SpecialTokens(1000, 1001, 1002, "[MASK]"), 1003, 10), 12, **options
     ),
 }
 

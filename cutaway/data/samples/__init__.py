@@ -1,1 +1,1 @@
-"""Data that needs no download."""
+"""Sample data that needs no download."""

@@ -1,4 +1,4 @@
-r"""Dates as people write them, and as ISO 8601 does: pairs to learn to translate from, which everyone can check.
+r"""Sample pairs for translation: dates as people write them, and in ISO 8601. Everyone can check a translation.
 
     Tuesday the 3rd of March 1987                   1987-03-03
     march the third, nineteen eighty-seven          1987-03-03
@@ -68,8 +68,8 @@ def suffixed(day: int) -> str:
     return f"{day}{'th' if 10 < day < 14 else {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th')}"
 
 
-def ways(date: datetime.date) -> list[str]:
-    """All the ways to write a date."""
+def written_forms(date: datetime.date) -> list[str]:
+    """All the forms in which a date is written."""
     weekday = _DAYS[date.weekday()]
     month = _MONTHS[date.month - 1]
     day, year = date.day, date.year
@@ -90,15 +90,15 @@ def ways(date: datetime.date) -> list[str]:
 
 
 def make_dates(count: int = COUNT) -> str:
-    """Lines of a date in one of its ways, a tab, and the date in ISO 8601; always the same ones."""
+    """Lines of a date in one of its forms, a tab, and the date in ISO 8601; always the same ones."""
     days = draw_permutation(0, "dates", 0, (LAST - FIRST).days + 1)[:count]
     chosen, cases = (draw_integers(0, "dates", number, count, below) for number, below in ((1, 12), (2, 4)))
     lines = []
-    for day, way, case in zip(days.tolist(), chosen.tolist(), cases.tolist()):
+    for day, form, case in zip(days.tolist(), chosen.tolist(), cases.tolist()):
         date = FIRST + datetime.timedelta(days=day)
-        text = ways(date)[way]
+        text = written_forms(date)[form]
         lines.append(f"{text if case else text.lower()}\t{date.isoformat()}\n")
     return "".join(lines)
 
 
-__all__ = ["make_dates", "ways"]
+__all__ = ["make_dates", "written_forms"]

@@ -1,7 +1,7 @@
-r"""Data that needs no download: text that every Python has, the tables of scikit-learn, and pairs that are made here.
+r"""Samples that need no download: text that every Python has, the tables of scikit-learn, and pairs that are made here.
 
-The texts are made from the documentation and the source of the Python that runs, so their digest is that of the
-Python version; the tables and pairs are the same everywhere.
+The texts are made from the documentation and the source of the Python that runs, so they differ between versions of
+Python; the tables and pairs are the same everywhere.
 """
 
 import ast
@@ -62,7 +62,7 @@ def list_samples() -> list[Sample]:
 
 
 def resolve(data: Any, kind: str) -> Any:
-    """What a name stands for: the text or table of a sample, else the path that it is; anything else is as it is."""
+    """The data that a name stands for: the sample of that name, else the path; data that is no name is returned."""
     if not isinstance(data, (str, os.PathLike)):
         return data
     name = os.fspath(data)
@@ -100,8 +100,8 @@ def _unknown(path: Path, kind: str | None) -> str:
     # Beside the samples, what lies in the same folder: most wrong paths are a letter off.
     beside = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
     near = difflib.get_close_matches(path.name, [*_names(kind), *beside], n=3, cutoff=0.6)
-    way = f"did you mean {' or '.join(near)}?" if near else _known(kind)
-    return f"data must be a file, a folder or a sample, got {str(path)!r}, which is none; {way}"
+    advice = f"did you mean {' or '.join(near)}?" if near else _known(kind)
+    return f"data must be a file, a folder or a sample, got {str(path)!r}, which is none; {advice}"
 
 
 def sample_table(name: str) -> "pandas.DataFrame":

@@ -20,7 +20,7 @@ class ChatText(str):
     """The text of a conversation: unlike in other texts, special tokens in it are tokens."""
 
     __slots__ = ()
-    has_marks = True  # the template writes the start of a text itself
+    writes_special_tokens = True  # the template writes the start of a text itself
 
 
 def write_chat(template: str, messages: Sequence[Message], values: Mapping[str, Any]) -> ChatText:
@@ -102,8 +102,8 @@ def _compiled(template: str) -> Any:
     def raise_exception(message: str) -> None:
         raise TemplateError(message)
 
-    def to_json(value: Any, **how: Any) -> str:
-        return json.dumps(value, ensure_ascii=how.pop("ensure_ascii", False), **how)
+    def to_json(value: Any, **options: Any) -> str:
+        return json.dumps(value, ensure_ascii=options.pop("ensure_ascii", False), **options)
 
     sandbox = Sandbox(trim_blocks=True, lstrip_blocks=True, extensions=[Generation, "jinja2.ext.loopcontrols"])
     sandbox.filters["tojson"] = to_json

@@ -1,4 +1,4 @@
-r"""A long text in pieces that can be tokenised one by one."""
+r"""Cutting a long text into pieces that can be tokenised one by one."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -34,7 +34,7 @@ def _cut(text: str) -> int | None:
 
 
 def short_stretches(pieces: Iterable[str]) -> Iterator[str]:
-    """The same text, with stretches that nothing breaks (no space in it, or nothing else) cut into short ones.
+    """The same text, with long stretches of no spaces, or of spaces alone, cut into short ones.
 
     For learning a BPE alone: the time that it takes grows with the square of the longest stretch, and a few hundred
     characters of one show as many neighbours as a million. Text with spaces stays as it is.

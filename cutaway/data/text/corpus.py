@@ -1,4 +1,4 @@
-r"""Text to train on: a file, a folder or a string → tokens on disk → train, validation and test.
+r"""A corpus is text to train on: a file, a folder or a string → tokens on disk → train, validation and test.
 
 The text is cut into three stretches before anything is learned from it: a BPE is trained on the first only, and no
 token reaches across a border. (The set of characters is taken from all of the text, as an alphabet is given.)
@@ -21,7 +21,7 @@ from cutaway.data.fingerprints import Fingerprint
 from cutaway.data.samples.embedded import resolve
 from cutaway.data.splits import Splits, expect_shares, split_points
 from cutaway.data.text.chunks import cut_safely
-from cutaway.data.text.special_tokens import MARKS, find_marks, frame, marked_bpe
+from cutaway.data.text.special_tokens import SPECIAL_TOKENS, bpe_special_tokens, find_special_tokens, frame
 from cutaway.data.text.token_files import Tokens, token_type
 from cutaway.data.text.tokenizers import Bytes, Characters, Tokenizer, code_points, load_tokenizer, train_bpe
 
@@ -32,7 +32,7 @@ _BPE_VOCABULARY = 4096
 
 
 class Corpus:
-    """Tokens of a text in three parts. ``train`` and ``validation`` are at hand; `open_test` opens the third."""
+    """Tokens of a text in three parts. ``train`` and ``validation`` are attributes; `open_test` opens the third."""
 
     def __init__(
         self,
@@ -95,18 +95,18 @@ def read_text(
     test: float = 0.05,
     encoding: str = "utf-8",
     pattern: str = "*",
-    marks: bool = False,
+    special_tokens: bool = False,
 ) -> Corpus:
     """The corpus of a text: a sample's name, a file or folder (of files that match ``pattern``), or a `TextSource`.
 
     ``tokenizer`` is "characters", "bytes", "bpe" or "bpe-N" for a vocabulary of N, the path of a `tokenizer.json`, or a
-    tokenizer. ``validation`` and ``test`` are shares of the text, taken from its end. With ``marks`` the vocabulary has
-    the tokens of special_tokens.py too, for a model that fills gaps.
+    tokenizer. ``validation`` and ``test`` are shares of the text, taken from its end. With
+    ``special_tokens`` the vocabulary has those of special_tokens.py too, for a model that fills gaps.
     """
     expect_shares(validation, test)
     chosen = _choose(tokenizer)
-    if marks and isinstance(chosen, Tokenizer):
-        find_marks(chosen)
+    if special_tokens and isinstance(chosen, Tokenizer):
+        find_special_tokens(chosen)
     found = resolve(text, "text")
     source = found if isinstance(found, TextSource) else _source(found, encoding, pattern)
     key = {
@@ -116,8 +116,10 @@ def read_text(
         "tokenizer": chosen.key if isinstance(chosen, Tokenizer) else chosen,
         "validation": float(validation),
         "test": float(test),
-    } | ({"marks": MARKS} if marks else {})
-    folder = cached("tokens", key, lambda part: _write(source, chosen, (validation, test), marks, part), _sound)
+    } | ({"special_tokens": SPECIAL_TOKENS} if special_tokens else {})
+    folder = cached(
+        "tokens", key, lambda part: _write(source, chosen, (validation, test), special_tokens, part), _sound
+    )
     return _open(source, folder)
 
 
@@ -170,18 +172,20 @@ def _by_part(pieces: Iterable[str], ends: tuple[int, int, int]) -> Iterator[tupl
             yield PARTS[part], here
 
 
-def _make(kind: str, characters: str, training: Iterator[str], length: int, marks: bool) -> Tokenizer:
+def _make(kind: str, characters: str, training: Iterator[str], length: int, special: bool) -> Tokenizer:
     if kind == "characters":
-        return Characters(characters, special=MARKS if marks else ())
+        return Characters(characters, special=SPECIAL_TOKENS if special else ())
     if kind == "bytes":
-        return Bytes(MARKS if marks else ())
+        return Bytes(SPECIAL_TOKENS if special else ())
     # every k-th piece, so that the time it takes does not grow with the text
     stride = max(-(-length // _BPE_TEXT), 1)
     pieces = itertools.islice(cut_safely(training), 0, None, stride)
-    return train_bpe(pieces, int(kind.removeprefix("bpe-")), marked_bpe() if marks else ())
+    return train_bpe(pieces, int(kind.removeprefix("bpe-")), bpe_special_tokens() if special else ())
 
 
-def _write(source: TextSource, chosen: str | Tokenizer, shares: tuple[float, float], marks: bool, folder: Path) -> None:
+def _write(
+    source: TextSource, chosen: str | Tokenizer, shares: tuple[float, float], special: bool, folder: Path
+) -> None:
     characters, alphabet = _measure(source)
     ends = (*split_points(characters, *shares), characters)
 
@@ -192,8 +196,8 @@ def _write(source: TextSource, chosen: str | Tokenizer, shares: tuple[float, flo
         tokenizer = chosen
     else:
         training = itertools.takewhile(lambda item: item[0] == "train", parts())
-        made = _make(chosen, alphabet, (text for _, text in training), ends[0], marks)
-        tokenizer = frame(made) if marks else made
+        made = _make(chosen, alphabet, (text for _, text in training), ends[0], special)
+        tokenizer = frame(made) if special else made
     tokenizer.save(folder / "tokenizer.json")
     dtype = token_type(tokenizer.vocabulary)
     counts = dict.fromkeys(PARTS, 0)
@@ -210,31 +214,31 @@ def _write(source: TextSource, chosen: str | Tokenizer, shares: tuple[float, flo
 
 
 def _sound(folder: Path) -> bool:
-    """Whether an entry of the cache is as long as it says."""
+    """Whether the files of an entry of the cache have the lengths that its tokens.json states."""
     try:
-        told = json.loads((folder / "tokens.json").read_text(encoding="utf-8"))
-        size = np.dtype(told["dtype"]).itemsize
+        entry = json.loads((folder / "tokens.json").read_text(encoding="utf-8"))
+        size = np.dtype(entry["dtype"]).itemsize
         return (folder / "tokenizer.json").is_file() and all(
-            (folder / f"{part}.bin").stat().st_size == count * size for part, count in told["counts"].items() if count
+            (folder / f"{part}.bin").stat().st_size == count * size for part, count in entry["counts"].items() if count
         )
     except (OSError, ValueError, KeyError, TypeError):
         return False
 
 
 def _open(source: TextSource, folder: Path) -> Corpus:
-    told = json.loads((folder / "tokens.json").read_text(encoding="utf-8"))
-    counts = told["counts"]
+    entry = json.loads((folder / "tokens.json").read_text(encoding="utf-8"))
+    counts = entry["counts"]
 
     def part(name: str) -> Tokens:
-        return Tokens.from_file(folder / f"{name}.bin", np.dtype(told["dtype"]))
+        return Tokens.from_file(folder / f"{name}.bin", np.dtype(entry["dtype"]))
 
     splits = Splits(
         source.name,
-        part("train") if counts["train"] else Tokens(np.empty(0, told["dtype"])),
+        part("train") if counts["train"] else Tokens(np.empty(0, entry["dtype"])),
         part("validation") if counts["validation"] else None,
         (lambda: part("test")) if counts["test"] else None,
     )
-    return Corpus(source.name, load_tokenizer(folder), splits, counts, told["characters"], source.fingerprint)
+    return Corpus(source.name, load_tokenizer(folder), splits, counts, entry["characters"], source.fingerprint)
 
 
 __all__ = ["PARTS", "Corpus", "read_text"]

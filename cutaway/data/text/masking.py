@@ -1,4 +1,4 @@
-r"""Masked tokens: what BERT learns from.
+r"""Masked language modelling: some tokens are hidden, and BERT learns to predict them.
 
     of the n tokens of a stretch, round(0.15 n) are chosen at random; each of them becomes
         [MASK]          with probability 0.8
@@ -20,14 +20,14 @@ from jaxtyping import Bool, Int
 
 from cutaway.data.batches import Batches, expect_context
 from cutaway.data.seeded_draws import draw_bits, draw_integers, draw_uniform
-from cutaway.data.text.special_tokens import Marks
+from cutaway.data.text.special_tokens import SpecialTokens
 from cutaway.data.text.token_files import Tokens
 
 MASKED, REPLACED = 0.8, 0.1  # shares of the chosen tokens; the rest stay
 
 
 class MaskedBatch(NamedTuple):
-    """Stretches of text between their marks, some tokens masked: ``chosen`` says where, ``targets`` which they were."""
+    """Stretches of text between [CLS] and [SEP], some tokens masked: ``chosen`` says where, ``targets`` which."""
 
     tokens: Int[np.ndarray, "b t"]
     targets: Int[np.ndarray, "n"]
@@ -35,16 +35,16 @@ class MaskedBatch(NamedTuple):
 
 
 class Masking(NamedTuple):
-    """How stretches are masked: the vocabulary's marks and size, a stretch's length with its marks, and the share."""
+    """How stretches are masked: special tokens and size of the vocabulary, length with special tokens, masked share."""
 
-    marks: Marks
+    special: SpecialTokens
     vocabulary: int
     context: int
     share: float = 0.15
 
     @property
     def inside(self) -> int:
-        """Tokens of text in a stretch: all but the marks at its ends."""
+        """Tokens of text in a stretch: all but the special tokens at its ends."""
         return self.context - 2
 
 
@@ -59,7 +59,7 @@ def mask_tokens(
     np.put_along_axis(chosen, order[:, :count], True, axis=1)
     u = draw_uniform(seed, purpose, 3 * number + 1, rows * n).reshape(rows, n)
     others = draw_integers(seed, purpose, 3 * number + 2, rows * n, masking.vocabulary).reshape(rows, n)
-    hidden = np.where(u < MASKED, masking.marks.mask, np.where(u < MASKED + REPLACED, others, text))
+    hidden = np.where(u < MASKED, masking.special.mask, np.where(u < MASKED + REPLACED, others, text))
     return np.where(chosen, hidden, text), chosen
 
 
@@ -70,7 +70,7 @@ def make_masked_batch(
     tokens, chosen = mask_tokens(text, masking, seed, number, purpose)
     ends = ((0, 0), (1, 1))
     marked = np.pad(tokens, ends)
-    marked[:, 0], marked[:, -1] = masking.marks.start, masking.marks.end
+    marked[:, 0], marked[:, -1] = masking.special.start, masking.special.end
     return MaskedBatch(marked, text[chosen], np.pad(chosen, ends))
 
 

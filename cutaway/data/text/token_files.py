@@ -1,4 +1,4 @@
-r"""Tokens on disk, mapped into memory: as many as the disk holds, for the memory of a few windows."""
+r"""Files of tokens, mapped into memory: a corpus may be as large as the disk, and costs the memory of a few windows."""
 
 import mmap
 import os

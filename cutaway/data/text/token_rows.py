@@ -1,4 +1,4 @@
-r"""Token rows of different lengths, in pairs, and batches of them that waste little on padding."""
+r"""Pairs of token rows of different lengths, and batches of similar lengths, which need little padding."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -16,8 +16,8 @@ _POOL = 64  # batches that are sorted by length together: more make them evener,
 class PairBatch(NamedTuple):
     """Sources, and targets from <start> to <end>, each padded with 0 to the longest of the batch.
 
-    ``each`` is how many target tokens a process predicts, in the mean over all that share the batch: what sums over
-    their parts are to be divided by, so that the mean over processes is the mean over the batch's tokens.
+    ``each`` is how many target tokens a process predicts, in the mean over the processes that share the batch. A loss
+    summed over one process's part is divided by it, so that the mean over processes is the mean over all tokens.
     """
 
     source: Int[np.ndarray, "b s"]
@@ -44,7 +44,7 @@ class TokenPairs:
         return PairBatch(self.source.padded(rows), target, float((target[:, 1:] != PAD).sum()))
 
     def within(self, context: int) -> "TokenPairs":
-        """The pairs of which neither text, with its marks, is longer than ``context`` tokens."""
+        """The pairs of which neither text, with its special tokens, is longer than ``context`` tokens."""
         fits = np.maximum(self.source.lengths, self.target.lengths) <= context
         if fits.all():
             return self

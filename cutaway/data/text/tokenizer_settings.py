@@ -1,4 +1,4 @@
-r"""What stands beside a tokenizer.json: which special token has which role, and the template of conversations.
+r"""The settings beside a tokenizer.json: which special token has which role, and the template of conversations.
 
 tokenizer_config.json       {"eos_token": "</s>", "chat_template": "…", …}
 special_tokens_map.json     the roles once more; older checkpoints have some of them only here

@@ -1,4 +1,4 @@
-r"""Text to numbers and back: characters, bytes, or pieces of words learned from the text (BPE).
+r"""Tokenizers turn text into numbers and back: by characters, bytes, or pieces of words learned from text (BPE).
 
     ids = encode(text)        text = decode(ids)        0 ≤ ids < vocabulary
 
@@ -36,7 +36,7 @@ _WORDS = 200_000  # that are remembered with their ids
 
 
 class Tokenizer:
-    """A vocabulary: text to ids and back. This one asks a `tokenizers.Tokenizer`; `save` writes its file.
+    """A vocabulary: text to ids and back. This class wraps a `tokenizers.Tokenizer`; `save` writes its file.
 
     Special tokens ("<s>", "<|im_start|>") steer a model. In a text they are plain characters, so that no one who writes
     a text steers the model by it; with ``special=True``, and in what `chat` returns, they are the tokens.
@@ -59,7 +59,7 @@ class Tokenizer:
         return np.array(inner.encode(str(text), add_special_tokens=False).ids, dtype=np.int64)
 
     def encode_whole(self, text: str, special: bool | None = None) -> Int[np.ndarray, "n"]:
-        """The ids of a whole text, with the marks that the model expects around one (CLS … SEP, a start, an end)."""
+        """The ids of a whole text, with the special tokens that the model expects around it ([CLS] …, a start)."""
         self.encode(text, special)  # says what is wrong with a text
         inner = self._special_reader if reads_special(text, special) else self.inner
         return np.array(inner.encode(str(text), add_special_tokens=True).ids, dtype=np.int64)
@@ -73,7 +73,7 @@ class Tokenizer:
 
     @property
     def special_tokens(self) -> dict[str, int]:
-        """The tokens that no plain text is made of, and their ids."""
+        """The special tokens, which no plain text encodes to, and their ids."""
         added = self.inner.get_added_tokens_decoder()
         return {token.content: number for number, token in added.items() if token.special}
 
@@ -142,12 +142,12 @@ class Tokenizer:
         """Writes `tokenizer_config.json`; a folder gets it under that name."""
         path = Path(path)
         # Without a class, transformers would build the tokenizer of the model's family around our vocabulary.
-        told = {"tokenizer_class": "PreTrainedTokenizerFast"} | self.settings | special_names(self.settings)
-        write_json(path / SETTINGS_FILE if path.is_dir() else path, told)
+        settings = {"tokenizer_class": "PreTrainedTokenizerFast"} | self.settings | special_names(self.settings)
+        write_json(path / SETTINGS_FILE if path.is_dir() else path, settings)
 
     @property
     def key(self) -> str:
-        """What tells this tokenizer from every other."""
+        """A digest that no other tokenizer has."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     def __repr__(self) -> str:
@@ -323,9 +323,9 @@ def load_tokenizer(path: str | os.PathLike[str]) -> Tokenizer:
 def parse_tokenizer(content: str) -> Tokenizer:
     """The tokenizer of a `tokenizer.json`."""
     inner = hf.Tokenizer.from_str(content)
-    told = json.loads(content)
-    model, pre = told["model"], told["pre_tokenizer"] or {}
-    special = [token["content"] for token in told["added_tokens"]]
+    settings = json.loads(content)
+    model, pre = settings["model"], settings["pre_tokenizer"] or {}
+    special = [token["content"] for token in settings["added_tokens"]]
     if model["type"] == "WordLevel" and pre.get("pattern") == {"Regex": _EVERY_CHARACTER}:
         unknown = UNKNOWN if UNKNOWN in model["vocab"] else "error"
         letters = (token for token in model["vocab"] if len(token) == 1)
@@ -333,13 +333,13 @@ def parse_tokenizer(content: str) -> Tokenizer:
     if model["type"] == "BPE" and not model["merges"] and model["vocab"] == _bytes_as_letters():
         return _framed(Bytes(special), inner)
     like_ours = pre.get("type") == "ByteLevel" and pre["use_regex"] and not pre["add_prefix_space"]
-    if model["type"] == "BPE" and like_ours and not told["normalizer"]:
+    if model["type"] == "BPE" and like_ours and not settings["normalizer"]:
         return BytePairs(inner)
     return Tokenizer(inner)
 
 
 def _framed(tokenizer: Tokenizer, like: hf.Tokenizer) -> Tokenizer:
-    """With what ``like`` puts around whole texts, if anything: see special_tokens.py."""
+    """``tokenizer``, set to put the same special tokens around a whole text as ``like`` does."""
     if like.post_processor is not None:
         tokenizer.inner.post_processor = like.post_processor
     return tokenizer

@@ -197,8 +197,8 @@ def is_chat(prompt: Any) -> bool:
 def encode_prompt(tokenizer: Any, prompt: str | Sequence[Mapping[str, Any]], special: bool = False) -> list[int]:
     """The ids of a prompt, with the marks that the model expects around a text if its tokenizer knows of any."""
     text: Any = tokenizer.chat(prompt) if is_chat(prompt) else prompt
-    has_marks = getattr(text, "has_marks", False)  # as the text of a conversation has
-    whole = tokenizer.encode if has_marks else getattr(tokenizer, "encode_whole", tokenizer.encode)
+    writes_special_tokens = getattr(text, "writes_special_tokens", False)  # as the text of a conversation has
+    whole = tokenizer.encode if writes_special_tokens else getattr(tokenizer, "encode_whole", tokenizer.encode)
     ids = [int(i) for i in (whole(text, special=True) if special else whole(text))]
     if not ids:
         raise ValueError(f"a prompt must hold at least one token, got {text!r}; begin with a word, or a line end")

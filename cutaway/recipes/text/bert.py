@@ -76,14 +76,14 @@ class BERTRecipe(TextRecipe):
         from cutaway.data.text.corpus import read_text
 
         kind = self.tokenizer if tokenizer is None else tokenizer
-        return read_text(self.data, kind, self.validation, self.test, encoding=self.encoding, marks=True)
+        return read_text(self.data, kind, self.validation, self.test, encoding=self.encoding, special_tokens=True)
 
     def masking(self, corpus: "Corpus") -> "Masking":
         """How stretches of a text are masked."""
         from cutaway.data.text.masking import Masking
-        from cutaway.data.text.special_tokens import find_marks
+        from cutaway.data.text.special_tokens import find_special_tokens
 
-        return Masking(find_marks(corpus.tokenizer), corpus.vocabulary, self.context, self.masked)
+        return Masking(find_special_tokens(corpus.tokenizer), corpus.vocabulary, self.context, self.masked)
 
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         import torch

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from cutaway.data.text.masking import MaskedBatch, Masking, every_masked_batch, mask_tokens
-from cutaway.data.text.special_tokens import encode_gaps, find_marks
+from cutaway.data.text.special_tokens import encode_gaps, find_special_tokens
 from cutaway.data.text.token_files import Tokens
 
 _TOGETHER = 32  # stretches evaluated, or texts filled, in one pass
@@ -62,12 +62,12 @@ def masked_metrics(
 @torch.no_grad()
 def fill_masks(model: Any, tokenizer: Any, texts: Sequence[str], count: int = 5) -> list[Guess]:
     """The ``count`` most probable candidates for every mask of every text, best first."""
-    marks, found = find_marks(tokenizer), []
+    special, found = find_special_tokens(tokenizer), []
     rows = [encode_gaps(tokenizer, text) for text in texts]
     for text, row in zip(texts, rows, strict=True):
-        if marks.mask not in row:
+        if special.mask not in row:
             raise ValueError(
-                f"a text to fill must have a masked token, got {text[:60]!r}; write {marks.name} where one is missing"
+                f"a text to fill must have a masked token, got {text[:60]!r}; write {special.name} where one is missing"
             )
         if len(row) > model.spec.context:
             raise ValueError(
@@ -76,9 +76,9 @@ def fill_masks(model: Any, tokenizer: Any, texts: Sequence[str], count: int = 5)
             )
     for first in range(0, len(rows), _TOGETHER):
         here = slice(first, first + _TOGETHER)
-        p = _probabilities(model, rows[here], marks.mask)
+        p = _probabilities(model, rows[here], special.mask)
         for text, row in zip(texts[here], rows[here], strict=True):
-            mine, p = p[: row.count(marks.mask)], p[row.count(marks.mask) :]
+            mine, p = p[: row.count(special.mask)], p[row.count(special.mask) :]
             found += _guesses(tokenizer, text, row, mine, count)
     return found
 
@@ -95,7 +95,7 @@ def _probabilities(model: Any, rows: list[list[int]], mask: int) -> Tensor:
 
 
 def _guesses(tokenizer: Any, text: str, row: list[int], p: Tensor, count: int) -> list[Guess]:
-    places = [i for i, token in enumerate(row) if token == find_marks(tokenizer).mask]
+    places = [i for i, token in enumerate(row) if token == find_special_tokens(tokenizer).mask]
     best = list(row)
     for place, token in zip(places, p.argmax(-1).tolist(), strict=True):
         best[place] = token
@@ -124,8 +124,8 @@ def masked_samples(tokens: Tokens, masking: Masking, count: int = 3) -> list[Mas
     for number, row in enumerate(tokens.windows(starts, length)):
         _, chosen = mask_tokens(row[None], masking, 0, number, "sample")
         (places,) = np.nonzero(chosen[0])
-        hidden = np.where(chosen[0], masking.marks.mask, row)
-        ids = [masking.marks.start, *map(int, hidden), masking.marks.end]
+        hidden = np.where(chosen[0], masking.special.mask, row)
+        ids = [masking.special.start, *map(int, hidden), masking.special.end]
         found.append(MaskedSample(ids, [int(i) + 1 for i in places], [int(row[i]) for i in places]))
     return found
 
@@ -135,7 +135,7 @@ def write_guesses(model: nn.Module, tokenizer: Any, samples: Sequence[MaskedSamp
     """Held-out text with the model's guesses in brackets; where it is wrong, also what stood there."""
     texts = []
     for ids, chosen, truth in samples:
-        p = _probabilities(model, [ids], find_marks(tokenizer).mask)
+        p = _probabilities(model, [ids], find_special_tokens(tokenizer).mask)
         pieces, last = [], 0
         for place, guess, was in zip(chosen, p.argmax(-1).tolist(), truth, strict=True):
             meant = tokenizer.decode([was])

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from cutaway.data.samples.dates import FIRST, LAST, make_dates, spell, spell_ordinal, spell_year, ways
+from cutaway.data.samples.dates import FIRST, LAST, make_dates, spell, spell_ordinal, spell_year, written_forms
 
 MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 
@@ -47,8 +47,8 @@ def test_numbers_in_words_are_all_different():
 
 
 def test_weekdays_are_right():
-    assert ways(datetime.date(1969, 7, 20))[2] == "Sunday, 20 July 1969"  # the landing on the moon
-    assert ways(datetime.date(2000, 1, 1))[7] == "Sat, Jan 1 2000"
+    assert written_forms(datetime.date(1969, 7, 20))[2] == "Sunday, 20 July 1969"  # the landing on the moon
+    assert written_forms(datetime.date(2000, 1, 1))[7] == "Sat, Jan 1 2000"
 
 
 @pytest.mark.parametrize("count", [100, 20_000])

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from cutaway.data.text.masking import MaskedBatches, Masking, every_masked_batch, make_masked_batch, mask_tokens
-from cutaway.data.text.special_tokens import Marks
+from cutaway.data.text.special_tokens import SpecialTokens
 from cutaway.data.text.token_files import Tokens
 
-MARKS = Marks(100, 101, 102, "[MASK]")
-HOW = Masking(MARKS, 103, 42)
+SPECIAL_TOKENS = SpecialTokens(100, 101, 102, "[MASK]")
+HOW = Masking(SPECIAL_TOKENS, 103, 42)
 TEXT = np.arange(4000, dtype=np.int64) % 100
 
 
@@ -27,7 +27,7 @@ def test_the_shares_of_what_a_chosen_token_becomes():
     text = stretches()
     tokens, chosen = mask_tokens(text, HOW, 0, 0)
     assert np.array_equal(tokens[~chosen], text[~chosen])
-    masked, kept = tokens[chosen] == MARKS.mask, tokens[chosen] == text[chosen]
+    masked, kept = tokens[chosen] == SPECIAL_TOKENS.mask, tokens[chosen] == text[chosen]
     n = chosen.sum()  # 3,000: three deviations of a share p are 3 √(p(1−p)/n), 0.022 and 0.016
     assert masked.mean() == pytest.approx(0.8 + 0.1 / 103, abs=0.022)  # a random token may be the mask too
     assert kept.mean() == pytest.approx(0.1 + 0.1 / 103, abs=0.017)
@@ -51,8 +51,8 @@ def test_a_batch_is_masked_by_its_number_and_anew_each_time():
 def test_stretches_stand_between_their_marks():
     gaps = make_masked_batch(stretches(3), HOW, 0, 0)
     assert gaps.tokens.shape == gaps.chosen.shape == (3, 42)
-    assert (gaps.tokens[:, 0] == MARKS.start).all()
-    assert (gaps.tokens[:, -1] == MARKS.end).all()
+    assert (gaps.tokens[:, 0] == SPECIAL_TOKENS.start).all()
+    assert (gaps.tokens[:, -1] == SPECIAL_TOKENS.end).all()
     assert not gaps.chosen[:, [0, -1]].any()
     places = np.nonzero(gaps.chosen)[1]
     assert np.array_equal(gaps.targets, places - 1)  # token i of a stretch is i

@@ -190,8 +190,8 @@ def test_gaps_are_filled_as_well_as_it_says():
     for gaps in every_masked_batch(corpus.validation, how, 64):
         for row, place, target in zip(*np.nonzero(gaps.chosen), gaps.targets, strict=True):
             before, after = gaps.tokens[row, place - 1], gaps.tokens[row, place + 1]
-            marks = how.marks[:3]
-            chances = (p if before in marks else left[before]) * (1 if after in marks else right[after] / p)
+            special = how.special[:3]
+            chances = (p if before in special else left[before]) * (1 if after in special else right[after] / p)
             hits["unigram"].append(p.argmax() == target)
             hits["neighbours"].append(chances.argmax() == target)
     found = run.metrics[-1]["accuracy"]

@@ -9,7 +9,7 @@ import torch
 from cutaway.data.files import TextSource
 from cutaway.data.text.corpus import Corpus, read_text
 from cutaway.data.text.masking import MaskedBatches, Masking, every_masked_batch
-from cutaway.data.text.special_tokens import encode_gaps, find_marks
+from cutaway.data.text.special_tokens import encode_gaps, find_special_tokens
 from cutaway.models import BERT, BERTSpec, HeadSpec
 from cutaway.recipes.text.masked_tokens import (
     fill_masks,
@@ -24,11 +24,11 @@ TEXT = "".join(f"{i} the dog ate the cake and the cat ate the dog.\n" for i in r
 
 @pytest.fixture(scope="module", params=["bpe-300", "characters"])
 def corpus(request: pytest.FixtureRequest) -> Corpus:
-    return read_text(TextSource.from_text(TEXT), request.param, marks=True)
+    return read_text(TextSource.from_text(TEXT), request.param, special_tokens=True)
 
 
 def masking(corpus: Corpus) -> Masking:
-    return Masking(find_marks(corpus.tokenizer), corpus.vocabulary, 18)
+    return Masking(find_special_tokens(corpus.tokenizer), corpus.vocabulary, 18)
 
 
 def bert(corpus: Corpus, spread: float = 0.4) -> BERT:
@@ -79,7 +79,7 @@ def test_guesses_are_the_models_own_best(corpus: Corpus):
     ]
     for text in texts:  # alone, without padding
         ids = encode_gaps(tokenizer, text)
-        p = model(torch.tensor([ids])).softmax(-1)[0, [i == find_marks(tokenizer).mask for i in ids]].detach()
+        p = model(torch.tensor([ids])).softmax(-1)[0, [i == find_special_tokens(tokenizer).mask for i in ids]].detach()
         mine = [guess for guess in found if guess.text == text]
         expected = p.topk(3)
         assert [guess.probability for guess in mine] == pytest.approx(expected.values.flatten().tolist(), rel=1e-4)
@@ -88,7 +88,7 @@ def test_guesses_are_the_models_own_best(corpus: Corpus):
 
 
 def test_a_filled_text_has_the_candidate_and_the_best_of_the_others():
-    corpus = read_text(TextSource.from_text(TEXT), "characters", marks=True)
+    corpus = read_text(TextSource.from_text(TEXT), "characters", special_tokens=True)
     found = fill_masks(bert(corpus), corpus.tokenizer, ["the d[MASK]g [MASK]te"], count=2)
     assert [guess.mask for guess in found] == [1, 1, 2, 2]
     best = found[0].candidate, found[2].candidate
@@ -108,7 +108,7 @@ def test_texts_that_cannot_be_filled(corpus: Corpus):
 
 
 def test_samples_show_right_and_wrong_guesses():
-    corpus = read_text(TextSource.from_text(TEXT), "characters", marks=True)
+    corpus = read_text(TextSource.from_text(TEXT), "characters", special_tokens=True)
     samples = masked_samples(corpus.validation, masking(corpus), 2)
     assert samples == masked_samples(corpus.validation, masking(corpus), 2)  # the same ones always
     assert [len(sample.chosen) for sample in samples] == [2, 2]

@@ -176,7 +176,6 @@ TESTED_THROUGH = {
     "look/style/stylesheet.py": "look/pages/test_page.py: the style of a page in light, dark and print",
     "look/style/theme.py": "look/style/test_colours.py: a theme is a set of colours",
     "recipes/imported.py": "runs/test_checkpoints_in_and_out.py: the recipe of runs that were imported",
-    "runs/run.py": "runs/test_execution.py: a run is opened by what trained it",
     "runs/views/": "runs/test_pages.py: the pages of every kind of run hold every view that suits them",
     "training/jobs.py": "training/test_loop.py: a job is fields that the loop reads",
 }

@@ -13,10 +13,10 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
 from cutaway.atomic_files import write_json, writing
 from cutaway.hub.checkpoint_files import SINGLE, locate, read_config
+from cutaway.hub.empty_models import expect_sizes, without_weights
 from cutaway.hub.families.shared import Family
 from cutaway.hub.family_choice import find_family, layout_of
 from cutaway.hub.generation_settings import (
@@ -51,13 +51,14 @@ def from_pretrained(source: str | Path, dtype: torch.dtype | None = None) -> Mod
     names = set(tensors.stored)
     generation = read_generation(folder, config)
     spec = with_all_ends(family.spec(config, names), generation)
-    expect_sizes(spec, tensors.stored)
+    expect_sizes(spec, [at.shape for at in tensors.stored.values()])
     prefix = family.prefix if any(name.startswith(family.prefix) for name in names) else ""
     rules = family.rules(spec, prefix)
     expect_tensors(family, rules, names)
     used = {name: tensors.stored[name] for rule in rules.values() for name in rule.theirs}
     expect_floats(used)
-    model = build_empty(spec)
+    with without_weights():
+        model = from_spec(spec)
     expect_shapes(rules, dict(model.state_dict()), {name: at.shape for name, at in used.items()})
     dtype = dtype or reduce(torch.promote_types, (at.dtype for at in used.values()))
     model.load_state_dict({name: rule.load(tensors.take).to(dtype) for name, rule in rules.items()}, assign=True)
@@ -119,41 +120,6 @@ def expect_floats(used: dict[str, Stored]) -> None:
             f"weights must be stored as {', '.join(FLOATS)}, got {_some(wrong)}; "
             "if they are quantised, take the checkpoint that they were made from"
         )
-
-
-def expect_sizes(spec: Any, stored: dict[str, Stored]) -> None:
-    """Each layer has tensors of its own, and their axes have its width: counted before as many layers are built."""
-    depth = spec.depth + getattr(spec, "decoder_depth", 0)
-    if depth > len(stored):
-        raise ValueError(
-            f"each layer of config.json must have its tensors, got {depth} layers and a file of {len(stored)} tensors; "
-            "the folder mixes two models or is incomplete"
-        )
-    widest = max((axis for at in stored.values() for axis in at.shape), default=0)
-    if spec.width > widest:
-        raise ValueError(
-            f"the width of config.json must be that of its tensors, got {spec.width} and axes of at most {widest}; "
-            "the folder mixes two models"
-        )
-
-
-class WithoutDraws(TorchFunctionMode):
-    """Parameters are not drawn: on the meta device there are none, and each draw of none takes a third of a ms."""
-
-    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if function in (nn.init.normal_, nn.init.uniform_):
-            return args[0] if args else kwargs["tensor"]
-        return function(*args, **(kwargs or {}))
-
-
-def build_empty(spec: Any) -> Model:
-    """The model without memory for its weights."""
-    try:
-        with torch.device("meta"), WithoutDraws():
-            return from_spec(spec)
-    except (RuntimeError, OverflowError) as error:  # sizes whose product no computer counts
-        first = str(error).splitlines()[0]
-        raise ValueError(f"config.json must state sizes of a real model, got others ({first}); download it") from None
 
 
 def warn_of_broken_numbers(names: list[str]) -> None:

@@ -76,6 +76,9 @@ class TableNetSpec(NamedSpec):
         expect_choice("norm", self.norm, NORMS)
         expect_probability(dropout=self.dropout, hide=self.hide)
 
+    def layers_and_width(self) -> tuple[int, int]:
+        return self.depth, self.width if self.depth else 0  # a linear model has no use for its width
+
     @property
     def inputs(self) -> int:
         """The width of a row once it is encoded."""

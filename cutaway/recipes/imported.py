@@ -21,9 +21,7 @@ class ImportedRecipe(Recipe):
     """where the checkpoint came from"""
 
     def open_model(self, config: dict[str, Any]) -> "nn.Module":
-        from cutaway.models import from_spec, spec_from_dict
-
-        model = from_spec(spec_from_dict(config["spec"]))
+        model: Any = super().open_model(config)
         model.generation_config = config.get("generation")
         return model
 

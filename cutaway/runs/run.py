@@ -7,11 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import nn
+from torch import Tensor, nn
 
 from cutaway.atomic_files import read_json, write_json
 from cutaway.data.fingerprints import Fingerprint, digest_file, expect_same_data
+from cutaway.hub.empty_models import expect_sizes, without_weights
+from cutaway.models.by_spec import spec_from_dict
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_settings
 from cutaway.recipes.index import IMPORTED, find_recipe
@@ -49,14 +50,15 @@ class Run:
     def model(self) -> nn.Module:
         """The model with its trained weights (of an unfinished run: its newest checkpoint), in evaluation mode."""
         if self._model is None:
-            with torch.device("meta"):
-                model = self.recipe.open_model(self.about)
             weights = self._weights()
             if weights != self._own_weights:
                 warnings.warn(
                     f"{self._progress(weights)}: these are its newest weights; {self._way_on()}", stacklevel=2
                 )
             tensors = read_tensors(weights)
+            self._expect_sizes(tensors)
+            with without_weights():
+                model = self.recipe.open_model(self.about)
             if misfit := find_misfit(tensors, model.state_dict()):
                 raise ValueError(
                     f"weights must fit the model of config.json, got {weights} with {misfit}; "
@@ -136,6 +138,14 @@ class Run:
                 f"a run's tokenizer must have the tokens of its model, got {self.tokenizer.vocabulary} in "
                 f"tokenizer.json and {vocabulary} in config.json of {self.path}; take both files from one copy"
             )
+
+    def _expect_sizes(self, tensors: dict[str, Tensor]) -> None:
+        """The spec of config.json must be of a size with the weights; one that does not read is for open_model."""
+        try:
+            spec = spec_from_dict(self.about.get("spec"))
+        except ValueError:
+            return
+        expect_sizes(spec, [tuple(tensor.shape) for tensor in tensors.values()])
 
     @property
     def _own_weights(self) -> Path:

@@ -47,6 +47,9 @@ class ModelSpec(NamedSpec):
         if self.head is not None:
             expect_choice(f"the head of a {self.model}", self.head.kind, self.head_kinds)
 
+    def layers_and_width(self) -> tuple[int, int]:
+        return self.depth + getattr(self, "decoder_depth", 0), self.width
+
     def resolved(self: M) -> M:
         """The same design with every size written out: key–value heads, head width, hidden width."""
         hidden = 8 * self.width // 3 if self.mlp.gated else 4 * self.width

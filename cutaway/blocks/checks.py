@@ -1,4 +1,4 @@
-r"""What blocks say to bad input: the rule, what came, the way out."""
+r"""Checks of the arguments of blocks. Each error states the rule, what came, and what to do instead."""
 
 from collections.abc import Iterable
 

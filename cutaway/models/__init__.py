@@ -1,4 +1,4 @@
-"""Models: blocks wired together, and what they can do: generate, search, say how likely a text is."""
+"""Models are blocks wired together; they generate text, search for the most probable one, and give probabilities."""
 
 from cutaway.models.base import Model, with_head
 from cutaway.models.by_spec import from_spec, spec_from_dict

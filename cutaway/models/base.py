@@ -1,4 +1,4 @@
-r"""What every model has: a spec that it can be built from again, and room for a tokenizer.
+r"""`Model` is the base class of all models: it has a spec, from which it can be built again, and a tokenizer.
 
 Model.from_spec(model.spec)         the same design, new weights; also on the meta device
 """
@@ -17,7 +17,7 @@ M = TypeVar("M", bound="Model")
 class Model(nn.Module):
     """A model of the kind that its ``spec`` describes. ``tokenizer`` is its vocabulary, where it came with one.
 
-    A subclass declares its spec's class, ``kind``, and is from then on what `from_spec` makes of such a spec. It may
+    A subclass declares the class of its spec, ``kind``; `from_spec` then builds that subclass from such a spec. It may
     also declare its ``input_kind``: "text" (tokens), "masked text" (tokens between special ones), or "text pair" (those
     of a source, and those that a decoder is given). `cutaway look` then knows how to give it a text.
     ``generation_config`` is what a checkpoint says about generating with it, and its special ids, kept for saving.

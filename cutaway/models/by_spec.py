@@ -1,9 +1,9 @@
-r"""Models by their specs: whichever kind a spec or its dict describes.
+r"""Builds the model of any kind that a spec, or a spec's dict, describes.
 
 from_spec(spec_from_dict(model.spec.to_dict()))         the same design, new weights
 
 A spec's dict names its model, and the spec's class knows the model that is built from it (`Model.kind`). A model of
-your own joins when its class is defined.
+your own is known as soon as its class is defined.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-r"""A network for the rows of a table: numbers and categories in, what the task asks for out.
+r"""`TableNet` is a network for the rows of a table: numbers and categories in, the outputs of the task out.
 
     x = [numbers, pieces(numbers), E₁[c₁], …, E_q[c_q]]         a vector for every category
     x ← φ(x W + b)                                              depth times; with residual, x ← x + φ(norm(x) W + b)

@@ -1,9 +1,9 @@
-r"""Key–value cache: what a decoder has already computed, kept for the tokens to come.
+r"""The key–value cache of a decoder holds the keys and values of earlier tokens, so that they are computed once.
 
     K ← [K; k_t],  V ← [V; v_t],  y_t = attend(q_t, K, V)
 
 One pass over a new token then costs O(n) instead of O(n²). Buffers are allocated once, at full length. Prompts of
-different lengths stand at the right end of a batch (padding on the left); `real` marks the keys that are no padding.
+different lengths end together in a batch (padding on the left); `real` is True for the keys that are no padding.
 Shazeer 2019, §2.3; Pope et al. 2022. Notes: N3 §5.9.1 (representations of earlier tokens do not change).
 """
 
@@ -42,7 +42,7 @@ class LayerCache:
         for buffer, new in ((self.keys, k), (self.values, v)):
             buffer.narrow(2, start, end - start).copy_(new.detach() if new.requires_grad else new)
         if k.requires_grad or v.requires_grad:
-            # Joined to a copy of the past: the buffers will change, and a graph must not.
+            # Joined to a copy of the past: the buffers will change, but autograd's graph must keep these values.
             return torch.cat([self.keys[:, :, :start], k], -2), torch.cat([self.values[:, :, :start], v], -2)
         return self.keys.narrow(2, 0, end), self.values.narrow(2, 0, end)
 
@@ -92,7 +92,7 @@ class Cache:
         return self.real
 
     def fork(self, copies: int) -> "Cache":
-        """A copy in which each example stands several times: compute a shared prefix once, go on from it often."""
+        """A copy with each example several times, to continue a shared prefix, computed once, in several directions."""
         expect_positive(copies=copies)
         return self._map(lambda x: x.repeat_interleave(copies, 0))
 

@@ -1,9 +1,9 @@
-r"""Linear attention: a kernel in place of the softmax, so that the keys can be summed up before any query comes.
+r"""Linear attention puts a kernel in place of the softmax, so that the keys can be summed up before any query comes.
 
     y_i = φ(q_i)ᵀ S / φ(q_i)ᵀ z        S = Σ_j φ(k_j) v_jᵀ,  z = Σ_j φ(k_j)
     A_ij = φ(q_i)·φ(k_j) / Σ_l φ(q_i)·φ(k_l)
 
-Both say Y = A V; the first costs O(n), the second, which is written out to look at, O(n²). Causal attention sums over
+Both give Y = A V; the first costs O(n), the second, which is written out to look at, O(n²). Causal attention sums over
 j ≤ i: S and z grow along the sequence, and are all that a decoder has to keep. φ(x) = elu(x) + 1 by default, any map to
 features above zero otherwise. N3 §5.5.2 calls α = e "linear attention": that is φ(x) = x without the denominator.
 Katharopoulos et al. 2020. Notes: N3 §5.5.2. Axis letters: docs/notation.md.

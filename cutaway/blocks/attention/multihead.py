@@ -171,7 +171,7 @@ class MultiHeadAttention(nn.Module):
     def _positions(
         self, x: Tensor, cache: LayerCache | None, positions: Tensor | PassPositions | None
     ) -> Tensor | PassPositions | None:
-        """Those given, or the places after what the cache holds."""
+        """The positions given, or those that follow the cached tokens."""
         if positions is not None or cache is None or not cache.length:
             return positions
         return torch.arange(cache.length, cache.length + (x.shape[-2] if x.ndim > 1 else 1), device=x.device)
@@ -204,7 +204,7 @@ class MultiHeadAttention(nn.Module):
         return q, k, v
 
     def _map(self, x: Tensor, first: int, last: int) -> Tensor:
-        """Some columns of X [W_Q W_K W_V]; of another module in its place (LoRA), all are computed and some taken."""
+        """Some columns of X [W_Q W_K W_V]; another module in place of the Linear (LoRA) computes all of them first."""
         if type(self.qkv) is not Linear:
             return self.qkv(x)[..., first:last]
         b = self.qkv.bias
@@ -214,14 +214,14 @@ class MultiHeadAttention(nn.Module):
         d = self.head_width
         return x.view(*x.shape[:-1], x.shape[-1] // d, d).transpose(-3, -2)  # ... t (h d) -> ... h t d
 
-    def _attend(self, q: Tensor, k: Tensor, v: Tensor, how: dict[str, Any]) -> Tensor:
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, options: dict[str, Any]) -> Tensor:
         rate = self.dropout if self.training else 0.0
         if not (self.scores.live or self.weights.live):
-            return attend(q, k, v, dropout=rate, **how)
+            return attend(q, k, v, dropout=rate, **options)
         if not (self.scores.edited or self.weights.edited):
-            self._show(q, k, how)
-            return attend(q, k, v, dropout=rate, **how)
-        e = attention_scores(q, k, **how)
+            self._read_scores(q, k, options)
+            return attend(q, k, v, dropout=rate, **options)
+        e = attention_scores(q, k, **options)
         if self.scores.live:
             e = self.scores(e)
         a = soft_weights(e)
@@ -229,14 +229,14 @@ class MultiHeadAttention(nn.Module):
             a = self.weights(a)
         return mix_values(nn.functional.dropout(a, rate) if rate else a, v)
 
-    def _show(self, q: Tensor, k: Tensor, how: dict[str, Any]) -> None:
-        """Scores and weights beside the fused output: for the examples and heads that all who look want."""
+    def _read_scores(self, q: Tensor, k: Tensor, options: dict[str, Any]) -> None:
+        """Computes scores and weights for the taps, beside the fused output: only the examples and heads asked for."""
         parts = [tap.wanted for tap in (self.scores, self.weights) if tap.live]
         part = parts[0] if parts[0] == parts[-1] and len(parts[0]) <= q.ndim - 2 else ()
         try:
-            e = attention_scores(q, k, only=part, **how)
-        except IndexError:  # no such part, as the trace will say when it is shown the whole
-            e, part = attention_scores(q, k, **how), ()
+            e = attention_scores(q, k, only=part, **options)
+        except IndexError:  # there is no such part; given the whole, the trace raises an error that says so
+            e, part = attention_scores(q, k, **options), ()
         shown = Part if part else lambda value: value
         if self.scores.live:
             self.scores(shown(e))

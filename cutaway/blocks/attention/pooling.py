@@ -1,4 +1,4 @@
-r"""Pooling: one vector for a whole sequence.
+r"""Pooling makes one vector of a whole sequence.
 
     cls         s = z_1                             the first token stands for all (Devlin et al. 2019)
     last        s = z_n                             the last real token, as a causal model needs

@@ -1,12 +1,12 @@
-r"""Attention without queries: how much of each thing seen goes into one memory of fixed length.
+r"""Attention without queries: a weighted sum of the inputs is one memory of fixed length, by weights of four kinds.
 
-    c = Σ_i w_i θᵀx_i               the memory, as long for five people at a party as for five hundred
-    w_i = γ^{n−i}                   they fade with time, the star who came first too
-    w_i = λ(x_i) = σ(θ_λᵀx_i)       a forgetting gate: remembered by what they are, but nothing stops "everyone"
+    c = Σ_i w_i θᵀx_i               the memory; its length does not depend on the number of inputs
+    w_i = γ^{n−i}                   decay: an input counts less with time, however important it was
+    w_i = λ(x_i) = σ(θ_λᵀx_i)       a forgetting gate: weighs an input by its content, but may let all of them in
     w_i = softmax(θ_λᵀX)_i          the gates share one attention span, Σ w_i = 1
 
-And the other root of attention, a table that is looked up with a vector in place of an index: every row is returned as
-much as the query agrees with its key, the keys being the basis vectors e_i.
+The other origin of attention is a table that is looked up with a vector in place of an index: each row counts as much
+as the query agrees with its key, the keys being the basis vectors e_i.
 
     lookup(q) = Σ_i ⟨q, e_i⟩ v_i
 

@@ -1,4 +1,4 @@
-r"""Scores: how well a query and a key fit, a(q, k), one number a pair.
+r"""Attention scores a(q, k) say how well a query and a key fit, one number for each pair.
 
     dot           a(q, k) = q·k
     scaled dot    a(q, k) = q·k / √d                Vaswani et al. 2017

@@ -1,4 +1,4 @@
-r"""What attention says to queries, keys, values, masks and biases that do not fit together.
+r"""Checks that queries, keys, values, masks and biases fit together, with errors that say what does not.
 
 lead(E) = lead(Q) ∨ lead(K)         leading axes broadcast; the last of them, heads, may be grouped
 """

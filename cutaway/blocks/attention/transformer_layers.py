@@ -50,33 +50,35 @@ class EncoderLayer(nn.Module):
         self.between = None if order == "parallel" else Tap()
 
     def forward(
-        self, x: Float[Tensor, "*b t w"], cache: LayerCache | None = None, **how: Any
+        self, x: Float[Tensor, "*b t w"], cache: LayerCache | None = None, **options: Any
     ) -> Float[Tensor, "*b t w"]:
-        """``how``: mask, causal, window, bias, positions, as for MultiHeadAttention."""
+        """``options``: mask, causal, window, bias, positions, as for MultiHeadAttention."""
         x = _seen(self.before, x)
         if self.norm_mlp is None or self.between is None:
             normed = self.norm_attention(x)
-            attended = self.attention(normed, cache=cache, **how)
+            attended = self.attention(normed, cache=cache, **options)
             x = x + self._drop(attended + self.mlp(normed))
         elif self.order == "pre":
-            x = x + self._drop(self.attention(self.norm_attention(x), cache=cache, **how))
+            x = x + self._drop(self.attention(self.norm_attention(x), cache=cache, **options))
             x = _seen(self.between, x)
             x = x + self._drop(self.mlp(self.norm_mlp(x)))
         else:
-            x = self.norm_attention(x + self._drop(self.attention(x, cache=cache, **how)))
+            x = self.norm_attention(x + self._drop(self.attention(x, cache=cache, **options)))
             x = _seen(self.between, x)
             x = self.norm_mlp(x + self._drop(self.mlp(x)))
         return _seen(self.after, x)
 
-    def equation(self, x: Float[Tensor, "*b w"], cache: LayerCache | None = None, **how: Any) -> Float[Tensor, "*b w"]:
+    def equation(
+        self, x: Float[Tensor, "*b w"], cache: LayerCache | None = None, **options: Any
+    ) -> Float[Tensor, "*b w"]:
         attention, mlp, norm = equation_of(self.attention), equation_of(self.mlp), equation_of(self.norm_attention)
         if self.norm_mlp is None:
             normed = norm(x)
-            return x + (attention(normed, cache=cache, **how) + mlp(normed))
+            return x + (attention(normed, cache=cache, **options) + mlp(normed))
         if self.order == "pre":
-            x = x + attention(norm(x), cache=cache, **how)
+            x = x + attention(norm(x), cache=cache, **options)
             return x + mlp(equation_of(self.norm_mlp)(x))
-        x = norm(x + attention(x, cache=cache, **how))
+        x = norm(x + attention(x, cache=cache, **options))
         return equation_of(self.norm_mlp)(x + mlp(x))
 
     def _drop(self, x: Tensor) -> Tensor:
@@ -120,11 +122,11 @@ class DecoderLayer(nn.Module):
         memory_mask: Any = None,
         cache: LayerCache | None = None,
         memory_cache: MemoryCache | None = None,
-        **how: Any,
+        **options: Any,
     ) -> Float[Tensor, "*b t w"]:
-        """``how``: mask, bias, positions of the self-attention, which is causal."""
+        """``options``: mask, bias, positions of the self-attention, which is causal."""
         x = _seen(self.before, x)
-        x = self._step(x, self.norm_attention, lambda h: self.attention(h, causal=True, cache=cache, **how))
+        x = self._step(x, self.norm_attention, lambda h: self.attention(h, causal=True, cache=cache, **options))
         x = _seen(self.between, x)
         x = self._step(x, self.norm_cross, lambda h: self.cross(h, memory, mask=memory_mask, cache=memory_cache))
         x = _seen(self.beyond, x)

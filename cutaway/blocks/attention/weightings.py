@@ -1,4 +1,4 @@
-r"""Weights: from the scores of one query to its shares of the values.
+r"""Attention weights: the shares in which a query mixes the values, computed from its scores.
 
     soft      A = exp(e) / Σ exp(e)             softmax: a distribution over the keys
     hard      A = one-hot(argmax e)             the best key alone; backwards, the gradient of soft

@@ -1,1 +1,1 @@
-"""Attention masks: patterns that say which keys a query may see, and attention that costs no more than they show."""
+"""Attention masks: patterns that say which keys a query may see, and attention that computes visible blocks only."""

@@ -1,4 +1,4 @@
-r"""What a pattern is, and how patterns combine.
+r"""A pattern is a rule for which keys a query may look at; patterns combine by and, or and not.
 
     (A & B)[i, j] = A[i, j] · B[i, j]
     (A | B)[i, j] = max(A[i, j], B[i, j])
@@ -25,7 +25,7 @@ DENSE = 0.75  # the share of blocks from which on one dense call is faster than 
 
 
 class Where(NamedTuple):
-    """The attention that a pattern is asked about: query i stands at position i + offset, key j at j."""
+    """Positions in the attention that a pattern is evaluated for: query i is at position i + offset, key j at j."""
 
     queries: int
     keys: int

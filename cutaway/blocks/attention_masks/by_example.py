@@ -1,4 +1,4 @@
-r"""Patterns made from tensors: those that differ by example, with leading axes (examples, 1), and masks of your own.
+r"""Patterns made from tensors: padding and packed documents, which differ by example, and masks of your own.
 
     M[b, i, j] = [j < lengths[b]]               padding
     M[b, i, j] = [ids[b, i] = ids[b, j]]        packed documents

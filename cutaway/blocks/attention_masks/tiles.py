@@ -25,7 +25,7 @@ from cutaway.blocks.attention_masks.algebra import Spans, Where
 from cutaway.blocks.attention_masks.patterns import Pattern, read_pattern
 
 EMPTY = -1  # the number of a block's mask where nothing is visible; the last of the masks
-WASTE = 1.125  # how much more than its blocks a tile may compute, to be larger: see _agrees
+WASTE = 1.125  # entries that a joined tile may compute for each entry of its occupied blocks: see _agrees
 JOINED, HEADS = 8, 16  # rows of blocks and heads in a tile at most: with more, its gradients leave the cache
 LOOKED = 256  # blocks looked at pair by pair at a time
 KEPT = 16  # layouts in the cache
@@ -145,7 +145,7 @@ def compile_layout(pattern: Pattern, queries: int, keys: int, offset: int, block
     """
     rows = Spans(offset, offset + queries, max(1, min(block, queries)))  # few queries: no taller than they are
     columns = Spans(0, keys, block)
-    states, masks = _look(pattern, rows, columns)
+    states, masks = _block_states(pattern, rows, columns)
     cut = lambda: [_Row(r * rows.size, min((r + 1) * rows.size, queries), {}) for r in range(states.shape[1])]
     examples = [cut() for _ in states]
     occupied = states != EMPTY
@@ -157,7 +157,7 @@ def compile_layout(pattern: Pattern, queries: int, keys: int, offset: int, block
     return Layout(tiles, masks, int(entries.sum()))
 
 
-def _look(pattern: Pattern, rows: Spans, columns: Spans) -> tuple[Int[Tensor, "e r c"], Bool[Tensor, "m i j"]]:
+def _block_states(pattern: Pattern, rows: Spans, columns: Spans) -> tuple[Int[Tensor, "e r c"], Bool[Tensor, "m i j"]]:
     """The state of every block, −1 if empty, else the number of its mask; and the masks, 0 being all True."""
     examples, heads = pattern.lead or (1, 1)
     size = (examples, heads, len(rows.first), len(columns.first))
@@ -221,7 +221,7 @@ def _tile(rows: list[_Row], block: int, keys: int) -> Tile:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The cache. Its keys hold what a pattern says, not which object it is: one written anew in every forward pass is found.
+# The cache. Its keys are the expressions of patterns, not their objects: a pattern made anew in every pass is found.
 
 _cache: OrderedDict[tuple[object, ...], Layout] = OrderedDict()
 _lock = threading.Lock()

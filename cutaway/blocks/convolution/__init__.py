@@ -1,1 +1,1 @@
-"""Convolution."""
+"""Convolution, and the matrix that it is."""

@@ -1,4 +1,4 @@
-r"""The position-wise network of a transformer layer, applied to every token by itself.
+r"""The MLP of a transformer layer, a small network that is applied to every token by itself.
 
     y = φ(x W₁ + b₁) W₂ + b₂                        MLP
     y = (φ(x W_g) ⊙ x W_u) W₂                       gated: SwiGLU for φ = SiLU, GEGLU for φ = GELU

@@ -1,4 +1,4 @@
-r"""Neurons that spike, and the one that never changes.
+r"""Binary neurons, whose output is 0 or 1, and the constant neuron.
 
     threshold(s) = 1 if s ≥ 0 else 0                      binary threshold neuron
     y = 1 with probability σ(s), else 0                   stochastic binary neuron
@@ -40,7 +40,7 @@ class Threshold(Activation):
         threshold(x) = 1 if x ≥ 0 else 0
         threshold′(x) = 1, straight through
 
-    The true derivative is 0 where it exists; going backward this neuron poses as the identity.
+    The true derivative is 0 where it exists; in the backward pass this neuron counts as the identity.
     McCulloch, Pitts 1943; Bengio, Léonard, Courville 2013. Notes: N3 §2.4.1.
     """
 

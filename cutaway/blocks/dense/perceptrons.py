@@ -1,4 +1,4 @@
-r"""The perceptron: threshold units on a weighted sum, and the first rule that learned them from examples.
+r"""The perceptron: threshold units on a weighted sum, and Rosenblatt's rule that learns them from examples.
 
     ŷ = threshold(x W + b)
     W ← W + ε xᵀ(y − ŷ),  b ← b + ε (y − ŷ)        learning rule: nothing happens without a mistake

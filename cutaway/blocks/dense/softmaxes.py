@@ -1,10 +1,10 @@
-r"""Choosing one of many: softly, with probabilities, or hard, with a one.
+r"""Softmax turns scores into probabilities, one for each class; hard argmax picks the largest, as a one-hot vector.
 
     S(η)_c = exp(η_c) / Σ_c′ exp(η_c′)        softmax: a probability for each class
     S(η / T)                                  temperature T: → uniform as T → ∞, → the one-hot of the largest as T → 0
     ŷ = S((x W + b) / T)                      softmax layer
 
-Softmax sees differences only, S(η + a) = S(η), so the largest entry is taken off before the exponential: no overflow.
+Softmax depends on differences only, S(η + a) = S(η), so the largest entry is subtracted before exp: no overflow.
 Boltzmann 1868; Bridle 1990. Notes: N0 §2.1 (Lemma 2.1, "softargmax would be more fitting"), N3 §2.4.6–2.4.7.
 """
 
@@ -61,7 +61,7 @@ def hard_argmax(x: Float[Tensor, "*s"], axis: int = -1) -> Float[Tensor, "*s"]:
 
 
 class SoftmaxLayer(nn.Module):
-    r"""A probability for each class, which is multinomial logistic regression.
+    r"""A softmax layer gives a probability for each class; alone, it is multinomial logistic regression.
 
         ŷ = S((x W + b) / T)
 

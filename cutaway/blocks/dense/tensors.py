@@ -1,10 +1,10 @@
-r"""Tensors: arrays of any order, their product, and the pure ones among them.
+r"""Tensors are arrays of any order; this file has their product, and the test whether one is a product of vectors.
 
     (S ⊗ T)_{i…j…} = S_{i…} T_{j…}          tensor product: the orders add
     T = v₁ ⊗ v₂ ⊗ … ⊗ vₙ                    a pure tensor, of rank one
 
-Hitchcock 1927; Kolda and Bader 2009, §2–3. Notes: N0 §1.2, where the sums are written in Einstein's way: an index that
-stands twice is summed over. That is `torch.einsum`, and these are the notes' examples:
+Hitchcock 1927; Kolda and Bader 2009, §2–3. Notes: N0 §1.2, where the sums are in Einstein's notation: an index that
+occurs twice is summed over. That is `torch.einsum`, and these are the notes' examples:
 
 >>> A, B, v = torch.tensor([[1, 2], [3, 4]]), torch.tensor([[0, 1], [1, 1]]), torch.tensor([1, -1])
 >>> torch.einsum("ij,j->i", A, v)  # A v

@@ -60,10 +60,10 @@ class Dropout(nn.Module):
 
 @contextmanager
 def dropping(model: nn.Module) -> Iterator[None]:
-    """Keeps dropout on at test: y = x ⊙ m / (1 − rate) in every module that drops, evaluation mode in all others.
+    """Keeps dropout on at test: y = x ⊙ m / (1 − rate) in every dropout module, evaluation mode in all others.
 
-    Batch norm, for one, keeps to its running averages. Modules that drop are ours, torch's, and those with a number
-    ``dropout`` above 0. The modes come back on exit, whatever happens inside.
+    Batch norm, for example, uses its running averages. Dropout modules are ours, torch's, and those with a number
+    ``dropout`` above 0. The modes are restored on exit, also after an error.
     """
     droppers = [module for module in model.modules() if _rate_of(module) > 0]
     if not droppers:

@@ -150,11 +150,11 @@ class DenselyConnected(nn.Module):
         return x
 
 
-def _expect_one_shape(how: str, x: Tensor, update: Tensor) -> None:
+def _expect_one_shape(combine: str, x: Tensor, update: Tensor) -> None:
     # Without this a (1, w) branch would be broadcast, silently.
     if x.shape != update.shape:
         raise ValueError(
-            f"a skip that combines by {how!r} needs x and f(x) of one shape, got {tuple(x.shape)} and "
+            f"a skip that combines by {combine!r} needs x and f(x) of one shape, got {tuple(x.shape)} and "
             f"{tuple(update.shape)}; let the block keep the shape, or combine by 'concatenate'"
         )
 

@@ -1,10 +1,10 @@
-r"""Numbers in pieces: the line is cut at knots, and a number becomes the share of every piece that it has passed.
+r"""Piecewise linear encoding of numbers: the line is cut at knots, and a number becomes its share of every piece.
 
     e_j(x) = clip((x − t_{j−1}) / (t_j − t_{j−1}), 0, 1)
 
-A weighted sum Σ_j w_j e_j(x) is the piecewise linear function that rises by w_j over piece j: the layer above is handed
-the kinks that it would else have to find with rectifiers, one unit for each (linear_regions/networks.py). What
-a tree finds by thresholds (a step in income at one salary) a network then finds as easily.
+The share is 0 below a piece, 1 above it, and rises in between. A weighted sum Σ_j w_j e_j(x) is the piecewise linear
+function that rises by w_j over piece j. So the layer above has the kinks that it would else have to learn with
+rectifiers, one unit for each (linear_regions/networks.py), and learns a step as easily as a tree does by thresholds.
 
 Gorishniy, Rubachev, Babenko 2022, §3.1 (piecewise linear encoding). We differ in two things: the outer pieces end at
 the outer knots, so that an outlier counts no more than the farthest value seen; and half of the knots are quantiles of
@@ -100,11 +100,11 @@ class PiecewiseEncoding(nn.Module):
         self._place([torch.linspace(0, 1, count + 1) for count in self.pieces])
 
     def set_knots(self, knots: Sequence[Float[Tensor, "_"]]) -> None:
-        """Puts the knots of each number (one more than its pieces, in ascending order) where they are to be."""
-        found = tuple(max(0, len(own) - 1) for own in knots)
-        if found != self.pieces:
+        """Sets the knots of each number: one more than its pieces, in ascending order."""
+        given = tuple(max(0, len(own) - 1) for own in knots)
+        if given != self.pieces:
             raise ValueError(
-                f"each number must have a knot more than its pieces, {self.pieces}, got knots for {found}; "
+                f"each number must have a knot more than its pieces, {self.pieces}, got knots for {given}; "
                 "build the encoding for these pieces"
             )
         if not all((own.diff() > 0).all() for own in knots):

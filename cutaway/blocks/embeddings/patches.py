@@ -1,4 +1,4 @@
-r"""Patches: an image as a sequence of small squares.
+r"""Patch embedding: an image becomes a sequence of small squares, and each square a vector.
 
     x_p = flatten(patch p)          p counts row by row
     z_p = x_p W + b

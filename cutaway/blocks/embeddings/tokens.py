@@ -2,7 +2,7 @@ r"""Embedding: a vector for every category.
 
     emb(v) = e_v E = row v of E             e_v: one-hot
 
-A lookup instead of a product with a one-hot vector: the same result without the multiplications by zero. Tied with an
+A lookup replaces the product with a one-hot vector: the same result without the multiplications by zero. Tied with an
 output layer, logits = x Eᵀ compares x with every category (Press, Wolf 2017).
 Bengio et al. 2003. Notes: N3 §4.1, §4.3.
 """

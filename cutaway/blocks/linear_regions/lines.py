@@ -213,7 +213,7 @@ def read_layers(network: nn.Module) -> list[Affine | float]:
 
 
 def _rectifier(activation: Any, module: nn.Module) -> list[Affine | float]:
-    """Rectifiers are known by what they do, not by name: φ(s) = s above zero, a multiple of s below."""
+    """Rectifiers are recognised by their values, not by name: φ(s) = s above zero, a multiple of s below."""
     if activation is None:
         return []
     s = torch.logspace(-6, 6, 25, dtype=torch.float64)

@@ -1,4 +1,4 @@
-r"""Piecewise linear functions as networks: one hidden layer of rectifiers is exactly enough.
+r"""Every piecewise linear function is a network with one hidden layer of rectifiers, built here exactly.
 
     f(x) = λ₀x + c₀ + Σ_ℓ (λ_ℓ − λ_{ℓ−1}) ReLU(x − t_ℓ)             a change of slope at each interior knot t_ℓ
     λ₀x + c₀ = ReLU(λ₀x + c₀) − ReLU(−λ₀x − c₀)                     two more units for the first segment
@@ -93,7 +93,7 @@ def approximate(
     lipschitz: float | None = None,
     curvature: float | None = None,
 ) -> Approximation:
-    """A network f as near to the function g as asked for, between ``low`` and ``high``, and the promise in numbers.
+    """A network f that approximates a function g between ``low`` and ``high``, with a bound on the error.
 
     |g(x) − f(x)| ≤ bound = min(L h / 2, M h² / 8)
 

@@ -36,12 +36,12 @@ def l2_penalty(weights: nn.Module | Iterable[Tensor]) -> Float[Tensor, ""]:
 def _weights(source: nn.Module | Iterable[Tensor]) -> list[Tensor]:
     """A model's parameters with two axes or more: biases take little data to fit, and no gain should tend to zero."""
     if isinstance(source, nn.Module):
-        found: list[Tensor] = [p for p in source.parameters() if p.ndim >= 2]
+        weights: list[Tensor] = [p for p in source.parameters() if p.ndim >= 2]
     else:
-        found = list(source)
-    if not found:
+        weights = list(source)
+    if not weights:
         raise ValueError(
             f"a penalty needs a weight, got a {type(source).__name__} without any; pass a model that has weight "
             "matrices, or the tensors themselves"
         )
-    return found
+    return weights

@@ -1,4 +1,4 @@
-r"""Losses: how far one example's outputs are from its target. The cost is the whole objective.
+r"""Losses measure how far one example's outputs are from its target; the cost is their mean over all examples.
 
     squared       L = (1/o) Σ_j (ŷ_j − y_j)²
     absolute      L = (1/o) Σ_j |ŷ_j − y_j|
@@ -7,7 +7,7 @@ r"""Losses: how far one example's outputs are from its target. The cost is the w
     cross entropy L = −Σ_c y_c log softmax(s)_c
     hinge         L = (1/o) Σ_j max(0, 1 − t_j s_j),   t_j = ±1
     0–1           L = (1/o) Σ_j [ŷ_j ≠ y_j]
-    cost          J = Σ_i w_i L_i / Σ_i w_i,           w_i = 1 unless told
+    cost          J = Σ_i w_i L_i / Σ_i w_i,           w_i = 1 by default
 
 Every loss returns one number per example: the last axis holds the o outputs (or classes) of one example, all axes
 before it count examples. A single output has a last axis of length 1. Classification starts from the logits s, never
@@ -74,7 +74,7 @@ def power_loss(outputs: Float[Tensor, "*b o"], targets: Float[Tensor, "*b o"], p
 def log_loss(
     logits: Float[Tensor, "*b o"], targets: Bool[Tensor, "*b o"] | Float[Tensor, "*b o"]
 ) -> Float[Tensor, "*b"]:
-    r"""The surprise at the answers to yes-or-no questions, one per output.
+    r"""The log loss of yes-or-no questions, one per output: −log of the probability given to the right answer.
 
         L = −(1/o) Σ_j [y_j log σ(s_j) + (1 − y_j) log σ(−s_j)]
 
@@ -103,7 +103,7 @@ def cross_entropy_loss(
     targets: Integer[Tensor, "*b"] | Float[Tensor, "*b c"],
     label_smoothing: float = 0.0,
 ) -> Float[Tensor, "*b"]:
-    r"""The surprise at the right class, −log of the probability that it was given.
+    r"""The cross entropy of the right class: −log of the probability that it was given.
 
         L = −Σ_c y_c log softmax(s)_c
 

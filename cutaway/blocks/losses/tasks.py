@@ -1,4 +1,4 @@
-r"""Heads by task: the output unit, the loss and the metric that fit the targets.
+r"""Heads of tasks: each task has the output unit, the loss and the metric that fit its targets.
 
     task           outputs                 prediction             loss             metric
     regression     ŷ = s                   s                      squared loss     R²
@@ -152,7 +152,7 @@ class Head(nn.Module):
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        """The measure of the task, then those that a rare class or label counts in as much as a frequent one."""
+        """The metric of the task, then those in which a rare class or label counts as much as a frequent one."""
         if self.task.kind == "regression":
             return (Metric("R²", r_squared),)
         if self.task.kind == "multi-label":

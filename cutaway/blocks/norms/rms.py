@@ -1,4 +1,4 @@
-r"""RMS norm: layer norm without the mean: only the length of the vector is set.
+r"""RMS norm is layer norm without the mean: each vector is divided by the root mean square of its entries.
 
     y = γ ⊙ x / √(mean(x²) + ε)
 

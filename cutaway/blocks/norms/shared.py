@@ -1,4 +1,4 @@
-r"""What the norms share: which axes, in which precision, and how a gain meets its axes.
+r"""Helpers that the norms share: numbering axes, widening the precision, and broadcasting a gain along its axes.
 
 places((b, c, h, w), 1) = (1,)
 """
@@ -27,13 +27,13 @@ def places(x: Tensor, axes: Axes) -> tuple[int, ...]:
     (1, 2)
     """
     asked, ndim = sizes(axes), x.ndim
-    found = tuple([axis + ndim if axis < 0 else axis for axis in asked])
-    if not found or min(found) < 0 or max(found) >= ndim or len(set(found)) < len(found):
+    front = tuple([axis + ndim if axis < 0 else axis for axis in asked])
+    if not front or min(front) < 0 or max(front) >= ndim or len(set(front)) < len(front):
         raise ValueError(
             f"axes must name axes of x, each once, got {asked} for shape {tuple(x.shape)}; "
             f"use numbers from {-ndim} to {ndim - 1}"
         )
-    return found
+    return front
 
 
 def expect_sizes(name: str, part: Tensor, x: Tensor, where: tuple[int, ...]) -> None:

@@ -1,4 +1,4 @@
-r"""Rotary positions: queries and keys are turned by their position, so that their product knows the distance alone.
+r"""Rotary positions: queries and keys are turned by their position, so that their product depends on distance alone.
 
     θ_k = base^{−2k/w}                              speed of pair k = 0 … w/2 − 1
     R_i (a, b)_k = (a cos iθ_k − b sin iθ_k, b cos iθ_k + a sin iθ_k)
@@ -79,7 +79,7 @@ class Waves(NamedTuple):
 
 
 class PassPositions:
-    """Where the tokens of one pass stand. The waves of these positions are made once and serve all layers alike."""
+    """The positions of the tokens in one pass. Their cosines and sines are computed once and serve all layers alike."""
 
     def __init__(self, positions: Int[Tensor, "*p t"]) -> None:
         self.positions = positions
@@ -87,7 +87,7 @@ class PassPositions:
         self._waves: Waves | None = None
 
     def waves(self, rotary: "Rotary", dtype: torch.dtype) -> Waves:
-        """Those that the last block made, if this one turns at the same speeds."""
+        """The cosines and sines of the last block, if this one turns at the same speeds, else new ones."""
         if self._waves is not None and self._made_for is not None:
             maker, made = self._made_for
             if made == dtype and (maker is rotary or maker.turns_like(rotary)):

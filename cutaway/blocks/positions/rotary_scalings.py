@@ -23,10 +23,10 @@ class Scaling(Protocol):
 
     @property
     def amplitude(self) -> float:
-        """What the turned vectors are multiplied by."""
+        """The factor by which the turned vectors are multiplied."""
 
     def scale(self, speeds: Float[Tensor, "k"], base: float, positions: Real[Tensor, "*t"]) -> Float[Tensor, "k"]:
-        """θ' from θ."""
+        """The slowed speeds θ' of the speeds θ."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ class Llama3Scaling:
 
     def scale(self, speeds: Float[Tensor, "k"], base: float, positions: Real[Tensor, "*t"]) -> Float[Tensor, "k"]:
         turns = self.context * speeds / (2 * math.pi)
-        kept = ((turns - self.low) / (self.high - self.low)).clamp(0, 1)
-        return speeds * (kept + (1 - kept) / self.factor)
+        share = ((turns - self.low) / (self.high - self.low)).clamp(0, 1)  # of the old speed
+        return speeds * (share + (1 - share) / self.factor)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-r"""Searching for the most probable continuation instead of drawing one.
+r"""Beam search and exact search look for the most probable continuation of a prompt, instead of drawing one.
 
     score(x_1 … x_t) = Σ log p(x_i | x_1 … x_{i−1}) / t^α
 

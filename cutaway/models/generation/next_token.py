@@ -1,9 +1,10 @@
-r"""Going on with a sequence: the logits of its next token, one token after another.
+r"""Decoders give the logits of a sequence's next token, and take in the token that was chosen, one after another.
 
     ℓ_t = logits(x_1 … x_t),   x_{t+1} chosen by the caller
 
-A `Decoder` holds several sequences in the making, side by side. Sampling and beam search drive it and know nothing of
-models; a model of one's own joins by a method ``begin(prompt, tokens)`` that returns one. Notes: N3 §5.4.
+A `Decoder` holds several unfinished sequences side by side. Sampling and beam search use a decoder and know nothing of
+models. A model of your own can generate if it has a method ``begin(prompt, tokens)`` that returns a decoder.
+Notes: N3 §5.4.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +22,7 @@ Tokens = Tensor | np.ndarray | Sequence[Any]  # of one sequence, or of several
 
 @runtime_checkable
 class Decoder(Protocol):
-    """Sequences in the making. ``text`` are all tokens so far, (batch, length), padding standing for the first."""
+    """Unfinished sequences. ``text`` holds all tokens so far, (batch, length); padding repeats a row's first token."""
 
     @property
     def text(self) -> Int[Tensor, "b t"]: ...
@@ -30,10 +31,10 @@ class Decoder(Protocol):
         """The scores of the next token of every sequence. Once for each `append`."""
 
     def append(self, tokens: Int[Tensor, "b"]) -> None:
-        """Goes on by one token each."""
+        """Appends one token to each sequence."""
 
     def pick(self, rows: Int[Tensor, "n"]) -> None:
-        """Goes on with these sequences, some perhaps several times and others no more (beam search)."""
+        """Keeps these sequences only; a row may be named several times (beam search)."""
 
 
 class Prompt(NamedTuple):
@@ -108,7 +109,7 @@ def begin(model: nn.Module, prompt: Tokens, tokens: int) -> Decoder:
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """No gradients and no dropout; afterwards all is as it was."""
+    """Runs the model without gradients and dropout; its mode is restored afterwards."""
     training = [module for module in model.modules() if module.training] if model.training else []
     for module in training:
         module.training = False
@@ -121,9 +122,9 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 
 class GPTDecoder:
-    """A decoder-only model going on from its prompts. When the context of one is full, it goes on from its last half.
+    """The decoder of a decoder-only model. A sequence that fills the context goes on from the last half of it.
 
-    Each sequence does so when it is full itself, whatever stands beside it, so a batch changes nothing.
+    Each sequence does so by its own length, so what it becomes does not depend on the others in its batch.
     """
 
     def __init__(self, model: Any, prompt: Prompt, tokens: int) -> None:
@@ -187,12 +188,12 @@ class GPTDecoder:
         self._see(self.text[:, self.length - max(self.kept) :], left_mask(self.kept, self._text.device))
 
     def _see(self, new: Tensor, real: Tensor | None) -> None:
-        """What the next pass takes in, and which of it is real."""
+        """Sets the input of the next pass, and which of its tokens are real."""
         self.new, self.real = new, real
 
 
 class Seq2SeqDecoder:
-    """An encoder–decoder answering its prompts, from the start token on."""
+    """The decoder of an encoder–decoder, which answers its prompts from the start token on."""
 
     def __init__(self, model: Any, prompt: Prompt, tokens: int) -> None:
         if model.context is not None and tokens > model.context:

@@ -1,4 +1,4 @@
-r"""Choosing the next token from its logits.
+r"""Sampling chooses the next token from its logits.
 
     p = softmax(ℓ / T)                  temperature T; T = 0 is the argmax
     top-k       keep the k most probable tokens (Fan et al. 2018)
@@ -20,7 +20,7 @@ from cutaway.blocks.checks import expect_positive, expect_probability
 
 @dataclass(frozen=True)
 class Sampling:
-    """How to choose: penalty first, then temperature, top-k, top-p, min-p. ``seed`` makes it repeatable."""
+    """The settings of sampling, applied in order: penalty, temperature, top-k, top-p, min-p; ``seed`` for the draws."""
 
     temperature: float = 1.0
     top_k: int | None = None
@@ -60,19 +60,19 @@ def log_softmax(logits: Float[Tensor, "*b v"]) -> Float[Tensor, "*b v"]:
 
 
 def filtered(
-    logits: Float[Tensor, "b v"], how: Sampling, before: Int[Tensor, "b t"] | None = None
+    logits: Float[Tensor, "b v"], settings: Sampling, before: Int[Tensor, "b t"] | None = None
 ) -> Float[Tensor, "b v"]:
-    """The logits that remain, −∞ for tokens that are out of the question; ``before`` are the tokens so far."""
-    if how.repetition_penalty != 1 and before is not None:
-        logits = penalise(logits, before, how.repetition_penalty)
-    if how.temperature not in (0, 1):
-        logits = logits / how.temperature
-    if how.top_k is not None:
-        logits = keep_top_k(logits, how.top_k)
-    if how.top_p is not None and how.top_p < 1:  # 1 keeps every token; a rounded sum would cut the rare ones
-        logits = keep_top_p(logits, how.top_p)
-    if how.min_p is not None:
-        logits = keep_min_p(logits, how.min_p)
+    """The logits under these settings, −∞ for tokens that may not be drawn; ``before`` are the tokens so far."""
+    if settings.repetition_penalty != 1 and before is not None:
+        logits = penalise(logits, before, settings.repetition_penalty)
+    if settings.temperature not in (0, 1):
+        logits = logits / settings.temperature
+    if settings.top_k is not None:
+        logits = keep_top_k(logits, settings.top_k)
+    if settings.top_p is not None and settings.top_p < 1:  # 1 keeps every token; a rounded sum would cut the rare ones
+        logits = keep_top_p(logits, settings.top_p)
+    if settings.min_p is not None:
+        logits = keep_min_p(logits, settings.min_p)
     return logits
 
 
@@ -118,13 +118,13 @@ def keep_min_p(logits: Float[Tensor, "b v"], p: float) -> Float[Tensor, "b v"]:
 
 def choose(
     logits: Float[Tensor, "b v"],
-    how: Sampling,
+    settings: Sampling,
     generators: list[torch.Generator],
     before: Int[Tensor, "b t"] | None = None,
 ) -> Int[Tensor, "b"]:
     """One token for each example: the argmax if greedy, else a draw from what `filtered` leaves."""
-    left = filtered(logits, how, before)
-    if how.greedy:
+    left = filtered(logits, settings, before)
+    if settings.greedy:
         return left.argmax(-1)
     # The inverse of the distribution function at a uniform number, in float64: exact for any vocabulary.
     reached = left.double().softmax(-1).cumsum(-1)

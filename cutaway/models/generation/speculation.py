@@ -35,7 +35,7 @@ def pass_cost(guesses: int) -> float:
 
 
 @runtime_checkable
-class LookingAhead(Decoder, Protocol):
+class LookaheadDecoder(Decoder, Protocol):
     """A decoder that can score several tokens in one pass, and take some of them back."""
 
     @property
@@ -113,15 +113,15 @@ class PromptLookup:
 
 def choose_by_guesses(
     model: nn.Module,
-    decoder: LookingAhead,
+    decoder: LookaheadDecoder,
     prompt: Sequence[int],
     tokens: int,
-    how: Sampling,
+    settings: Sampling,
     ends: tuple[int, ...],
     most: int,
 ) -> Iterator[Int[Tensor, "1"]]:
     """The tokens that follow one prompt, one by one, with up to ``most`` guesses in a pass."""
-    lookup, generators = PromptLookup(prompt), how.generators(1)
+    lookup, generators = PromptLookup(prompt), settings.generators(1)
     made = 0
     while made < tokens:
         with evaluating(model):
@@ -129,13 +129,13 @@ def choose_by_guesses(
             scores = decoder.look_ahead(decoder.text.new_tensor([guesses]))
             before, chosen = decoder.text, []
             for i in range(len(guesses) + 1):
-                choice = choose(scores[:, i], how, generators, before)
+                choice = choose(scores[:, i], settings, generators, before)
                 chosen.append(choice)
                 token = int(choice)
                 lookup.add(token)
                 if token in ends or i == len(guesses) or token != guesses[i]:
                     break
-                if how.repetition_penalty != 1:
+                if settings.repetition_penalty != 1:
                     before = torch.cat([before, choice[:, None]], 1)
             made += len(chosen)
             if made < tokens and token not in ends:
@@ -145,4 +145,4 @@ def choose_by_guesses(
             return
 
 
-__all__ = ["LookingAhead", "PromptLookup", "choose_by_guesses"]
+__all__ = ["LookaheadDecoder", "PromptLookup", "choose_by_guesses"]

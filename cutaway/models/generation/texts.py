@@ -1,4 +1,4 @@
-r"""Text in, text out: generation with a tokenizer.
+r"""Generation of text: a prompt is encoded, continued token by token, and decoded.
 
     text = decode(generate(encode(prompt)))[after the prompt]
 
@@ -18,21 +18,21 @@ from cutaway.models.transformers.seq2seq import EncoderDecoder
 BROKEN = "\ufffd"  # what decoders write for bytes that are no character (yet)
 
 
-class Unspoken:
-    """Tokens becoming text, one after another: `add` returns what can be said, `finish` what was held back.
+class IncrementalText:
+    """Decodes tokens one by one: `add` returns the text that is certain by now, `finish` what was held back.
 
     ``stop``: the text ends before the first of these strings; ``stopped`` tells that it did.
     """
 
     def __init__(self, tokenizer: Any, before: Sequence[int] = (), stop: Sequence[str] = ()) -> None:
         self.tokenizer, self.stop = tokenizer, tuple(stop)
-        # Only the last few tokens are decoded, from `first` on; `said` of them are text already.
+        # Only the last few tokens are decoded, from `first` on; `said` of these were returned as text already.
         self.ids, self.first, self.said = list(before), 0, len(before)
         self.held = ""
         self.stopped = False
 
     def add(self, token: int) -> str:
-        """The text that this token makes clear, often that of the token itself."""
+        """The text that is certain after this token, often that of the token itself."""
         self.ids.append(token)
         return self._release("" if self.stopped else self._decode(whole=False), final=False)
 
@@ -85,19 +85,21 @@ def stream_text(
     tokenizer = find_tokenizer(model, tokenizer)
     ids, ends, stops = encode_prompt(tokenizer, prompt, special), find_ends(model, end), as_stops(stop)
     before = [] if _answers(model) else ids
-    return _speak(stream(model, ids, tokens, end=ends, **sampling), Unspoken(tokenizer, before, stops), ends)
+    return _yield_text(
+        stream(model, ids, tokens, end=ends, **sampling), IncrementalText(tokenizer, before, stops), ends
+    )
 
 
-def _speak(steps: Iterator[Any], unspoken: Unspoken, ends: tuple[int, ...]) -> Iterator[str]:
+def _yield_text(steps: Iterator[Any], incremental: IncrementalText, ends: tuple[int, ...]) -> Iterator[str]:
     for (token,) in (step.tolist() for step in steps):
         if token in ends:
             break
-        piece = unspoken.add(token)
+        piece = incremental.add(token)
         if piece:
             yield piece
-        if unspoken.stopped:
+        if incremental.stopped:
             return
-    if rest := unspoken.finish():
+    if rest := incremental.finish():
         yield rest
 
 
@@ -124,35 +126,35 @@ def generate_text(
     ids = [encode_prompt(tokenizer, one, special) for one in prompts]
     ends, stops = find_ends(model, end), as_stops(stop)
     before = [[] if _answers(model) else row for row in ids]
-    unspoken = [Unspoken(tokenizer, row, stops) for row in before]
+    incremental = [IncrementalText(tokenizer, row, stops) for row in before]
     if beams > 1:
         found = generate(model, ids, tokens, end=ends, beams=beams, **sampling)
         new: Any = [row[len(given) :] for row, given in zip(found, before, strict=True)]
-        texts = [_text_of(row, one, ends) for row, one in zip(new, unspoken, strict=True)]
+        texts = [_text_of(row, one, ends) for row, one in zip(new, incremental, strict=True)]
     else:
-        texts = _grow(stream(model, ids, tokens, end=ends, **sampling), unspoken, ends)
+        texts = _grow(stream(model, ids, tokens, end=ends, **sampling), incremental, ends)
     return texts[0] if single else texts
 
 
-def _grow(steps: Iterator[Any], unspoken: list[Unspoken], ends: tuple[int, ...]) -> list[str]:
+def _grow(steps: Iterator[Any], incremental: list[IncrementalText], ends: tuple[int, ...]) -> list[str]:
     """All texts of a batch; the steps end once every text has."""
-    pieces: list[list[str]] = [[] for _ in unspoken]
-    open_rows = set(range(len(unspoken)))
+    pieces: list[list[str]] = [[] for _ in incremental]
+    open_rows = set(range(len(incremental)))
     for step in steps:
         for i, token in enumerate(step.tolist()):
             if i in open_rows:
                 if token not in ends:
-                    pieces[i].append(unspoken[i].add(token))
-                if token in ends or unspoken[i].stopped:
+                    pieces[i].append(incremental[i].add(token))
+                if token in ends or incremental[i].stopped:
                     open_rows.discard(i)
         if not open_rows:
             break
-    return ["".join([*pieces[i], one.finish()]) for i, one in enumerate(unspoken)]
+    return ["".join([*pieces[i], one.finish()]) for i, one in enumerate(incremental)]
 
 
-def _text_of(tokens: list[int], unspoken: Unspoken, ends: tuple[int, ...]) -> str:
-    pieces = [unspoken.add(token) for token in tokens if token not in ends]
-    return "".join([*pieces, unspoken.finish()])
+def _text_of(tokens: list[int], incremental: IncrementalText, ends: tuple[int, ...]) -> str:
+    pieces = [incremental.add(token) for token in tokens if token not in ends]
+    return "".join([*pieces, incremental.finish()])
 
 
 def _answers(model: nn.Module) -> bool:
@@ -195,7 +197,7 @@ def is_chat(prompt: Any) -> bool:
 
 
 def encode_prompt(tokenizer: Any, prompt: str | Sequence[Mapping[str, Any]], special: bool = False) -> list[int]:
-    """The ids of a prompt, with the marks that the model expects around a text if its tokenizer knows of any."""
+    """The ids of a prompt, with the special tokens that the tokenizer puts around a whole text."""
     text: Any = tokenizer.chat(prompt) if is_chat(prompt) else prompt
     writes_special_tokens = getattr(text, "writes_special_tokens", False)  # as the text of a conversation has
     whole = tokenizer.encode if writes_special_tokens else getattr(tokenizer, "encode_whole", tokenizer.encode)
@@ -205,4 +207,4 @@ def encode_prompt(tokenizer: Any, prompt: str | Sequence[Mapping[str, Any]], spe
     return ids
 
 
-__all__ = ["Unspoken", "encode_prompt", "generate_text", "stream_text"]
+__all__ = ["IncrementalText", "encode_prompt", "generate_text", "stream_text"]

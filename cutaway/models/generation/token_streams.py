@@ -1,4 +1,4 @@
-r"""Generating with a model, token by token.
+r"""`generate` and `stream` continue sequences of tokens with a model, one token at a time.
 
     x_{t+1} ~ p(x | x_1 … x_t)          append, repeat
 
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_positive
 from cutaway.models.generation.next_token import Decoder, Tokens, as_prompt, begin, evaluating
 from cutaway.models.generation.sampling import Sampling, choose, log_softmax
-from cutaway.models.generation.speculation import LookingAhead, choose_by_guesses
+from cutaway.models.generation.speculation import LookaheadDecoder, choose_by_guesses
 from cutaway.models.transformers.gpt import GPT
 from cutaway.models.transformers.seq2seq import EncoderDecoder
 from cutaway.models.transformers.token_inputs import expect_real, expect_tokens
@@ -35,9 +35,9 @@ def stream(
     """Yields the next token of every example, up to ``tokens`` times, or until all have met an ``end`` token.
 
     ``sampling``: temperature (0 is greedy), top_k, top_p, min_p, repetition_penalty, seed; see `Sampling`. Example i
-    draws as if it were alone with seed + i. One that has ended yields its end token on. Of a prompt longer than the
-    context of a decoder-only model the last part is read; when the context fills, it goes on from its last half. The
-    model runs as in evaluation, whatever its mode.
+    draws as if it were alone with seed + i. One that has ended keeps yielding its end token. Of a prompt longer than
+    the context of a decoder-only model the last part is read; when the context is full, its last half is kept. The
+    model runs in evaluation mode.
 
     ``speculate``: where the text repeats itself, up to so many tokens are guessed and checked in one pass. The text is
     the same but for ties within rounding; texts that copy are written faster, see speculation.py. 8 is a good number.
@@ -45,13 +45,13 @@ def stream(
     """
     expect_positive(tokens=tokens)
     expect_guesses(speculate)
-    how = Sampling(**sampling)
+    settings = Sampling(**sampling)
     with evaluating(model):
         decoder = begin(model, prompt, tokens)
-    if speculate and len(decoder.text) == 1 and isinstance(decoder, LookingAhead):
+    if speculate and len(decoder.text) == 1 and isinstance(decoder, LookaheadDecoder):
         (given,) = as_prompt(prompt, torch.device("cpu")).rows
-        return choose_by_guesses(model, decoder, given.tolist(), tokens, how, as_ends(end), speculate)
-    return _choose_each(model, decoder, tokens, how, as_ends(end))
+        return choose_by_guesses(model, decoder, given.tolist(), tokens, settings, as_ends(end), speculate)
+    return _choose_each(model, decoder, tokens, settings, as_ends(end))
 
 
 def expect_guesses(speculate: int) -> None:
@@ -66,16 +66,16 @@ def as_ends(end: int | Sequence[int] | None) -> tuple[int, ...]:
 
 
 def _choose_each(
-    model: nn.Module, decoder: Decoder, tokens: int, how: Sampling, ends: tuple[int, ...]
+    model: nn.Module, decoder: Decoder, tokens: int, settings: Sampling, ends: tuple[int, ...]
 ) -> Iterator[Tensor]:
-    generators = how.generators(len(decoder.text))
+    generators = settings.generators(len(decoder.text))
     choice = ended = None
     for _ in range(tokens):
         # Entered for each step alone: between steps the caller's own mode holds.
         with evaluating(model):
             if choice is not None:
                 decoder.append(choice)
-            new = choose(decoder.logits(), how, generators, decoder.text)
+            new = choose(decoder.logits(), settings, generators, decoder.text)
             if ends:
                 choice = new if choice is None or ended is None else torch.where(ended, choice, new)
                 ended = torch.isin(choice, choice.new_tensor(ends))
@@ -123,7 +123,7 @@ def generate(
 
 
 def cut_at_end(tokens: list[int], ends: tuple[int, ...]) -> list[int]:
-    """The tokens up to the first that ends a text, which is kept."""
+    """The tokens up to and including the first that ends a text."""
     stop = next((i + 1 for i, token in enumerate(tokens) if token in ends), len(tokens))
     return tokens[:stop]
 

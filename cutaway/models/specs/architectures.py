@@ -1,4 +1,4 @@
-r"""Specs: a model's design as plain data: frozen, JSON-able, versioned, in nested parts.
+r"""The specs of models: each is a design as plain data, frozen, JSON-able, versioned, in nested parts.
 
     spec = GPTSpec.gpt2(vocabulary=50257, width=768, depth=12, heads=12, context=1024)
     model = GPT.from_spec(spec)

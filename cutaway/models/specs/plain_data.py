@@ -1,4 +1,4 @@
-r"""What every spec can do: check its fields, become plain values and come back, and make changed copies of itself.
+r"""`Spec` is the base class of specs: it checks its fields, turns into plain values and back, and copies with changes.
 
 spec.but(attention__heads=4)                    a copy, changed inside a part
 type(spec).from_dict(spec.to_dict()) == spec    through JSON too

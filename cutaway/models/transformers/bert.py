@@ -96,14 +96,14 @@ class BERT(Model):
         if self.position is not None:
             x = self.position(x, offset=first, positions=placed)
         x = drop(self.norm(x), self.spec.dropout, self.training)
-        how = {
+        options = {
             "mask": None if mask is None else mask[:, None, None, :],
             "window": self.spec.attention.window,
             "bias": position_bias(self.spec, tokens.shape[1], 0, self.embed.weight),
             "positions": positions,
         }
         for block in self.blocks:
-            x = run_layer(block, self.spec.checkpointing, x, **how)
+            x = run_layer(block, self.spec.checkpointing, x, **options)
         return x if self.last_norm is None else self.last_norm(x)
 
     def pool(self, z: Float[Tensor, "b t w"]) -> Float[Tensor, "b w"]:

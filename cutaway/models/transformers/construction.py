@@ -1,4 +1,4 @@
-r"""From the parts of a spec to blocks, and what all transformer models do alike."""
+r"""Builds the blocks that the parts of a spec describe, and initialises and runs layers as all transformers do."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def build_scaling(spec: ScalingSpec) -> Scaling:
 
 
 class Prepare(nn.Module):
-    """Queries and keys before they meet: each normalised (Henry et al. 2020), then turned by its position."""
+    """Prepares queries and keys for their product: normalises (Henry et al. 2020) and turns each by its position."""
 
     def __init__(self, query_norm: RMSNorm | None, key_norm: RMSNorm | None, rotary: Rotary | None) -> None:
         super().__init__()
@@ -113,7 +113,7 @@ def build_last_norm(spec: ModelSpec) -> LayerNorm | RMSNorm | None:
 
 
 def position_bias(spec: ModelSpec, queries: int, start: int, like: Tensor) -> Tensor | None:
-    """What ALiBi adds to the scores; None for models without it."""
+    """The bias that ALiBi adds to the scores; None for models without it."""
     if spec.position.kind != "alibi":
         return None
     return alibi_bias(spec.attention.heads, queries, start + queries, start, dtype=like.dtype, device=like.device)

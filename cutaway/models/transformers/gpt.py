@@ -116,25 +116,25 @@ class GPT(Model):
         expect_tokens(tokens, self.spec.context, start)
         expect_real(mask, tokens)
         expect_segments(segments, tokens)
-        how = self._look(tokens, mask, segments, cache, start)
+        options = self._attention_options(tokens, mask, segments, cache, start)
         x = self.embed(tokens)
         if self.position is not None:
-            x = self.position(x, offset=start, positions=how["positions"])
+            x = self.position(x, offset=start, positions=options["positions"])
         if cache is not None and nobody_looks(self):
-            return self._go_on(x, cache, how)
+            return self._equations_only(x, cache, options)
         x = drop(x, self.spec.dropout, self.training)
         for i, block in enumerate(self.blocks):
             layer_cache = None if cache is None else cache.layers[i]
-            x = run_layer(block, self.spec.checkpointing, x, cache=layer_cache, **how)
+            x = run_layer(block, self.spec.checkpointing, x, cache=layer_cache, **options)
         return x if self.norm is None else self.norm(x)
 
-    def _go_on(self, x: Tensor, cache: Cache, how: dict[str, Any]) -> Tensor:
-        """The layers while text is written and nobody looks: bare equations, one token of one text as a vector."""
+    def _equations_only(self, x: Tensor, cache: Cache, options: dict[str, Any]) -> Tensor:
+        """The layers as bare equations, for generating while no tap is read; a single token is passed as a vector."""
         shape = x.shape
         if x.numel() == shape[-1]:
             x = x.view(-1)
         for block, layer_cache in zip(self.blocks, cache.layers, strict=True):
-            x = equation_of(block)(x, cache=layer_cache, **how)
+            x = equation_of(block)(x, cache=layer_cache, **options)
         if self.norm is not None:
             x = equation_of(self.norm)(x)
         return x.view(shape)
@@ -160,26 +160,28 @@ class GPT(Model):
             raise ValueError("a model needs a language head to go on with a text, got one without; see with_head")
         return GPTDecoder(self, prompt, tokens)
 
-    def _look(
+    def _attention_options(
         self, tokens: Tensor, mask: Tensor | None, segments: Tensor | None, cache: Cache | None, start: int
     ) -> dict[str, Any]:
-        """Where the tokens stand (None: they count on from ``start``), and what they may see."""
+        """Options for attention: positions of the tokens (None: counted from ``start``), masks, bias and window."""
         t = tokens.shape[1]
-        how: dict[str, Any] = {"causal": True, "window": self.spec.attention.window, "positions": None}
-        how["bias"] = position_bias(self.spec, t, start, self.embed.weight)
+        options: dict[str, Any] = {"causal": True, "window": self.spec.attention.window, "positions": None}
+        options["bias"] = position_bias(self.spec, t, start, self.embed.weight)
         real = mask if cache is None else cache.see(tokens, mask)
         if real is not None:
-            how["positions"] = real_positions(real)[:, start:]
-            how["mask"] = real[:, None, None, :]
+            options["positions"] = real_positions(real)[:, start:]
+            options["mask"] = real[:, None, None, :]
         if segments is not None:
             if cache is not None:
                 raise ValueError("segments are for packed training batches, got a cache too; decode one document a row")
-            how["positions"] = segment_positions(segments, mask)
+            options["positions"] = segment_positions(segments, mask)
             packed = same_segment(segments)
-            how["mask"] = packed if mask is None else packed.dense(t, t, device=tokens.device) & how["mask"]
+            options["mask"] = packed if mask is None else packed.dense(t, t, device=tokens.device) & options["mask"]
         if self.spec.position.kind == "rotary" and not torch.compiler.is_compiling():  # a compiler sees it by itself
             placed = (
-                torch.arange(start, start + t, device=tokens.device) if how["positions"] is None else how["positions"]
+                torch.arange(start, start + t, device=tokens.device)
+                if options["positions"] is None
+                else options["positions"]
             )
-            how["positions"] = PassPositions(placed)  # the angles are the same in all layers
-        return how
+            options["positions"] = PassPositions(placed)  # the angles are the same in all layers
+        return options

@@ -1,4 +1,4 @@
-r"""What stands on top of a model: one prediction a token, or one for the whole sequence.
+r"""Output heads turn a model's hidden states into logits, for each token or for the whole sequence.
 
     masked tokens   logits = norm(φ(z W)) Eᵀ + b        what the hidden token was
     classes         logits = pool(z) W + b              one for the sequence

@@ -77,13 +77,13 @@ class EncoderDecoder(Model):
         expect_tokens(tokens, self.context)
         expect_real(mask, tokens)
         x = self._place(tokens, mask, 0)
-        how = {
+        options = {
             "mask": None if mask is None else mask[:, None, None, :],
             "bias": None if self.encoder_bias is None else self.encoder_bias(tokens.shape[1], tokens.shape[1]),
             "window": self.spec.attention.window,
         }
         for layer in self.encoder:
-            x = run_layer(layer, self.spec.checkpointing, x, **how)
+            x = run_layer(layer, self.spec.checkpointing, x, **options)
         x = self._finish(x, self.encoder_norm)
         if self.memory.live:
             x = self.memory(x)
@@ -103,7 +103,7 @@ class EncoderDecoder(Model):
         expect_real(decoder_mask, tokens)
         real = decoder_mask if cache is None else cache.see(tokens, decoder_mask)
         x = self._place(tokens, real, start)
-        how: dict[str, Any] = {
+        options: dict[str, Any] = {
             "mask": None if real is None else real[:, None, None, :],
             "bias": None if self.decoder_bias is None else self.decoder_bias(t, start + t, start),
             "window": self.spec.attention.window,
@@ -111,8 +111,8 @@ class EncoderDecoder(Model):
         }
         for i, layer in enumerate(self.decoder):
             if cache is not None:
-                how |= {"cache": cache.layers[i], "memory_cache": cache.memories[i]}
-            x = run_layer(layer, self.spec.checkpointing, x, memory, **how)
+                options |= {"cache": cache.layers[i], "memory_cache": cache.memories[i]}
+            x = run_layer(layer, self.spec.checkpointing, x, memory, **options)
         x = self._finish(x, self.decoder_norm)
         return x if self.logits is None else self.read_out(x)
 

@@ -1,8 +1,8 @@
-r"""What goes into a model: tokens, masks of padding, segments; and where each token stands.
+r"""Checks of a model's inputs (tokens, padding masks, segments), and the position of each token.
 
     position(t) = number of real tokens of its document before t
 
-So padding on either side, and what else is packed into a row, changes nothing.
+So neither padding, on either side, nor other documents in the same row change a token's position.
 """
 
 import torch

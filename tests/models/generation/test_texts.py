@@ -8,7 +8,7 @@ from torch import nn
 
 from cutaway.data.text.tokenizers import Bytes, Characters, train_bpe
 from cutaway.models import GPT, T5, GPTSpec, generate, generate_text, stream_text
-from cutaway.models.generation.texts import Unspoken
+from cutaway.models.generation.texts import IncrementalText
 
 BYTES = Bytes()
 
@@ -66,9 +66,9 @@ def test_any_text_comes_out_as_it_is(text: str):
     if not text or "\ufffd" in text or not text.isprintable():
         return
     for tokenizer in (BYTES, train_bpe(["to be or not to be — naïve €"], 300)):
-        unspoken = Unspoken(tokenizer)
-        pieces = [unspoken.add(int(i)) for i in tokenizer.encode(text)]
-        assert "".join([*pieces, unspoken.finish()]) == text
+        incremental = IncrementalText(tokenizer)
+        pieces = [incremental.add(int(i)) for i in tokenizer.encode(text)]
+        assert "".join([*pieces, incremental.finish()]) == text
         assert all("\ufffd" not in piece for piece in pieces)
 
 
@@ -108,13 +108,13 @@ def test_stop_strings(line: str, stop, expected: str):
 @settings(deadline=None)
 @given(st.text("ab", max_size=12), st.lists(st.text("ab", min_size=1, max_size=4), min_size=1, max_size=3))
 def test_no_piece_ever_shows_part_of_a_stop_string(text: str, stops: list[str]):
-    unspoken = Unspoken(BYTES, stop=stops)
+    incremental = IncrementalText(BYTES, stop=stops)
     shown = ""
     for i in BYTES.encode(text):
-        shown += unspoken.add(int(i))
-        if unspoken.stopped:
+        shown += incremental.add(int(i))
+        if incremental.stopped:
             break
-    shown += unspoken.finish()
+    shown += incremental.finish()
     # At the first place where a stop string is complete, the text ends before the earliest one in it.
     complete = next((text[:n] for n in range(len(text) + 1) if any(s in text[:n] for s in stops)), text)
     ends = [complete.find(s) for s in stops if s in complete]

@@ -1,9 +1,9 @@
-r"""Callbacks: what may happen beside training, at six moments.
+r"""Callbacks are called by the training loop at six moments, to watch or change a run.
 
     start → (before step …, evaluate …, checkpoint …) → end
 
-Own ones subclass `Callback` and override what they need; what `state` and `tensors` return is kept in checkpoints. They
-may draw random numbers: training has a stream of its own.
+To write one, subclass `Callback` and override what you need; what `state` and `tensors` return is saved in checkpoints.
+A callback may draw random numbers without changing the run: training has a random stream of its own.
 """
 
 import copy
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Callback:
-    """Does nothing at any moment. ``loop`` has the model, the step, the metrics so far; ``loop.stop(why)`` ends it."""
+    """The base class; it does nothing. ``loop`` has the model, step and metrics so far; ``loop.stop(why)`` ends it."""
 
     def start(self, loop: "Loop") -> None:
         """Before the first step of this process; in a resumed run `restore` follows."""
@@ -47,7 +47,7 @@ class Callback:
         return {}
 
     def restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
-        """Takes back what the checkpoint kept."""
+        """Restores what `state` and `tensors` saved in a checkpoint."""
 
 
 class EarlyStopping(Callback):
@@ -111,7 +111,7 @@ class Averaging(Callback):
 
 
 def refuse_shares(decay: float) -> NoReturn:
-    """A model whose layers are put together only in passing has no copy to evaluate."""
+    """Refuses averaging under fsdp: each process holds a share of every tensor, and none a whole model."""
     raise ValueError(
         f"an average of the weights is a whole model, got ema={decay} with strategy=fsdp, which leaves a share of it "
         "to each process; use --ema 0, or --strategy ddp"

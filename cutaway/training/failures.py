@@ -1,4 +1,4 @@
-r"""When numbers break: which block first, and the batch that did it. When memory runs out: what to lower."""
+r"""Reports of failed steps: which block made the first NaN or infinity, on which batch; and what to lower in memory."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -72,7 +72,7 @@ def broken_parameter(model: nn.Module) -> str:
 
 
 def first_broken(model: nn.Module, run: Callable[[], Any]) -> str:
-    """Runs again, and back from a cost; names the first block whose output, or whose input's gradient, is not finite.
+    """Repeats a pass, forward and backward; names the first block whose output, or input's gradient, is not finite.
 
     Empty if everything is finite. Blocks inside a block are named before it.
     """

@@ -1,8 +1,8 @@
-r"""The gradient flow in the course of training, a look every so many steps, kept in the run's flow.jsonl.
+r"""A log of the gradient flow during training, measured every so many steps and written to the run's flow.jsonl.
 
     ‖Δw‖ / ‖w‖          how far a step moves the weights of a layer, as a share of their length
 
-A look changes nothing: the step is the same to the bit. On the steps between, nothing hangs on the model.
+Measuring does not change the step by a bit. On the steps between, the model has no hooks.
 """
 
 import json
@@ -28,12 +28,12 @@ _KEPT = ("kind", "mean", "std", "activation", "delta", "gradient", "weight", "de
 
 
 class FlowCallback(Callback):
-    """Looks at the gradient flow in the first step and every ``every`` steps, by `cut.flow`.
+    """Measures the gradient flow in the first step and every ``every`` steps, by `cut.flow`.
 
-    A look is a line a layer, with the step, the layer's address, its norms, its shares of dead units and saturated
-    values, and ``update``, the ratio ‖Δw‖ / ‖w‖; gradients are those before clipping. ``addresses`` choose the layers.
-    Without a run folder, ``rows`` holds the lines. Of many processes the first looks, at its share of the batch. A
-    compiled model runs eagerly in the steps that are looked at.
+    It writes a line for each layer, with the step, the layer's address, its norms, its shares of dead units and
+    saturated values, and ``update``, the ratio ‖Δw‖ / ‖w‖; gradients are those before clipping. ``addresses`` choose
+    the layers. Without a run folder, ``rows`` holds the lines. Of many processes the first measures, on its share of
+    the batch. A compiled model runs eagerly in the steps that are measured.
     """
 
     def __init__(self, every: int = 100, addresses: str | Iterable[str] | None = None) -> None:
@@ -110,7 +110,7 @@ class FlowCallback(Callback):
                 left = left[os.write(self._file, left) :]
 
     def state(self) -> dict[str, Any]:
-        """Nothing to keep; but a checkpoint is about to be written, and what was logged before it must be on disk."""
+        """Returns nothing to save. It is called before a checkpoint, so it puts what was logged so far on disk."""
         if self._file is not None:
             os.fsync(self._file)
         return {}
@@ -131,12 +131,12 @@ def read_flow(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
 
 
 def _short(value: Any) -> Any:
-    """Six digits of a number: there are many lines."""
+    """A number rounded to six digits, to keep the file small."""
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def _forget_later(path: Path, step: int) -> None:
-    """Removes what was logged after a checkpoint, or by an earlier run in the folder that got to none."""
+    """Removes the lines after a checkpoint's step, or of an earlier run in the folder that made no checkpoint."""
     if not path.is_file():
         return
     whole = path.read_bytes()

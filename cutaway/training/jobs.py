@@ -1,4 +1,4 @@
-r"""A job: what is trained, on what, towards what.
+r"""A job is what the loop trains: a model, its batches, and the objective to minimise.
 
 cost = objective(model, batch)          a scalar to go down
 evaluate(model) → {"loss": …}           on the validation split; {} if there is none

@@ -1,4 +1,4 @@
-r"""The loop: one plain pass through the steps of a run.
+r"""The training loop runs the steps of a run, one after another.
 
     for step in steps:
         g = Σ ∇ objective(model, batch) / accumulate
@@ -161,7 +161,7 @@ class Loop:
             return self.job.objective(self.model if model is None else model, batch)
 
     def _log_training(self, metrics: dict[str, float]) -> None:
-        """A line every few steps: means over them, as single batches jump, and the rates of the last one."""
+        """Logs a line every few steps: the means over them, as single batches vary much, and the latest rates."""
         for name, value in (metrics | {"steps": 1}).items():
             self.sums[name] = self.sums.get(name, 0.0) + value
         if self.step % self.plan.log_every == 0 or self._is_last():
@@ -172,7 +172,7 @@ class Loop:
             self._log("train", row | {"seconds": round(self.seconds, 3)})
 
     def _score(self, measure: Callable[[nn.Module], Any]) -> Any:
-        """What ``measure`` returns for the evaluated model in evaluation mode."""
+        """The result of ``measure`` on the evaluated model, in evaluation mode."""
         modes = [(module, module.training) for module in self.evaluated.modules()]
         self.evaluated.eval()
         try:

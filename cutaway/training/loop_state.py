@@ -1,8 +1,8 @@
-r"""The state of a loop: into a checkpoint, and back when a run is resumed.
+r"""Saves the state of a loop in a checkpoint, and restores it when a run is resumed.
 
     weights, optimizers, random numbers, callbacks      tensors and plain values
     batches so far                                      where the data goes on: batch n follows from the seed and n
-    length of metrics.jsonl                             what was logged later is forgotten
+    length of metrics.jsonl                             lines logged after the checkpoint are removed
 
 All of it is read and compared with the run before any of it is used.
 """
@@ -61,7 +61,7 @@ def save_loop(loop: "Loop") -> None:
 
 
 def restore_loop(loop: "Loop") -> dict[str, tuple[dict[str, Any], dict[str, Tensor]]]:
-    """Goes back to the newest sound checkpoint, if there is one, and forgets what came after it.
+    """Goes back to the newest undamaged checkpoint, if there is one, and removes what was written after it.
 
     Returns what it kept for callbacks, by their names.
     """

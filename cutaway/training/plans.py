@@ -1,4 +1,4 @@
-r"""How long and how to train: what the loop reads at every step."""
+r"""A plan holds the settings that the loop reads at every step: its length, rates and batches."""
 
 from dataclasses import dataclass, fields
 from typing import Any
@@ -27,6 +27,6 @@ class Plan:
 
     @classmethod
     def of(cls, settings: Any, **made: Any) -> "Plan":
-        """The plan of a recipe: ``made`` for it, and its settings of the same names."""
+        """The plan of a recipe: the fields that ``made`` gives, and the recipe's settings for all others."""
         names = [field.name for field in fields(cls) if field.name not in made]
         return cls(**made, **{name: getattr(settings, name) for name in names})

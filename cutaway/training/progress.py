@@ -1,4 +1,4 @@
-r"""What a person sees while a run trains: a bar in the terminal, plain lines in a file, JSON lines for programs."""
+r"""The progress of a run as it is shown: a bar in the terminal, plain lines in a file, JSON lines for programs."""
 
 import os
 import sys
@@ -20,12 +20,12 @@ def count_parameters(loop: "Loop") -> int:
 
 
 def kind_of(loop: "Loop") -> str:
-    """The name of the model's class, also if it is made into shares."""
+    """The name of the model's class, also where the model is sharded."""
     return type(loop.model).__name__.removeprefix("FSDP")
 
 
 def header(loop: "Loop") -> list[str]:
-    """What is trained, on what, where to."""
+    """Lines that say what is trained, on which data and device, and into which folder."""
     lines = str(loop.job.data.get("summary", "")).splitlines()
     many = f" of {loop.processes.world} processes ({loop.processes.strategy})" if loop.processes.world > 1 else ""
     lines.append(f"model: {kind_of(loop)}, {count_parameters(loop):,} parameters, on {loop.device}{many}")
@@ -35,7 +35,7 @@ def header(loop: "Loop") -> list[str]:
 
 
 def tell(text: str) -> None:
-    """Prints. A reader that goes away (`cutaway train gpt | head`) does not end the run: it goes on unheard."""
+    """Prints a text. The run goes on without printing if its reader goes away (`cutaway train gpt | head`)."""
     try:
         print(text, flush=True)
     except BrokenPipeError:

@@ -1,8 +1,8 @@
-r"""The random numbers of training (dropout, noise), kept apart from everyone else's.
+r"""A random stream for training alone (dropout, noise), apart from torch's global random numbers.
 
-    with stream: …         inside, torch draws from the stream; outside, from where it stood before
+    with stream: …         inside, torch draws from the stream; outside, from its global generator
 
-So nothing that evaluation, sampling, looking or a callback draws moves the training, nor the other way round.
+So what evaluation, sampling, looking or a callback draws does not change the training, nor the other way round.
 """
 
 from typing import Any
@@ -40,9 +40,9 @@ class RandomStream:
             module.set_rng_state(states[kind])
 
     def tensors(self) -> dict[str, Tensor]:
-        """Where the stream stands, for a checkpoint."""
+        """The state of the stream, for a checkpoint."""
         return dict(self._states)
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
-        """Goes on where it stood; a device that the checkpoint does not know keeps its seed."""
+        """Restores the state of the stream; a device that the checkpoint does not know keeps its seed."""
         self._states |= {kind: state for kind, state in tensors.items() if kind in self._states}

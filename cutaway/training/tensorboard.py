@@ -1,4 +1,4 @@
-r"""A TensorBoard log of a run, for those who ask for one."""
+r"""A callback that writes a TensorBoard log of a run."""
 
 from typing import TYPE_CHECKING, Any
 

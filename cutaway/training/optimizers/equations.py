@@ -1,13 +1,13 @@
-r"""Optimizers, each written out as its equation: θ ← θ + a step made of the gradient g = ∇J(θ) and what is remembered.
+r"""Optimizers, each written out as its equation: θ ← θ + a step made of the gradient g = ∇J(θ) and of past gradients.
 
     θ ← θ − ε g                         gradient descent; with the gradient of a batch, SGD (Robbins & Monro 1951)
     v ← γ v − ε g,  θ ← θ + v           momentum (Polyak 1964); Nesterov 1983 takes g at θ + γ v
-    r ← r + g²,  θ ← θ − ε g / √r       Adagrad, and its forgetful kin RMSProp, Adadelta, Adam, AdamW, NAdam, AMSGrad
+    r ← r + g²,  θ ← θ − ε g / √r       Adagrad; with running means, RMSProp, Adadelta, Adam, AdamW, NAdam, AMSGrad
     W ← W − η orthogonal(v)             Muon
 
 Every rule is a pure function ``theta, state = rule(theta, gradient, state, …)``: ``gradient`` is the function ∇J,
-``state`` what it remembers, empty at the start. Products and roots are entry by entry. They are to read and to draw:
-training uses torch.optim, and the tests state how each is related to it. Notes: N0 §1.5, N3 §3.4; ✎: put right.
+``state`` what it remembers, empty at the start. Products and roots are entry by entry. They are here to be read and
+drawn: training uses torch.optim, and the tests state how each is related to it. Notes: N0 §1.5, N3 §3.4; ✎: corrected.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ Rule = Callable[..., Stepped]
 def descend(
     cost: Callable[[Tensor], Tensor], start: Float[Tensor, "*s"], rule: Rule, steps: int, **settings: Any
 ) -> Float[Tensor, "_ *s"]:
-    """The way θ_0, θ_1 … θ_steps of a rule down a cost: ``descend(bowl, start, adam_step, 100, rate=0.1)``.
+    """The path θ_0, θ_1 … θ_steps of a rule down a cost: ``descend(bowl, start, adam_step, 100, rate=0.1)``.
 
     A setting may be a function of the step, which is a schedule: ``rate=lambda t: 0.1 / (t + 1)``.
 
@@ -42,12 +42,12 @@ def descend(
     gradient = torch.func.grad(lambda theta: _scalar(cost(theta)))
     theta = start.detach()
     state: State = {}
-    way = [theta]
+    path = [theta]
     for t in range(steps):
         now = {name: value(t) if callable(value) else value for name, value in settings.items()}
         theta, state = rule(theta, gradient, state, **now)
-        way.append(theta)
-    return torch.stack(way)
+        path.append(theta)
+    return torch.stack(path)
 
 
 def _scalar(cost: Tensor) -> Tensor:

@@ -1,11 +1,11 @@
-r"""Optimizers: PyTorch's own, each parameter in the group that suits it.
+r"""Builds PyTorch's optimizers for a model, and puts each parameter into the group that suits it.
 
     W ← W − η (step + λ W)      matrices: pulled towards zero by the weight decay λ (adamw, muon)
-    b ← b − η step              norms, biases and other vectors: a pull would have nothing to gain
+    b ← b − η step              norms, biases and other vectors: no weight decay
 
 With "muon", the matrices inside the network get Muon and everything else AdamW, each with its own rate. Only "adamw"
 and "muon" decay as above (Loshchilov & Hutter 2019); the others add λ W to the gradient, as torch.optim does, so that
-what they do with gradients they do with the decay too. Notes: N0 §1.5, N3 §3.4. Written out: equations.py.
+momentum and scaling act on the decay too. Notes: N0 §1.5, N3 §3.4. Written out: equations.py.
 
 Modules declare what their parameters are; what is torch's own is listed here once (`_TORCH_MAPS` and its neighbours):
 
@@ -148,7 +148,7 @@ def _own_maps(module: nn.Module | None) -> Iterator[tuple[nn.Parameter, int]]:
 
 
 def _declared(module: nn.Module | None, what: str) -> Mapping[str, Any]:
-    """What a module declares under that name: a dict, or a tuple of names; nothing if it means something else by it."""
+    """What a module declares under that name: a dict, or a tuple of names; an attribute of another type is ignored."""
     found = getattr(module, what, None)
     if isinstance(found, tuple) and all(isinstance(name, str) for name in found):
         return dict.fromkeys(found)

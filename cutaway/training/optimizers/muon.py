@@ -1,4 +1,4 @@
-r"""Muon: momentum whose every step is made orthogonal, for the weight matrices inside a network.
+r"""Muon is an optimizer for the weight matrices inside a network: momentum, with every step made orthogonal.
 
     v ← μ v + (1 − μ) g                 momentum
     u = μ v + (1 − μ) g                 Nesterov's look ahead

@@ -1,4 +1,4 @@
-r"""Schedules: the share of the full learning rate at every step, and batch sizes that grow.
+r"""Schedules give the share of the full learning rate at every step, and batch sizes that grow.
 
     warm-up     (t + 1) / (w + 1)       for t < w, then one of these, with τ = (t − w) / (T − w) from 0 to 1
     constant    1

@@ -1,4 +1,4 @@
-r"""Surfaces: costs of two parameters, on which the way of an optimizer can be drawn.
+r"""Surfaces: well-known costs of two parameters, on which the path of an optimizer can be drawn.
 
     bowl        J = ½ (x² + 10 y²)                          a narrow valley: Hessian diag(1, 10)
     rosenbrock  J = (1 − x)² + 100 (y − x²)²                a bent one

@@ -1,1 +1,1 @@
-"""One process that trains, or many that train together."""
+"""Training in one process, or in many that share every batch."""

@@ -1,8 +1,8 @@
-r"""One process, or one of many that torchrun started: what the loop asks of either.
+r"""What the training loop needs of its processes, for one process; `many.py` does the same for several.
 
     torchrun --nproc-per-node 2 -m cutaway train gpt
 
-A single process needs nothing of this file but the plain answers of `Alone`; many are in `many.py`.
+`Alone` is for a single process: nothing is shared, and its methods return what they are given.
 """
 
 import os
@@ -36,7 +36,7 @@ def is_first() -> bool:
 
 
 class Alone:
-    """A process by itself: nothing to share out, to agree upon or to wait for."""
+    """A single process, which has nothing to share, agree upon or wait for."""
 
     rank, world, strategy = 0, 1, "alone"
     is_first = True
@@ -59,7 +59,7 @@ class Alone:
         """All processes must have read the same data."""
 
     def prepare(self, job: "Job") -> None:
-        """Makes a job's model ready. Its parameters may be others afterwards: optimizers are for later."""
+        """Prepares a job's model. Its parameters may be replaced, so optimizers are built afterwards."""
         job.model.to(self.device)
 
     # In every step
@@ -87,19 +87,19 @@ class Alone:
     # Now and then
 
     def unsharded(self, model: nn.Module) -> AbstractContextManager[Any]:
-        """Around the use of a model in other ways than its forward pass."""
+        """A context in which a model can be used in other ways than by its forward pass."""
         return _NOTHING
 
     def from_first(self, value: T) -> T:
-        """The first process's value, in all."""
+        """The first process's value, returned in all processes."""
         return value
 
     def gather(self, value: T) -> list[T]:
-        """Every process's value, in all."""
+        """The values of all processes, returned in each."""
         return [value]
 
     def wait(self) -> None:
-        """Until all are here."""
+        """Waits until all processes are here."""
 
     def whole(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
         """Tensors put together from the processes that hold shares of them; for the first process to write."""
@@ -114,12 +114,12 @@ class Alone:
         return states
 
     def own_random_states(self, states: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Of these, this process's own; none if it was not there yet."""
+        """This process's own states among these; none if it did not exist when they were saved."""
         return states
 
 
 def find_processes(strategy: str = "auto", device: str = "auto") -> Alone:
-    """This process as one of those that torchrun started, or alone."""
+    """The processes of this run: those that torchrun started, or this one alone."""
     if strategy not in STRATEGIES:
         raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {strategy!r}; leave it at auto")
     if world() == 1:
@@ -135,7 +135,7 @@ def find_processes(strategy: str = "auto", device: str = "auto") -> Alone:
 
 
 def reports_errors() -> bool:
-    """Whether this process is the one to say what went wrong: of many, the first that it happened to."""
+    """Whether this process should print an error: of several that fail, only the first does."""
     if world() == 1:
         return True
     import torch.distributed as dist
@@ -151,7 +151,7 @@ def reports_errors() -> bool:
 
 @contextmanager
 def explain_lost_process() -> Iterator[None]:
-    """Says so when another process of the run has gone, in place of the network's words for it."""
+    """Turns the network's error about a lost process into a sentence that says so."""
     try:
         yield
     except RuntimeError as error:

@@ -38,7 +38,7 @@ class Many(Alone):
 
         need("lightning_fabric", "distributed", "training by several processes")
         for name in ("lightning_fabric", "lightning_utilities"):
-            logging.getLogger(name).setLevel(logging.WARNING)  # what it is about to do is no news
+            logging.getLogger(name).setLevel(logging.WARNING)  # hides its messages about each start
         self.strategy = strategy
         self.rank, self.world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
         self.is_first = self.rank == 0
@@ -119,7 +119,7 @@ class Many(Alone):
 
     @contextmanager
     def _gathered_outside(self, model: Any) -> Iterator[None]:
-        """Layers put themselves together in their own forward passes; what is outside of them (embeddings) here."""
+        """Gathers the parameters outside the layers (embeddings); layers gather theirs in their own forward passes."""
         model.unshard()
         try:
             yield
@@ -204,7 +204,7 @@ def _launched(strategy: str, kind: str, **ddp: Any) -> Any:
 
 
 def _shard(model: nn.Module, mesh: Any) -> nn.Module:
-    """Every layer by itself, then what is left."""
+    """Shards every layer by itself, then the rest of the model."""
     from torch.distributed.fsdp import fully_shard
 
     layers = [layer for part in model.modules() if isinstance(part, nn.ModuleList) for layer in part]

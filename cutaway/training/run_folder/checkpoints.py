@@ -1,9 +1,9 @@
-r"""Checkpoints: all that a run needs to go on as if nothing had happened, in one directory, written whole.
+r"""Checkpoints: a directory with all that a run needs to resume exactly where it was, written whole or not at all.
 
     state/step-200/   weights.safetensors   optimizer.safetensors   random.safetensors   state.json   checksums.json   …
     state/latest      names the newest whole one
 
-One that was damaged since is passed over for the one before. No pickle: tensors are safetensors, the rest is JSON.
+If the newest was damaged since, the one before it is used. No pickle: tensors are safetensors, the rest is JSON.
 """
 
 import errno
@@ -47,7 +47,7 @@ class FolderError(OSError):
 
 @contextmanager
 def writing_to(folder: Path) -> Iterator[None]:
-    """Turns a failure to write into a sentence that says what is left and what to do."""
+    """Turns a failure to write into an error that says what is still intact and what to do."""
     if not folder.is_dir():  # never half of it again
         raise FolderError(
             f"a run's folder must stay where it is, but {folder} is gone; if it was moved, --resume it where it is now"
@@ -193,7 +193,7 @@ def forget_later(folder: Path, step: int) -> None:
 
 
 def read_state(checkpoint: Path) -> dict[str, Any]:
-    """What the checkpoint holds beside tensors."""
+    """The plain values of a checkpoint, its state.json."""
     state = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
     if not isinstance(state, dict):
         return {}

@@ -178,7 +178,7 @@ class RunFolder:
         return path.stat().st_size if path.exists() else 0
 
     def cut_metrics(self, length: int) -> None:
-        """Forgets what was logged after a checkpoint."""
+        """Removes the lines that were logged after a checkpoint."""
         with writing_to(self.path):
             self._open_metrics()
         if self.metrics_length() > length:
@@ -197,7 +197,7 @@ class RunFolder:
 
 
 class ReadOnlyRunFolder(RunFolder):
-    """A run's folder as other processes than the first have it: they write nothing."""
+    """The run folder of all processes but the first, which write nothing."""
 
     def release(self) -> None:
         pass

@@ -1,4 +1,4 @@
-r"""Ctrl-C (SIGINT) and a polite kill (SIGTERM), which wait until the step in hand is done and saved."""
+r"""Ctrl-C (SIGINT) and kill (SIGTERM) stop a run once its current step is done and saved."""
 
 import signal
 import sys

@@ -1,4 +1,4 @@
-r"""The lock of a run's folder: one process at a time, on any system; and whether the folder is still where it was.
+r"""A lock lets one process at a time write to a run's folder, on any system, and tells whether the folder was moved.
 
 The lock is on an open file, `.lock`, so the system lets go of it when the process ends, however it ends. The file holds
 the number of the process, for the message to the next one.
@@ -13,7 +13,7 @@ _WINDOWS_BYTE = 1 << 30  # Windows locks bytes, not files, and locked ones canno
 
 
 class FolderLock:
-    """Held from when it is made until `release`; if another process has it, BlockingIOError with that one's number."""
+    """A lock from its making to `release`; if another process has it, BlockingIOError with that process's number."""
 
     def __init__(self, folder: Path) -> None:
         self.file = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)

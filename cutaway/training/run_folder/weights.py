@@ -1,4 +1,4 @@
-r"""Tensors in safetensors files, with a checksum in the file itself.
+r"""Reads and writes tensors in safetensors files that carry their own checksum.
 
     8 bytes: n | n bytes: header, JSON | tensors         header["__metadata__"]["crc32"] = crc32(file with zeros there)
 

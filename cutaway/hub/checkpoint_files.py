@@ -4,6 +4,7 @@ The tensors themselves are read by mapped_tensors.py.
 """
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ FETCHED = (
 
 def locate(source: str | Path) -> Path:
     """The folder of a checkpoint: as given, or fetched from the hub by its id (kept in the hub's own cache)."""
+    if not isinstance(source, (str, os.PathLike)):
+        raise ValueError(f"a checkpoint must be a folder or a hub id like 'gpt2', got {source!r}; pass its path or id")
     folder = Path(source).expanduser()
     if folder.is_dir():
         return folder

@@ -29,9 +29,16 @@ from cutaway.inside.wrappers import kind_of
 Edit = Callable[[Any], Any]
 
 
-def _find(model: nn.Module, patterns: Iterable[str]) -> dict[str, dict[str, Site]]:
+def _expect_module(model: Any) -> None:
     if not isinstance(model, nn.Module):
         raise ValueError(f"a model must be a torch.nn.Module, got {type(model).__name__}; pass the module itself")
+
+
+def _find(model: nn.Module, patterns: Iterable[str]) -> dict[str, dict[str, Site]]:
+    _expect_module(model)
+    for pattern in patterns:
+        if not isinstance(pattern, str):
+            raise ValueError(f"an address must be a text, got {pattern!r}; cut.addresses(model) lists those of a model")
     known = named_sites(model)
     return {pattern: find_sites(known, pattern) for pattern in patterns}
 
@@ -61,7 +68,7 @@ class trace(AddressedWatch):  # noqa: N801 -- used like a function
         memory_limit: float | None = None,
         only: Any = (),
     ) -> None:
-        patterns = [part for given in addresses for part in ([given] if isinstance(given, str) else given)]
+        patterns = [part for given in addresses for part in _as_patterns(given)]
         if not patterns:
             raise ValueError("a trace needs an address, got none; '**' asks for all, cut.addresses(model) lists them")
         super().__init__(_find(model, patterns), edits=gradients, gradients=gradients, only=_as_index(only))
@@ -118,6 +125,11 @@ class trace(AddressedWatch):  # noqa: N801 -- used like a function
         return isinstance(error, Stop) and error.args[0] is self
 
 
+def _as_patterns(given: Any) -> list[Any]:
+    """One pattern, or those of a list; anything else is left to the check of addresses."""
+    return list(given) if isinstance(given, Iterable) and not isinstance(given, (str, bytes, nn.Module)) else [given]
+
+
 def _as_index(only: Any) -> tuple[Any, ...]:
     """Plain numbers, slices and lists, which can be compared."""
     parts = only if isinstance(only, tuple) else (only,)
@@ -163,6 +175,11 @@ class patch(AddressedWatch):  # noqa: N801 -- used like a function
     """
 
     def __init__(self, model: nn.Module, edits: Mapping[str, Edit | Tensor | float]) -> None:
+        if not isinstance(edits, Mapping):
+            raise ValueError(
+                f"a patch takes a dict of addresses and edits, got {type(edits).__name__}; "
+                "pass {address: function or tensor}"
+            )
         if not edits:
             raise ValueError("a patch needs an edit, got none; pass {address: function or tensor}")
         super().__init__(_find(model, edits), edits=True)
@@ -283,6 +300,7 @@ def addresses(model: nn.Module, *args: Any, **kwargs: Any) -> Addresses:
     Add ``.input`` to an address for what goes into it: the first argument; ``.input.1`` or ``.input.mask`` for others.
     ``input`` and ``output`` alone (or "") are what goes into the model and what it returns.
     """
+    _expect_module(model)
     kinds = {path: kind_of(module) for path, module in named_sites(model).items() if path}
     if not (args or kwargs) or not kinds:
         return Addresses(kinds, {})

@@ -1,12 +1,15 @@
 """Folders: found or fetched, whole or not."""
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import save_file
 
+import cutaway as cut
 from cutaway.hub.checkpoint_files import INDEX, SINGLE, locate, read_config, tensor_files
 
 
@@ -121,3 +124,11 @@ def test_pickles_are_refused_with_a_way_out(name: str, tmp_path):
 def test_no_tensors_at_all(tmp_path):
     with pytest.raises(ValueError, match=r"must hold model.safetensors, got .* without one; is it the right folder"):
         tensor_files(tmp_path)
+
+
+@pytest.mark.untyped
+@pytest.mark.parametrize("source", [None, 3, b"gpt2", ["gpt2"]])
+def test_a_checkpoint_is_a_path_or_an_id(source: Any):
+    message = re.escape(f"a checkpoint must be a folder or a hub id like 'gpt2', got {source!r}; pass its path or id")
+    with pytest.raises(ValueError, match=message):
+        cut.from_pretrained(source)

@@ -199,6 +199,16 @@ def test_an_edit_of_another_kind(model):
         cut.patch(model, {"0": [0.0]})
 
 
+@pytest.mark.untyped
+def test_edits_without_addresses(model):
+    for edits in ([0.0], None, "0", {"0"}):
+        message = f"a patch takes a dict of addresses and edits, got {type(edits).__name__}; pass {{address: function"
+        with pytest.raises(ValueError, match=message):
+            cut.patch(model, edits)
+    with pytest.raises(ValueError, match="an address must be a text, got 0; "):
+        cut.patch(model, {0: 0.0})
+
+
 def test_a_patched_model_equals_the_edit_written_by_hand():
     model, x = Layers(), torch.randn(5, 3)
     with cut.patch(model, {"b": lambda value: -value}):

@@ -1,6 +1,7 @@
 """Traces: what is seen, where a pass stops, and that looking changes nothing."""
 
 import copy
+import re
 
 import pytest
 import torch
@@ -261,3 +262,17 @@ def test_a_read_inside_torch_func_is_refused_and_an_edit_works(transform):
         edited = transform(model)(x)
     double = lambda x: model[2](model[1](2 * model[0](x)))
     torch.testing.assert_close(edited, transform(double)(x))
+
+
+@pytest.mark.untyped
+def test_what_is_no_model_or_no_address():
+    model = chain()
+    for given in (3, None, ["0", 3], b"0"):
+        wrong = given[1] if isinstance(given, list) else given
+        message = re.escape(f"an address must be a text, got {wrong!r}; cut.addresses(model) lists those of a model")
+        with pytest.raises(ValueError, match=message):
+            cut.trace(model, given)
+    for call in (cut.addresses, lambda thing: cut.addresses(thing, 1), lambda thing: cut.trace(thing, "0")):
+        with pytest.raises(ValueError, match=r"a model must be a torch\.nn\.Module, got NoneType; pass the module"):
+            call(None)
+    assert_nothing_left(model)

@@ -15,10 +15,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from cutaway.blocks.checks import expect_positive
 from cutaway.models.generation.next_token import Tokens, as_prompt, begin, evaluating
 from cutaway.models.generation.sampling import log_softmax
-from cutaway.models.generation.token_streams import as_ends
+from cutaway.models.generation.token_streams import as_ends, expect_count
 from cutaway.models.transformers.seq2seq import EncoderDecoder
 
 EXPANDED = 100_000  # beginnings that `exact_top` extends before it gives up
@@ -45,7 +44,7 @@ def beam_search(
 
     ``alpha`` above 0 favours longer ones: scores are divided by length^alpha.
     """
-    expect_positive(tokens=tokens, beams=beams)
+    expect_count(tokens=tokens, beams=beams)
     if not alpha >= 0:
         raise ValueError(f"alpha must be 0 or above, got {alpha}; 0 ranks by probability, 1 by its mean")
     rows = as_prompt(prompt, torch.device("cpu")).rows
@@ -97,7 +96,7 @@ def exact_top(
 
     The time depends on how sure the model is; where it is not, small vocabularies and few tokens are feasible.
     """
-    expect_positive(tokens=tokens, count=count)
+    expect_count(tokens=tokens, count=count)
     (row,) = as_prompt(prompt, torch.device("cpu")).rows
     _expect_room(model, len(row), tokens)
     ends, given = as_ends(end), _given(model, row)

@@ -9,13 +9,18 @@ r"""Sampling chooses the next token from its logits.
 Notes: N3 §2.4.6 (temperature), §5.4.
 """
 
-from dataclasses import dataclass
+import difflib
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from cutaway.blocks.checks import expect_positive, expect_probability
+
+_OTHER_KEYWORDS = ("tokens", "stop", "end", "beams", "speculate", "special")  # which a misspelt name may also mean
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,15 @@ class Sampling:
     seed: int | None = None
 
     def __post_init__(self) -> None:
+        for field in fields(self):
+            value, whole = getattr(self, field.name), field.name in ("top_k", "seed")
+            if value is None and field.default is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, Integral if whole else Real):
+                kind = "a whole number" if whole else "a number"
+                raise ValueError(
+                    f"{field.name} must be {kind}, got {value!r}; leave it out for the default, {field.default}"
+                )
         if not 0 <= self.temperature < float("inf"):
             raise ValueError(f"temperature must be 0 (greedy) or above, got {self.temperature}; try temperature=0.8")
         if self.top_k is not None:
@@ -52,6 +66,17 @@ class Sampling:
         """
         first = torch.Generator().seed() % 2**31 if self.seed is None else self.seed
         return [torch.Generator().manual_seed(first + i) for i in range(batch)]
+
+
+def as_sampling(given: dict[str, Any]) -> Sampling:
+    """The keywords of a call that say how to choose; others are a mistake of the caller."""
+    known = [field.name for field in fields(Sampling)]
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, [*known, *_OTHER_KEYWORDS], n=1)
+            way = f"did you mean {near[0]}?" if near and near[0] != name else "leave it out"
+            raise ValueError(f"a text is chosen by {', '.join(known)}, got {name!r}; {way}")
+    return Sampling(**given)
 
 
 def log_softmax(logits: Float[Tensor, "*b v"]) -> Float[Tensor, "*b v"]:

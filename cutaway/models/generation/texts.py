@@ -7,12 +7,12 @@ the next token tells. Text that could be the beginning of a stop string waits un
 Radford et al. 2019 (bytes). Notes: N3 §5.4.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from torch import nn
 
-from cutaway.models.generation.token_streams import as_ends, generate, stream
+from cutaway.models.generation.token_streams import as_ends, expect_count, generate, stream
 from cutaway.models.transformers.seq2seq import EncoderDecoder
 
 BROKEN = "\ufffd"  # what decoders write for bytes that are no character (yet)
@@ -121,7 +121,8 @@ def generate_text(
     See `stream_text`; ``beams`` > 1 searches for the most probable text instead of drawing one.
     """
     tokenizer = find_tokenizer(model, tokenizer)
-    single = isinstance(prompt, str) or is_chat(prompt)
+    expect_count(beams=beams)
+    single = isinstance(prompt, str) or is_chat(prompt) or not isinstance(prompt, Sequence)
     prompts = [prompt] if single else list(prompt)
     ids = [encode_prompt(tokenizer, one, special) for one in prompts]
     ends, stops = find_ends(model, end), as_stops(stop)
@@ -185,7 +186,10 @@ def find_ends(model: nn.Module, given: int | Sequence[int] | None) -> tuple[int,
 
 def as_stops(stop: str | Sequence[str]) -> tuple[str, ...]:
     """One stop string or several; none of them empty."""
-    stops = (stop,) if isinstance(stop, str) else tuple(stop)
+    stops = tuple(stop) if isinstance(stop, Iterable) and not isinstance(stop, str) else (stop,)
+    for one in stops:
+        if not isinstance(one, str):
+            raise ValueError(f"a stop string must be a text, got {one!r}; for the number of a token use end={one!r}")
     if "" in stops:
         raise ValueError("a stop string must have a character, got ''; leave stop out to go on to the last token")
     return stops
@@ -196,9 +200,15 @@ def is_chat(prompt: Any) -> bool:
     return isinstance(prompt, Sequence) and len(prompt) > 0 and isinstance(prompt[0], Mapping)
 
 
+def expect_text(prompt: Any) -> None:
+    if not isinstance(prompt, str):
+        raise ValueError(f"a prompt must be a text or a list of chat messages, got {prompt!r}; try '\\n'")
+
+
 def encode_prompt(tokenizer: Any, prompt: str | Sequence[Mapping[str, Any]], special: bool = False) -> list[int]:
     """The ids of a prompt, with the special tokens that the tokenizer puts around a whole text."""
     text: Any = tokenizer.chat(prompt) if is_chat(prompt) else prompt
+    expect_text(text)
     writes_special_tokens = getattr(text, "writes_special_tokens", False)  # as the text of a conversation has
     whole = tokenizer.encode if writes_special_tokens else getattr(tokenizer, "encode_whole", tokenizer.encode)
     ids = [int(i) for i in (whole(text, special=True) if special else whole(text))]

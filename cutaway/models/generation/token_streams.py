@@ -7,7 +7,8 @@ are cached; prompts of different lengths share a batch. `log_probabilities` says
 and out see texts.py. Bengio et al. 2003. Notes: N3 §5.4 (autoregressive models), §5.4.6 (density of a sequence).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -16,7 +17,7 @@ from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_positive
 from cutaway.models.generation.next_token import Decoder, Tokens, as_prompt, begin, evaluating
-from cutaway.models.generation.sampling import Sampling, choose, log_softmax
+from cutaway.models.generation.sampling import Sampling, as_sampling, choose, log_softmax
 from cutaway.models.generation.speculation import LookaheadDecoder, choose_by_guesses
 from cutaway.models.transformers.gpt import GPT
 from cutaway.models.transformers.seq2seq import EncoderDecoder
@@ -43,9 +44,9 @@ def stream(
     the same but for ties within rounding; texts that copy are written faster, see speculation.py. 8 is a good number.
     Several prompts at once are written without guesses: their passes share the weights already.
     """
-    expect_positive(tokens=tokens)
+    expect_count(tokens=tokens)
     expect_guesses(speculate)
-    settings = Sampling(**sampling)
+    settings = as_sampling(sampling)
     with evaluating(model):
         decoder = begin(model, prompt, tokens)
     if speculate and len(decoder.text) == 1 and isinstance(decoder, LookaheadDecoder):
@@ -60,9 +61,21 @@ def expect_guesses(speculate: int) -> None:
         raise ValueError(f"speculate must be a whole number of tokens, 0 or above, got {speculate!r}; try speculate=8")
 
 
+def expect_count(**counts: Any) -> None:
+    """How many tokens or beams: a whole number above 0."""
+    for name, value in counts.items():
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            raise ValueError(f"{name} must be a whole number above 0, got {value!r}; try {name}=10")
+        expect_positive(**{name: int(value)})
+
+
 def as_ends(end: int | Sequence[int] | None) -> tuple[int, ...]:
     """No end token, one, or several."""
-    return () if end is None else (end,) if isinstance(end, int) else tuple(end)
+    ends = () if end is None else tuple(end) if isinstance(end, Iterable) and not isinstance(end, str) else (end,)
+    for token in ends:
+        if isinstance(token, bool) or not isinstance(token, Integral):
+            raise ValueError(f"an end token is given by its number, got {token!r}; a text ends before stop={token!r}")
+    return tuple(int(token) for token in ends)
 
 
 def _choose_each(
@@ -101,6 +114,7 @@ def generate(
     An ``end`` token stops an example when it is chosen; ``beams`` > 1 searches instead of sampling. For the rest see
     `stream`.
     """
+    expect_count(beams=beams)
     if beams > 1:
         from cutaway.models.generation.beams import beam_search
 

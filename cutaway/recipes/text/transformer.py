@@ -157,12 +157,19 @@ class TransformerRecipe(TextRecipe):
 
     def generate(self, run: "Run", prompt: str, tokens: int | None = None, **sampling: Any) -> str:
         """The translation of a prompt: by beam search, or drawn if ``sampling`` is given (temperature, top_k …)."""
+        from cutaway.models.generation.sampling import as_sampling
+        from cutaway.models.generation.texts import as_stops
+        from cutaway.models.generation.token_streams import expect_count
         from cutaway.recipes.text.translation import translate
 
-        stop = sampling.pop("stop", ())
+        stops = as_stops(sampling.pop("stop", ()))
         beams = sampling.pop("beams", 1 if sampling.keys() - {"speculate"} else self.beams)
+        if not isinstance(prompt, str):
+            raise ValueError(f"a text to translate must be a text, got {prompt!r}; give a sentence")
+        expect_count(tokens=1 if tokens is None else tokens, beams=beams)
+        as_sampling({name: value for name, value in sampling.items() if name != "speculate"})
         text = translate(run.model, run.tokenizer, [prompt], beams, tokens, **sampling)[0]
-        ends = [text.find(one) for one in ((stop,) if isinstance(stop, str) else stop) if one in text]
+        ends = [text.find(one) for one in stops if one in text]
         return text[: min(ends, default=len(text))]
 
     def predict(self, run: "Run", inputs: str | os.PathLike[str] | Sequence[str]) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""The microscope: pictures of what is inside a model, and the pages and reports that hold them.
+"""Pictures and measurements of what is inside a model, and the pages and reports that hold them.
 
 >>> import cutaway as cut
 >>> cut.look.heatmap([[1.0, 2.0], [3.0, 4.0]]).alt

@@ -1,4 +1,4 @@
-r"""Gradient flow: how large values are on their way through a network, and gradients on their way back.
+r"""Gradient flow: the sizes of the values at each layer in the forward pass, and of the gradients in the backward pass.
 
     h_ℓ = f_ℓ(h_{ℓ−1})          δ_ℓ = ∂C/∂h_ℓ = J_{ℓ+1}ᵀ δ_{ℓ+1}
 
@@ -37,19 +37,19 @@ _COLUMNS = ("activation", "delta", "gradient", "weight", "ratio", "dead", "satur
 
 
 class Flow:
-    """What a flow saw; printed, its layers in the order of the pass, and the verdict.
+    """The measurements of a flow. Printed, it shows its layers in the order of the pass, and the verdict.
 
-    Several passes, or several calls of one layer, are taken together: norms are over all of their values, and dead is
-    what never lived. The gradient of weights is what ``.grad`` holds after the last backward pass inside.
+    Several passes, or several calls of one layer, are taken together: norms are over all of their values, and a unit is
+    dead if it was 0 in all of them. The gradient of weights is that of ``.grad`` after the last backward pass inside.
     """
 
     def __init__(self) -> None:
         self._ledger = Ledger()
-        self._tallies: dict[str, Tally] = {}  # in the order in which the pass came by
+        self._tallies: dict[str, Tally] = {}  # in the order of the pass
 
     @property
     def layers(self) -> list[Layer]:
-        """One row for each layer that a pass came by, in the order of the pass."""
+        """One row for each layer that a pass went through, in the order of the pass."""
         came = [tally for tally in self._tallies.values() if tally.calls]
         for tally in came:
             tally.settle()
@@ -103,7 +103,7 @@ class Flow:
         return flow_time_picture(self, *addresses)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON can hold it."""
+        """The measurements as plain values for JSON."""
         times = {address: self.times(address)._asdict() for address in self.timed}
         return {"layers": [layer.to_dict() for layer in self.layers], "times": times, "verdict": self.verdict}
 
@@ -161,7 +161,7 @@ class flow(AddressedWatch):  # noqa: N801 -- used like a function
         self._why_none = "call backward() on the loss inside, or choose a loss that depends on the model"
 
     def anew(self) -> "flow":
-        """Another flow at the same layers, without the search for them."""
+        """A new flow at the same layers, which need not be searched for again."""
         other = copy.copy(self)
         other.order, other.is_open, other.reached, other.passed_elsewhere = 0, False, set(), False
         other._start()
@@ -185,7 +185,7 @@ class flow(AddressedWatch):  # noqa: N801 -- used like a function
                 self._hooks_on_weights.callback(handle.remove)
 
     def close(self) -> None:
-        """Lets go of the model; what came by is kept, in the order in which it did."""
+        """Removes the hooks from the model; the measurements stay, in the order of the pass."""
         super().close()
         came = [tally for tally in self.seen._tallies.values() if tally.calls]
         self.reached = {tally.place.site for tally in came}

@@ -23,9 +23,9 @@ from cutaway.inside.address_globs import UnknownAddress, address_regex, unknown_
 from cutaway.inside.results import LookError, rebuilt, tensors
 from cutaway.look.graph_recording.assembly import (
     callers_frame,
+    drop_contents,
     finish,
     is_end,
-    let_go,
     name_outsiders,
     variables_in,
     variables_of,
@@ -35,7 +35,7 @@ from cutaway.look.graph_recording.capture import Capture, unrecorded
 from cutaway.look.graph_recording.deltas import Deltas
 from cutaway.look.graph_recording.elements import Edge, ModuleGroup, Node, Step, Value
 from cutaway.look.graph_recording.inner_graphs import open_nodes, pass_on
-from cutaway.look.graph_recording.inputs import Ready, expect_inputs, name_inputs
+from cutaway.look.graph_recording.inputs import PreparedInputs, expect_inputs, name_inputs
 from cutaway.look.graph_recording.steps import backward_steps, forward_steps, to_json, to_table
 from cutaway.look.graph_recording.tensor_likes import contents
 
@@ -138,18 +138,18 @@ class Graph:
         return to_json(self, content)
 
     @unrecorded()
-    def to_svg(self, **how: Any) -> str:
+    def to_svg(self, **options: Any) -> str:
         """The graph drawn as SVG; see `cutaway.look.graph_drawing.svg`."""
         from cutaway.look.graph_drawing.svg import draw_svg
 
-        return draw_svg(self, **how)
+        return draw_svg(self, **options)
 
     @unrecorded()
-    def to_html(self, **how: Any) -> str:
+    def to_html(self, **options: Any) -> str:
         """The graph as a page that folds and steps, offline; see `cutaway.look.graph_drawing.graph_page`."""
         from cutaway.look.graph_drawing.graph_page import graph_html
 
-        return graph_html(self, **how)
+        return graph_html(self, **options)
 
     def _repr_html_(self) -> str:
         return self.to_svg()
@@ -194,7 +194,7 @@ def graph(
     root = owner if isinstance(owner, nn.Module) else None
     capture = Capture(result, root, outside="constant", copies=keep == "all")
     named = name_inputs(function, contents(inputs), contents(keywords))
-    ready = Ready(deltas and torch.is_grad_enabled())
+    ready = PreparedInputs(deltas and torch.is_grad_enabled())
     given = {name: ready.make(name, part) for name, part in named.items()}
     with capture:
         for name, x in ready.tensors:
@@ -228,7 +228,7 @@ class record:  # noqa: N801 -- used like a function
 
     def __init__(self, keep: str = "all", limit: int | None = None, opened: bool | str | Iterable[str] = ()) -> None:
         _expect_keep(keep, limit)
-        self.how = (opened, keep, limit)
+        self._settings = (opened, keep, limit)
         self.graph = Graph()
         self._capture: Capture | None = None
         self._frame: FrameType | None = None
@@ -237,7 +237,7 @@ class record:  # noqa: N801 -- used like a function
         if self._capture is not None:
             raise LookError("a record can be entered once, got a second time; make a new one")
         self._frame = callers_frame()
-        self._capture = Capture(self.graph, None, outside="input", copies=self.how[1] == "all")
+        self._capture = Capture(self.graph, None, outside="input", copies=self._settings[1] == "all")
         self._capture.__enter__()
         return self.graph
 
@@ -251,7 +251,7 @@ class record:  # noqa: N801 -- used like a function
             self._close(capture, variables)
 
     def _close(self, capture: Capture, variables: dict[str, Any]) -> None:
-        _finish(self.graph, capture, variables, *self.how)
+        _finish(self.graph, capture, variables, *self._settings)
         made = [v for node in self.graph.nodes for v in node.outputs if v.kind != "input"]
         self.graph.outputs = [value for value in made if is_end(value)]
         last = [v for v in self.graph.outputs if v.requires_grad and not v.made_without_graph] or self.graph.outputs
@@ -265,7 +265,7 @@ def _finish(
     result._take(capture, result.outputs)
     name_outsiders(result.values, variables, capture.modules.names)
     open_nodes(result, opened)
-    let_go(capture, keep, limit)
+    drop_contents(capture, keep, limit)
     capture.forget()
 
 

@@ -1,4 +1,4 @@
-r"""What an attention head does, in four numbers: a_ij is the weight that query i gives to key j, x_i its token.
+r"""Four scores that describe an attention head: a_ij is the weight that query i gives to key j, x_i its token.
 
     entropy        mean over i of −Σ_j a_ij log a_ij       0: one key only; log n: all n alike
     distance       mean over i of Σ_j a_ij |i − j|         how far it looks, in tokens
@@ -24,7 +24,7 @@ from cutaway.look.style.wording import number
 
 @dataclass(frozen=True)
 class Score:
-    """One number a head, with its unit and where its scale ends (None: at the largest)."""
+    """A score with one number for each head, its unit, and the end of its scale (None: the largest number)."""
 
     values: np.ndarray
     unit: str

@@ -1,4 +1,4 @@
-r"""Attention weights: where each query looks.
+r"""Attention maps: pictures of the weights, which show where each query looks.
 
     A = softmax(Q Kᵀ / √d),   A[i, j] = the share of key j in what query i takes
 
@@ -89,7 +89,7 @@ def attention_grid(
         *(alt.Tooltip(f"{name}:Q", title=f"{name} {unit}".strip(), format=".3~g") for name, unit in units.items()),
     ]
     images = base.mark_image(width=side - 4, height=side - 4, smooth=False, aspect=False).encode(url="url:N")
-    # an unseen mark carries the legend, and what shows under the pointer
+    # an invisible layer carries the legend and the tooltips
     shades = Shades(MAGNITUDE, 0.0, most, root=True)
     unseen = base.mark_rect(opacity=0).encode(color=shades.channel("most", "weight", side * len(layers)), tooltip=tips)
     chart = alt.layer(images, unseen).properties(width=alt.Step(side), height=alt.Step(side))

@@ -1,11 +1,11 @@
-r"""All heads and layers of attention in one map.
+r"""Attention rollout joins the attention of all heads and layers into one map.
 
     Ã_l = (1 − r) A_l + r I                 A_l the mean (or largest) over heads, r what the residual stream keeps
     R_l = Ã_l R_{l−1},   R_0 = I            how much of token j is in position i after layer l
 
 Rows of Ã add up to 1, and so do those of R: paths through the layers are counted by the product of their weights.
 Abnar and Zuidema 2020, §3, with r = ½. Values are taken to mix as the weights do, and MLPs to leave tokens in their
-place: it says where information can have come from, not what was made of it.
+place: rollout shows where information can have come from, not what the model made of it.
 """
 
 from collections.abc import Mapping, Sequence

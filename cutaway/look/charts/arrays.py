@@ -1,4 +1,4 @@
-r"""What views are given — tensors of any kind and device, arrays, lists — as numpy arrays of the right shape."""
+r"""Converts what views are given (tensors of any kind and device, arrays, lists) to numpy arrays of the right shape."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias

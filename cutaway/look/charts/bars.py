@@ -1,4 +1,4 @@
-r"""Signed numbers by name, as bars from zero: orange to the right, blue to the left."""
+r"""A bar chart of signed numbers by name: orange bars to the right of zero, blue ones to the left."""
 
 import math
 from collections.abc import Mapping

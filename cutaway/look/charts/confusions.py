@@ -2,7 +2,7 @@ r"""The confusion matrix of a classifier: how many examples of each class were t
 
     C_ij = number of examples of class i that were predicted as class j
 
-What is right lies on the diagonal. A cell holds its count and, where there is room, its share of the row: of all
+Right predictions lie on the diagonal. A cell holds its count and, where there is room, its share of the row: of all
 examples of class i, how many were taken for j; on the diagonal this is the recall of the class.
 """
 

@@ -26,8 +26,8 @@ def curves(
 ) -> Picture:
     """A metric of a run over time, training and validation, from rows such as those of metrics.jsonl.
 
-    A training row is the mean over the few steps since the row before, and noisy: drawn thin as it is, and thick as a
-    mean over about ``smooth`` rows around each (default: a twentieth of them; 1: none).
+    A training row is the mean over the few steps since the row before, which is noisy: a thin line shows these, and a
+    thick line the mean over about ``smooth`` rows around each (default: a twentieth of them; 1: no smoothing).
     """
     import altair as alt
 
@@ -72,14 +72,14 @@ def curves(
     tips += [alt.Tooltip("value:Q", title=name, format=".4~f"), alt.Tooltip("kind:N", title="drawn as")]
 
     def line(kind: str, **look: Any) -> Any:
-        # a gap, not a bridge, where the value is no number
+        # the line has a gap where the value is not a number
         mark = base.mark_line(invalid="break-paths-show-domains", aria=False, **look)
         return mark.transform_filter(alt.datum.layer == kind)
 
     dots = (
         base.transform_filter("isValid(datum.value)")
         .mark_point(size=36, aria=False)
-        # unseen, they still answer to the pointer
+        # invisible points, for the tooltips
         .encode(tooltip=tips, opacity=alt.condition("datum.dot", alt.value(1), alt.value(0)))
     )
     raw = [line("raw", strokeWidth=1, opacity=0.35)] if spans else []
@@ -91,7 +91,7 @@ def curves(
 
 
 def _caption(splits: list[str], metric: str, by: str) -> str:
-    """What to see in the curves of a loss."""
+    """A caption that says what to see in the curves of a loss."""
     if metric != "loss":
         return ""
     if by == "seconds":
@@ -102,7 +102,7 @@ def _caption(splits: list[str], metric: str, by: str) -> str:
 
 
 def _room(values: np.ndarray, log: bool) -> dict[str, Any]:
-    """Room around values that are all one, for which a chart would round the axis away from them."""
+    """Room around values that are all equal, for which a chart would round the axis away from them."""
     low, high = float(values.min()), float(values.max())
     if high > low:
         return {}

@@ -1,4 +1,4 @@
-r"""What a classifier of two inputs decides everywhere: its probabilities as colours, its boundary, and the data.
+r"""A decision map of a classifier of two inputs: its probabilities as colours, its boundary, and the data.
 
     field(x) = max_c p(c | x),   in the colour of the most probable c; the boundary is where that changes
 
@@ -30,7 +30,7 @@ from cutaway.look.style.colours import CATEGORIES, channels
 from cutaway.look.style.wording import short
 
 _SIDE = 440  # pixels
-_GRID = 220  # points that are asked, each way
+_GRID = 220  # points a side at which the classifier is evaluated
 _POINTS = 2000  # drawn, at most
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 _PALE, _FULL = 0.06, 0.62  # how much of its colour a class has at chance and at certainty, on white

@@ -1,4 +1,4 @@
-r"""Functions of two numbers, on a grid: the values, where they cross a level, and both as images for a chart.
+r"""Functions of two numbers evaluated on a grid, the borders between areas, and both as images for a chart.
 
 A grid has its first axis downwards, as images have: row 0 is the top of the window.
 """
@@ -53,8 +53,8 @@ def evaluated(function: Callable[[Tensor], Any], points: Tensor) -> np.ndarray:
     parts = []
     with torch.no_grad():
         for part in points.split(_AT_ONCE):
-            found = function(part)
-            parts.append(found.detach().cpu().numpy() if isinstance(found, Tensor) else np.asarray(found))
+            result = function(part)
+            parts.append(result.detach().cpu().numpy() if isinstance(result, Tensor) else np.asarray(result))
     values = np.concatenate(parts) if all(part.ndim for part in parts) else parts[0]
     if values.dtype.kind not in "biuf" or values.shape[:1] != points.shape[:1] or values.ndim > 2:
         raise ValueError(
@@ -65,7 +65,7 @@ def evaluated(function: Callable[[Tensor], Any], points: Tensor) -> np.ndarray:
 
 
 def finer(values: np.ndarray, factor: int) -> np.ndarray:
-    """The values between those of a grid (rows, columns, …), ``factor`` times as many each way: linear in both.
+    """Linear interpolation of a grid (rows, columns, …), to ``factor`` times as many values along both axes.
 
     >>> finer(np.array([[0.0, 2.0]]), 2)[0].tolist()  # at -1/4, 1/4, 3/4 and 5/4 of the way, held at the ends
     [0.0, 0.5, 1.5, 2.0]
@@ -82,15 +82,15 @@ def finer(values: np.ndarray, factor: int) -> np.ndarray:
 
 def borders(labels: np.ndarray) -> np.ndarray:
     """True where a cell has another label than the one to its right or below: the lines between areas."""
-    found = np.zeros(labels.shape, dtype=bool)
-    found[:, :-1] = labels[:, :-1] != labels[:, 1:]
-    found[:-1] |= labels[:-1] != labels[1:]
-    return found
+    lines = np.zeros(labels.shape, dtype=bool)
+    lines[:, :-1] = labels[:, :-1] != labels[:, 1:]
+    lines[:-1] |= labels[:-1] != labels[1:]
+    return lines
 
 
-def line_url(found: np.ndarray, colour: str) -> str:
+def line_url(cells: np.ndarray, colour: str) -> str:
     """An image of the cells that are True, the others clear."""
-    return image_url(np.where(found, 255, 0).astype(np.uint8), (colour, colour))
+    return image_url(np.where(cells, 255, 0).astype(np.uint8), (colour, colour))
 
 
 def image_layer(rows: Any, window: Window, width: int, height: int, **look: Any) -> Any:

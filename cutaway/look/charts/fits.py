@@ -1,4 +1,4 @@
-r"""A function of one input that was fitted to data: the points, the curve, and where a piecewise linear one bends.
+r"""A picture of a function of one input fitted to data: the points, the curve, and where a piecewise linear one bends.
 
     f(x) = a_r x + c_r      for x in region r, between two kinks
 
@@ -72,16 +72,16 @@ def fitted_curve(
         on("curve").mark_line(strokeWidth=2.4, color=CATEGORIES[1], clip=True, aria=False),
     ]
     marks = alt.Chart(alt.NamedData("kinks")).encode(x=across)
-    how = "a dot and a line mark"
+    signs = "a dot and a line mark"
     if len(bends) > _MARKED:
         layers.append(marks.mark_rule(opacity=0.5, aria=False).encode(y=alt.value(_HEIGHT), y2=alt.value(_HEIGHT - 12)))
-        how = "a stroke at the bottom marks"
+        signs = "a stroke at the bottom marks"
     elif len(bends):
         dots = on("kinks").mark_point(size=46, opacity=1, color=CATEGORIES[1], stroke="#FFFFFF", strokeWidth=1)
         layers = [marks.mark_rule(opacity=0.35, aria=False), *layers, dots.encode(tooltip=tips)]
     error = float(np.sqrt(np.nanmean((_values(function, x[known]) - y[known]) ** 2)))
     found = f"Root mean squared error {number(error, 3)} over {int(known.sum()):,} points."
-    regions = f" {len(bends) + 1} linear regions: {how} each of the {len(bends)} kinks." if len(bends) else ""
+    regions = f" {len(bends) + 1} linear regions: {signs} each of the {len(bends)} kinks." if len(bends) else ""
     some = f" An even sample of {_POINTS:,} points is drawn." if len(x) > _POINTS else ""
     words = f"{len(kept):,} points and a curve of {axes[1]} by {axes[0]} from {number(low)} to {number(high)}. {found}"
     chart = alt.layer(*layers).properties(width=560, height=_HEIGHT)

@@ -1,6 +1,6 @@
-r"""A grid of cells with a word or a number in each, for views that say more than a colour can.
+r"""A grid of coloured cells with a word or a number in each.
 
-Where the cells would be too narrow for words, the colours stay, and what is under the pointer.
+Where the cells would be too narrow for words, the colours and the tooltips remain.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ Words = Sequence[Sequence[str]]
 
 
 def in_cells(values: np.ndarray, decimals: int) -> list[list[str]]:
-    """Numbers as they stand in cells; what would be 0.00 is 0.
+    """Numbers as they are written in cells; 0 in place of 0.00.
 
     >>> in_cells(np.array([[1.0, -0.004, -0.25]]), 2)
     [['1.00', '0', '−0.25']]

@@ -1,4 +1,4 @@
-r"""A matrix as a grid of coloured cells, or as an image where there are too many to tell apart.
+r"""A heat map shows a matrix as a grid of coloured cells, or as an image where there are too many to tell apart.
 
     colour = magnitude(x)   if all x ≥ 0, from 0 to the largest
     colour = signed(x)      else, from −m to m with m = max |x|
@@ -49,8 +49,8 @@ class Shades:
         """The colour channel of a chart, with a legend of about that length."""
         import altair as alt
 
-        how: dict[str, Any] = {"type": "sqrt"} if self.root else {}
-        scale = alt.Scale(domain=[self.low, self.high], range=list(self.colours), interpolate="rgb", **how)
+        options: dict[str, Any] = {"type": "sqrt"} if self.root else {}
+        scale = alt.Scale(domain=[self.low, self.high], range=list(self.colours), interpolate="rgb", **options)
         # evenly spaced along the square root
         values = [self.high * share for share in (0, 1 / 16, 1 / 4, 9 / 16, 1)] if self.root else None
         return alt.Color(f"{field}:Q", title=title, scale=scale, legend=legend_of(length, values))
@@ -87,8 +87,8 @@ def heatmap(
         chart, data = _cells(entries, shades, names, axes, value)
     else:
         named = [names[i] if given is not None else None for i, given in enumerate((rows, columns))]
-        chart, data, how = _image(entries, shades, named, axes, value)
-        notes.append(how)
+        chart, data, note = _image(entries, shades, named, axes, value)
+        notes.append(note)
     finite = entries[np.isfinite(entries)]
     if finite.size < entries.size:
         notes.append(f"{entries.size - finite.size:,} of {entries.size:,} values are no finite numbers and left blank.")
@@ -196,12 +196,12 @@ def _image(
     legend = base.mark_point(opacity=0).encode(
         color=shades.channel("value", value, height)
     )  # an unseen mark carries it
-    how = f"Drawn as an image: more than {CELLS} lines are too many to name"
+    note = f"Drawn as an image: more than {CELLS} lines are too many to name"
     if max(blocks) > 1:
-        how += f", and each pixel is the strongest of {blocks[0]}\u00a0×\u00a0{blocks[1]} values"
+        note += f", and each pixel is the strongest of {blocks[0]}\u00a0×\u00a0{blocks[1]} values"
     chart = alt.layer(image, legend).properties(width=width, height=height)
     for name, words in zip(("names", "others"), names):
         chart = (
             chart.add_params(alt.param(name=name, value=words)) if words is not None and len(words) <= CELLS else chart
         )
-    return chart, data, f"{how}. Pass a part, as in x[:{CELLS}, :{CELLS}], to read names and values."
+    return chart, data, f"{note}. Pass a part, as in x[:{CELLS}, :{CELLS}], to read names and values."

@@ -1,4 +1,4 @@
-r"""How numbers are spread: weights, activations or gradients, counted in bins of one width.
+r"""Histograms of weights, activations or gradients: numbers counted in bins of one width.
 
     count_b = |{x : b ≤ (x − low) / width < b + 1}|
 

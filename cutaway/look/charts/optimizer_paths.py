@@ -1,4 +1,4 @@
-r"""The ways of optimizers down a surface: contours of a cost of two parameters, and a path for each.
+r"""The paths of optimizers on a surface: contours of a cost of two parameters, and a path for each optimizer.
 
     J(θ_0), J(θ_1), …      θ_t = (x_t, y_t)
 
@@ -53,8 +53,8 @@ def trajectories(
 
     if not 1 <= len(paths) <= len(CATEGORIES):
         raise ValueError(f"one picture shows 1 to {len(CATEGORIES)} paths, got {len(paths)}; make several pictures")
-    ways = {short(name, 24): _way(name, path) for name, path in paths.items()}
-    everywhere = np.concatenate([way[np.isfinite(way).all(1)] for way in ways.values()])
+    arrays = {short(name, 24): _as_points(name, path) for name, path in paths.items()}
+    everywhere = np.concatenate([path[np.isfinite(path).all(1)] for path in arrays.values()])
     window = expect_window(window_around(everywhere) if window is None else window)
     values = grid_values(lambda points: _costs(function, points), window, _HEIGHT // 2, _WIDTH // 2)
     height = finer(np.log1p(values - np.nanmin(np.where(np.isfinite(values), values, np.nan))), 4)
@@ -65,7 +65,7 @@ def trajectories(
     corner = {"left": left, "top": top}
     ground = [corner | {"url": image_url(levels_of(np.where(bands < 0, np.nan, bands), 0, _CONTOURS)[::4, ::4])}]
     lines = [corner | {"url": line_url(borders(bands), _GREY)}]
-    rows = [row for name, way in ways.items() for row in _rows(name, way, function, window)]
+    rows = [row for name, path in arrays.items() for row in _rows(name, path, function, window)]
     domain = {"x": [left, right], "y": [bottom, top]}
     x, y = (
         alt.X("x:Q", title=axes[0], axis=alt.Axis(grid=False)).scale(domain=domain["x"], nice=False),
@@ -75,7 +75,7 @@ def trajectories(
         "path:N",
         title=None,
         sort=None,
-        scale=alt.Scale(domain=list(ways), range=list(CATEGORIES[: len(ways)])),
+        scale=alt.Scale(domain=list(arrays), range=list(CATEGORIES[: len(arrays)])),
         legend=alt.Legend(orient="top", symbolType="stroke", symbolStrokeWidth=3, symbolSize=200),
     )
     base = alt.Chart(alt.NamedData("rows")).encode(x=x, y=y, order="step:Q")
@@ -100,20 +100,22 @@ def trajectories(
     ]
     data: dict[str, Any] = {"rows": rows, "ground": ground, "lines": lines, "ends": _marked(rows, minima)}
     chart = alt.layer(*marks).properties(width=_WIDTH, height=_HEIGHT)
-    ends = ", ".join(f"{name} {number(_last(rows, name), 3)}" for name in ways)
-    words = f"Contours of the {value} with the paths of {len(ways)} optimizers. Their {value} at the end: {ends}."
-    note = _note(ways, value, ends, minima is not None)
+    ends = ", ".join(f"{name} {number(_last(rows, name), 3)}" for name in arrays)
+    words = f"Contours of the {value} with the paths of {len(arrays)} optimizers. Their {value} at the end: {ends}."
+    note = _note(arrays, value, ends, minima is not None)
     caption = "Each path starts at the large dot and goes downhill: compare how straight it runs and where it ends."
     return Picture(chart, title, words, note, data, caption=caption)
 
 
-def _way(name: str, path: Values) -> np.ndarray:
-    way = as_array(f"the path {name!r}", path, "steps", "2").astype(np.float64)
-    if way.shape[1] != 2:
-        raise ValueError(f"a path must have two coordinates, got shape {way.shape} for {name!r}; pick two parameters")
-    if not np.isfinite(way[0]).all():
-        raise ValueError(f"a path must begin at a finite point, got {way[0].tolist()} for {name!r}; check its start")
-    return way
+def _as_points(name: str, path: Values) -> np.ndarray:
+    points = as_array(f"the path {name!r}", path, "steps", "2").astype(np.float64)
+    if points.shape[1] != 2:
+        raise ValueError(
+            f"a path must have two coordinates, got shape {points.shape} for {name!r}; pick two parameters"
+        )
+    if not np.isfinite(points[0]).all():
+        raise ValueError(f"a path must begin at a finite point, got {points[0].tolist()} for {name!r}; check its start")
+    return points
 
 
 def _costs(function: Callable[[Tensor], Any], points: Tensor) -> np.ndarray:
@@ -124,14 +126,14 @@ def _costs(function: Callable[[Tensor], Any], points: Tensor) -> np.ndarray:
     return costs.ravel()
 
 
-def _rows(name: str, way: np.ndarray, function: Callable[[Tensor], Any], window: Window) -> list[dict[str, Any]]:
-    good = np.isfinite(way).all(1)
-    last = len(way) if good.all() else int(np.argmin(good))  # up to where it is no point any more
+def _rows(name: str, path: np.ndarray, function: Callable[[Tensor], Any], window: Window) -> list[dict[str, Any]]:
+    good = np.isfinite(path).all(1)
+    last = len(path) if good.all() else int(np.argmin(good))  # up to where it is no point any more
     steps = np.unique(np.linspace(0, last - 1, min(last, _STEPS)).round().astype(int))
-    costs = _costs(function, torch.from_numpy(way[steps]).to(torch.get_default_dtype()))
+    costs = _costs(function, torch.from_numpy(path[steps]).to(torch.get_default_dtype()))
     (left, right), (bottom, top) = window
     far = 100 * max(right - left, top - bottom)  # further out is drawn at the same place: outside
-    places = np.clip(way[steps], [left - far, bottom - far], [right + far, top + far])
+    places = np.clip(path[steps], [left - far, bottom - far], [right + far, top + far])
     return [
         {"path": name, "step": int(t), "x": at[0], "y": at[1], "cost": cost}
         for t, at, cost in zip(steps, places, costs)
@@ -143,7 +145,7 @@ def _last(rows: list[dict[str, Any]], name: str) -> float:
 
 
 def _marked(rows: list[dict[str, Any]], minima: Values | None) -> list[dict[str, Any]]:
-    """Where the paths begin, and the minima: with the shape that marks each."""
+    """Rows for the starts of the paths and the minima, each with the shape that marks it."""
     starts = {(row["x"], row["y"]) for row in rows if row["step"] == 0}
     found = [{"x": x, "y": y, "what": "start"} for x, y in sorted(starts)]
     if minima is not None:
@@ -162,8 +164,8 @@ def _ends(data: Any, x: Any, y: Any) -> Any:
     )
 
 
-def _note(ways: Mapping[str, np.ndarray], value: str, ends: str, marked: bool) -> str:
-    left = [name for name, way in ways.items() if not np.isfinite(way).all()]
+def _note(arrays: Mapping[str, np.ndarray], value: str, ends: str, marked: bool) -> str:
+    left = [name for name, path in arrays.items() if not np.isfinite(path).all()]
     lost = f" Lost where it was no number any more: {', '.join(left)}." if left else ""
     cross = ", a cross each minimum" if marked else ""
     return f"A disc marks the start{cross}. {value[:1].upper()}{value[1:]} at the end: {ends}.{lost}"

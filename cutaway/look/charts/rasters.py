@@ -1,8 +1,8 @@
-r"""Matrices as small images, for what would be too many cells for a chart.
+r"""Draws matrices with too many cells for a chart as small images.
 
     pixel = colour((value − low) / (high − low)),   one value a pixel, or the largest of a block of them
 
-A PNG with a palette: one byte a pixel before compression, and no imaging library.
+The image is a PNG with a palette: one byte a pixel before compression, written without an imaging library.
 """
 
 import base64
@@ -50,7 +50,7 @@ def image_url(levels: np.ndarray, colours: tuple[str, ...] = MAGNITUDE) -> str:
 
 
 def strongest(matrix: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    """The value of largest magnitude in each block of rows × columns: thin lines stay, where means would fade.
+    """The value of largest magnitude in each block of rows × columns: thin lines stay visible, unlike in means.
 
     >>> strongest(np.array([[1, -5, 2], [0, 3, 0]]), 2, 2).tolist()
     [[-5.0, 2.0]]

@@ -1,4 +1,4 @@
-r"""Points on a plane: a latent space, an embedding, a t-SNE map. Both axes have one scale: distances are true."""
+r"""Scatter plots: points on a plane, as of a latent space or a t-SNE map. Both axes have one scale."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -50,7 +50,7 @@ def scatter(
             )
     if written and labels is None:
         raise ValueError("written puts labels in the place of points, got no labels; pass labels=")
-    kept, note = _kept(xy)
+    drawn, note = _drawn_points(xy)
     names = [] if groups is None else sorted(set(groups))
     most = len(CATEGORIES) * (1 if written else len(_SHAPES))
     if len(names) > most:
@@ -59,7 +59,7 @@ def scatter(
         )
     shown = {name: short(str(name), 24) for name in names}
     data: list[dict[str, Any]] = []
-    for i in kept:
+    for i in drawn:
         row: dict[str, Any] = {"x": xy[i, 0], "y": xy[i, 1]}
         if groups is not None:
             row["group"] = shown[groups[i]]
@@ -72,16 +72,16 @@ def scatter(
     tips += [alt.Tooltip("group:N")] if names else []
     tips += [alt.Tooltip("value:Q", title=value, format=".4~g")] if shade is not None else []
     tips += [alt.Tooltip(f"{k}:Q", title=name, format=".4~g") for k, name in zip("xy", axes)]
-    left, right, bottom, top = _frame(xy[kept])
+    left, right, bottom, top = _frame(xy[drawn])
     base = alt.Chart(alt.NamedData("rows"))
     if written:
-        size = 12 if len(kept) <= 100 else 10
+        size = 12 if len(drawn) <= 100 else 10
         places = _legible(data, (right - left) / _SIDE, size)
         for row, place in zip(data, places.tolist()):
             row["place"] = place
         marks = base.mark_text(fontSize=size, aria=False).encode(text="label:N")
     else:
-        marks = base.mark_point(size=40 if len(kept) <= 500 else 18, opacity=0.85, aria=False)
+        marks = base.mark_point(size=40 if len(drawn) <= 500 else 18, opacity=0.85, aria=False)
     chart = marks.encode(
         x=alt.X("x:Q", title=axes[0], scale=alt.Scale(domain=[left, right], nice=False)),
         y=alt.Y("place:Q" if written else "y:Q", title=axes[1], scale=alt.Scale(domain=[bottom, top], nice=False)),
@@ -99,7 +99,7 @@ def scatter(
     elif shade is not None:
         chart = chart.encode(color=alt.Color("value:Q", title=value))
     kind = f" in {len(names)} groups" if names else f" coloured by {value}" if shade is not None else ""
-    return Picture(chart, title, f"Scatter plot of {len(kept):,} points{kind}, {axes[0]} by {axes[1]}.", note, data)
+    return Picture(chart, title, f"Scatter plot of {len(drawn):,} points{kind}, {axes[0]} by {axes[1]}.", note, data)
 
 
 def _legible(rows: list[dict[str, Any]], pixel: float, size: float) -> np.ndarray:
@@ -109,8 +109,8 @@ def _legible(rows: list[dict[str, Any]], pixel: float, size: float) -> np.ndarra
     return set_apart(at, widths, size) * pixel
 
 
-def _kept(xy: np.ndarray) -> tuple[np.ndarray, str]:
-    """Which points are drawn, and what to say about the others."""
+def _drawn_points(xy: np.ndarray) -> tuple[np.ndarray, str]:
+    """Which points are drawn, and a note about the others."""
     kept = np.flatnonzero(np.isfinite(xy).all(1))
     if not kept.size:
         raise ValueError(f"points must hold at least one with finite coordinates, got none of {len(xy)}; check the map")

@@ -1,8 +1,8 @@
-r"""Metrics over a run: rows of metrics.jsonl as series that can be smoothed and thinned.
+r"""Series of a metric over a run, read from the rows of metrics.jsonl; they can be smoothed and thinned.
 
     m_t = Σ_s γ^|t−s| x_s / Σ_s γ^|t−s|,   γ = 1 − 2/(span + 1)
 
-A mean over about `span` rows around each, as much ahead as behind: it does not lag where the loss falls.
+The smoothed value is a mean over about `span` rows, as many after as before, so that it does not lag a falling loss.
 """
 
 import math
@@ -17,7 +17,7 @@ Metrics = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Series:
-    """One metric of one split: steps, seconds (NaN where nobody took the time) and values (NaN for no number)."""
+    """One metric of one split: steps, seconds (NaN where not measured) and values (NaN where there is no number)."""
 
     split: str
     steps: np.ndarray
@@ -30,7 +30,7 @@ class Series:
 
 
 def split_name(split: str) -> str:
-    """What a split is called in words."""
+    """The name of a split in words."""
     return {"train": "training", "validation-whole": "whole validation split"}.get(split, split)
 
 

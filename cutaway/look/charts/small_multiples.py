@@ -1,8 +1,8 @@
-r"""Weights or activations of many layers beside each other: small histograms on one pair of axes.
+r"""Small histograms of the weights or activations of many layers, side by side on one pair of axes.
 
     share_b = |{x in bin b}| / |{x}|
 
-Shares, not counts, so that a large matrix and a small one can be compared.
+They show shares, not counts, so that a large matrix and a small one can be compared.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-r"""Any value inside a model, drawn by its shape.
+r"""Draws any value inside a model; its shape decides on the picture.
 
     attention weights or scores (heads, queries, keys)      a map for every head
     a matrix                                                a heat map
@@ -27,22 +27,22 @@ _ATTENTION = ("weights", "scores")
 
 
 def value_statistics(value: Values) -> dict[str, Any]:
-    """Shape, spread and peculiarities of a value in numbers.
+    """Statistics of a value: its shape, its spread, and how many of its numbers are zero or not finite.
 
     >>> value_statistics([[0.0, 2.0], [4.0, 2.0]])
     {'shape': '2 × 2', 'mean': 2.0, 'deviation': 1.4142135623730951, 'least': 0.0, 'greatest': 4.0, 'exactly zero': 1}
     """
     x = as_array("value", value)
     finite = x[np.isfinite(x)].astype(np.float64)
-    told: dict[str, Any] = {"shape": " × ".join(map(str, x.shape)) or "a number"}
+    statistics: dict[str, Any] = {"shape": " × ".join(map(str, x.shape)) or "a number"}
     if finite.size:
-        told |= {"mean": float(finite.mean()), "deviation": float(finite.std())}
-        told |= {"least": float(finite.min()), "greatest": float(finite.max())}
+        statistics |= {"mean": float(finite.mean()), "deviation": float(finite.std())}
+        statistics |= {"least": float(finite.min()), "greatest": float(finite.max())}
     if zeros := int((x == 0).sum()):
-        told["exactly zero"] = zeros
+        statistics["exactly zero"] = zeros
     if finite.size < x.size:
-        told["not finite"] = int(x.size - finite.size)
-    return told
+        statistics["not finite"] = int(x.size - finite.size)
+    return statistics
 
 
 def value_pictures(

@@ -1,4 +1,4 @@
-r"""Words on a map moved up or down until each can be read."""
+r"""Moves the words on a map up or down until none hides another."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-r"""The rows of an embedding matrix that are nearest to a vector.
+r"""Nearest neighbours: the rows of an embedding matrix that are nearest to a vector.
 
     cosine      x·y / (‖x‖ ‖y‖)        1: the same direction; the larger, the nearer
     dot         x·y                    as a model with tied embeddings compares; the larger, the nearer
@@ -21,7 +21,7 @@ from cutaway.look.style.wording import number, short, visible
 
 By = Literal["cosine", "dot", "euclidean"]
 UNITS = {"cosine": "cosine", "dot": "dot product", "euclidean": "distance"}
-_MANY = 50_000  # rows from which faiss is asked, if it is there
+_MANY = 50_000  # rows from which faiss is used, if it is installed
 
 
 class Nearest(NamedTuple):
@@ -117,8 +117,8 @@ def _place(places: Mapping[str, int], name: str, names: Sequence[str]) -> int:
         import difflib
 
         near = difflib.get_close_matches(str(name), map(str, places), n=3)
-        way = f"did you mean {' or '.join(map(repr, near))}?" if near else f"they begin with {names[0]!r}"
-        raise ValueError(f"a name must be one of the {len(names):,} rows, got {name!r}; {way}")
+        advice = f"did you mean {' or '.join(map(repr, near))}?" if near else f"they begin with {names[0]!r}"
+        raise ValueError(f"a name must be one of the {len(names):,} rows, got {name!r}; {advice}")
     return places[name]
 
 

@@ -1,4 +1,4 @@
-r"""Position embeddings: which places a model takes for alike.
+r"""Pictures of position embeddings: how similar the vectors of any two positions are.
 
     S_ij = P_i·P_j / (‖P_i‖ ‖P_j‖)
 
@@ -6,7 +6,8 @@ For sinusoids of width w it depends on the distance alone (posemb in blocks/posi
 
     S_ij = (2/w) Σ_k cos((i − j) / 10000^{2k/w})
 
-because sin a sin b + cos a cos b = cos(a − b), and every ‖P_i‖² = w/2. What is learned need not. Wang and Chen 2020.
+because sin a sin b + cos a cos b = cos(a − b), and every ‖P_i‖² = w/2. For learned positions it may not.
+Wang and Chen 2020.
 """
 
 import numpy as np
@@ -39,7 +40,7 @@ def position_similarity(positions: Values, *, title: str = "How alike positions 
 def position_profile(positions: Values, *, title: str = "How alike positions are, by their distance") -> Picture:
     """The mean cosine of positions that are d apart, and the band from the least to the greatest.
 
-    Sinusoids have no band: there the distance says it all.
+    For sinusoids the band has no width: their cosine depends on the distance alone.
     """
     import altair as alt
 

@@ -1,4 +1,4 @@
-r"""t-SNE: points of many dimensions on a plane, so that near ones stay near.
+r"""t-SNE maps points of many dimensions to a plane, so that near ones stay near.
 
     p_j|i = exp(−‖x_i − x_j‖² / 2σ_i²) / Σ_k≠i exp(−‖x_i − x_k‖² / 2σ_i²)         p_ij = (p_j|i + p_i|j) / 2n
     q_ij = (1 + ‖y_i − y_j‖²)⁻¹ / Σ_k≠l (1 + ‖y_k − y_l‖²)⁻¹                      minimise KL(P ‖ Q) over y

@@ -1,1 +1,1 @@
-"""Gradient flow: what is measured at each layer, what it means, and its pictures."""
+"""Gradient flow: the measurements at each layer, a verdict on them in words, and their pictures."""

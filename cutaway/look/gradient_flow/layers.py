@@ -1,8 +1,8 @@
-r"""Which layers a flow looks at, and what it must know of each: its weights, its activation, its axes.
+r"""The layers that a flow measures, and what it needs to know of each: its weights, its activation, its axes.
 
 A layer is a module that owns weights or applies an activation. Where one of our blocks applies an activation inside,
-its tap names the value: `mlp.hidden`. Of a recurrent layer also what goes in is a layer, `lstm.input`: the δ there is
-what has come back through time.
+its tap names the value: `mlp.hidden`. The input of a recurrent layer counts as a layer too, `lstm.input`: its δ is the
+gradient that has come back through time.
 """
 
 import re

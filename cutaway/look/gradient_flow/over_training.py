@@ -1,6 +1,6 @@
-r"""Pictures of the gradient flow in the course of training, from the lines of a run's flow.jsonl.
+r"""Pictures of the gradient flow over the steps of training, from the lines of a run's flow.jsonl.
 
-‖Δw‖ / ‖w‖ ≈ 10⁻³           the guide for the length of a step: much less learns slowly, much more forgets
+‖Δw‖ / ‖w‖ ≈ 10⁻³           a rule of thumb for the length of a step: much less is slow, much more is unstable
 """
 
 import math
@@ -23,7 +23,7 @@ _HISTORIES = {**PANELS, "gradient": "length of the gradient of the weights"}
 
 
 def flow_pictures(rows: Looks) -> list[Picture]:
-    """What a report shows of a run's flow.jsonl: as far as there is something to draw."""
+    """The pictures that a report shows of a run's flow.jsonl; those without data are left out."""
     histories = [flow_history(rows)] if _layers(rows, "delta") else []
     return [*histories, *([update_picture(rows)] if _layers(rows, "update") else [])]
 
@@ -172,7 +172,7 @@ def _layers(rows: Looks, what: str) -> list[str]:
 
 
 def _last_units(rows: Looks) -> list[str]:
-    """What the newest look says of dead and saturated units."""
+    """Sentences about dead and saturated units in the newest measurement."""
     newest = max(row["step"] for row in rows)
     said = []
     for share, of in (("dead", "units are dead"), ("saturated", "values are saturated")):

@@ -1,4 +1,4 @@
-r"""What a flow counts at a layer, reduced at once to a few numbers, so that no activation is kept.
+r"""A tally counts what a flow measures at a layer: values are reduced to a few sums at once, and none is stored.
 
     norm of x = √(mean x²)              the root mean square, whatever the batch and the width
 
@@ -70,7 +70,7 @@ class Times(NamedTuple):
 
 
 class Ledger:
-    """Small tensors, each under a number, wherever they are; read all at once."""
+    """Small tensors on any device, each stored under a number, to be read all at once."""
 
     def __init__(self) -> None:
         self._tensors: dict[int, Tensor] = {}
@@ -101,7 +101,7 @@ def exact(device: torch.device) -> torch.dtype:
 
 
 def magnitudes(x: Tensor) -> Tensor:
-    """What norms are taken of: |x| of complex numbers, the parts of a nested tensor below each other, others as is."""
+    """The real numbers that norms are computed of: |x| of complex ones, the parts of a nested tensor joined, else x."""
     x = dense(x)
     return x.abs() if x.is_complex() else x
 
@@ -170,7 +170,7 @@ class Tally:
         self.gradients[index] = self.ledger.add(squares(magnitudes(values.detach())))
 
     def settle(self) -> None:
-        """Puts into the ledger what is known only now; `layer` follows."""
+        """Writes the last counts to the ledger, before `layer` reads them."""
         flags = (None if self._alive is None else ~self._alive, self._stuck)
         self._flags = [None if which is None else self.ledger.add(which) for which in flags]
 
@@ -257,5 +257,5 @@ def _length(read: dict[int, list[float]], which: Iterable[int]) -> float | None:
 
 
 def _root(square: float) -> float:
-    """√ of what is never negative but for rounding; not a number stays none."""
+    """√ of a number that only rounding can make negative; NaN stays NaN."""
     return math.sqrt(max(square, 0.0)) if square == square else math.nan

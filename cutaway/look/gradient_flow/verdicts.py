@@ -1,4 +1,4 @@
-r"""What a flow says in words: what explodes or vanishes, where, and which units are dead or saturated.
+r"""The verdict of a flow in words: which norms explode or vanish, where, and which units are dead or saturated.
 
 Norms are compared between layers of one kind and place (`blocks.*.mlp.up`), as those of different ones differ in any
 healthy network. A change of a thousandfold or more from one end of the depth to the other is worth a sentence.
@@ -33,7 +33,7 @@ class Change(NamedTuple):
 
 
 def verdicts(layers: Sequence[Layer], times: Mapping[str, Times]) -> list[str]:
-    """Sentences about a flow; one that says all is well if it is."""
+    """Sentences about a flow; if nothing is wrong, one that says so."""
     said = [*_broken(layers), *_frozen(layers), *_without(layers)]
     for name, back in (("delta", True), ("activation", False)):
         said += [_worded(change, back) for change in changes(layers, name)]
@@ -87,12 +87,12 @@ def _worded(change: Change, back: bool) -> str:
     one, other = change.earlier, change.later
     if back:  # gradients flow from the later to the earlier
         one, other, factor, each = other, one, 1 / change.factor, 1 / change.a_layer
-        what, way = "δ", "back to"
+        what, direction = "δ", "back to"
     else:
-        factor, each, what, way = change.factor, change.a_layer, "the activation", "to"
+        factor, each, what, direction = change.factor, change.a_layer, "the activation", "to"
     verb, word = ("grows", "exploding") if factor > 1 else ("shrinks", "vanishing")
     size = _power(max(factor, 1 / factor))
-    return f"From {named(one)} {way} {named(other)} {what} {verb} by {size}, {_short(each)}× a layer: {word}."
+    return f"From {named(one)} {direction} {named(other)} {what} {verb} by {size}, {_short(each)}× a layer: {word}."
 
 
 def _through_time(address: str, times: Times) -> list[str]:
@@ -106,8 +106,8 @@ def _through_time(address: str, times: Times) -> list[str]:
         return []
     verb, word = ("grows", "exploding") if factor > 1 else ("shrinks", "vanishing")
     size = _power(max(factor, 1 / factor))
-    how = f"{word} through time" if times.by == "time step" else word
-    return [f"At {address} δ {verb} by {size} from {times.by} {last} back to {first}: {how}."]
+    effect = f"{word} through time" if times.by == "time step" else word
+    return [f"At {address} δ {verb} by {size} from {times.by} {last} back to {first}: {effect}."]
 
 
 def _broken(layers: Sequence[Layer]) -> list[str]:

@@ -53,24 +53,24 @@ def graph_html(
     if not megabytes > 0:
         raise ValueError(f"megabytes must be above 0, got {megabytes}; 2 holds the values of GPT-2 small")
     title = heading(graph) if title is None else title
-    told = page_data(graph, open, depth, numbers)
+    page = page_data(graph, open, depth, numbers)
     captions = 100 * len(graph.values)  # of pictures: about as many letters each
-    rest = len(_document(graph, told, title, _packed(told), "")) + captions
-    levels = add_contents(told, graph, megabytes - rest / 1e6)
-    return _document(graph, told, title, _packed(told), levels.packed())
+    rest = len(_document(graph, page, title, _packed(page), "")) + captions
+    levels = add_contents(page, graph, megabytes - rest / 1e6)
+    return _document(graph, page, title, _packed(page), levels.packed())
 
 
-def _document(graph: "Graph", told: dict[str, Any], title: str, data: str, levels: str) -> str:
+def _document(graph: "Graph", page: dict[str, Any], title: str, data: str, levels: str) -> str:
     style, _ = graph_style()
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{STYLE}{style}{_asset('page.css')}</style>\n</head>\n<body>\n"
-        f"<header><h1>{escape(title)}</h1><p class='soft'>{escape(_lead(graph, told))}</p></header>\n"
-        f"{_bar(told['backward'], len(told['groups']) > 1)}\n"
+        f"<header><h1>{escape(title)}</h1><p class='soft'>{escape(_lead(graph, page))}</p></header>\n"
+        f"{_bar(page['backward'], len(page['groups']) > 1)}\n"
         '<main><div id="canvas"></div><aside id="panel" aria-live="polite" tabindex="0" aria-label="Details">'
-        f"{_help(told)}</aside></main>\n"
+        f"{_help(page)}</aside></main>\n"
         "<noscript><p>This page is drawn by a script in it, which is switched off here.</p></noscript>\n"
         f'<script type="text/plain" id="graph">{data}</script>\n'
         f'<script type="text/plain" id="levels">{levels}</script>\n'
@@ -190,7 +190,7 @@ def _node(node: "Node", numbered: dict[int, int]) -> dict[str, Any]:
 
 def _value(value: "Value", numbered: dict[int, int], backward: bool) -> dict[str, Any]:
     statistics = value.statistics
-    told: dict[str, Any] = {
+    described: dict[str, Any] = {
         "index": value.index,
         "name": writable(value.name),
         "kind": value.kind,
@@ -202,30 +202,30 @@ def _value(value: "Value", numbered: dict[int, int], backward: bool) -> dict[str
         "content": None,
     }
     if (of_delta := value.delta_statistics) is not None:
-        told["delta"] = {"statistics": of_delta.rounded(), "content": None}
+        described["delta"] = {"statistics": of_delta.rounded(), "content": None}
     elif backward:
-        told["why_no_delta"] = value.why_no_delta
-    return told
+        described["why_no_delta"] = value.why_no_delta
+    return described
 
 
-def add_contents(told: dict[str, Any], graph: "Graph", limit: float) -> Levels:
+def add_contents(page: dict[str, Any], graph: "Graph", limit: float) -> Levels:
     """Adds the contents of values and δs to the page's data, as fine as ``limit`` megabytes allow."""
     shown = [x for value in graph.values for x in (value.tensor, value.delta) if x is not None]
-    told["cells"] = cells = cells_a_side({extent_of(x) for x in shown}, limit)
+    page["cells"] = cells = cells_a_side({extent_of(x) for x in shown}, limit)
     levels = Levels()
-    for value, known in zip(graph.values, told["values"]):
+    for value, known in zip(graph.values, page["values"]):
         if value.tensor is not None:
             known["content"] = content_of(value.tensor, cells, levels, value.statistics)
         if known["content"] is None:
             known["why"] = value.why_no_tensor or ("it is empty" if value.numel() == 0 else "its numbers are complex")
         if value.delta is not None:
             known["delta"]["content"] = content_of(value.delta, cells, levels, value.delta_statistics)
-    told["coarse"] = any(max(extent_of(x)[1:]) > cells for x in shown)
+    page["coarse"] = any(max(extent_of(x)[1:]) > cells for x in shown)
     return levels
 
 
-def _packed(told: dict[str, Any]) -> str:
-    data = json.dumps(told, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+def _packed(page: dict[str, Any]) -> str:
+    data = json.dumps(page, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return pack(whole_characters(data).encode())
 
 
@@ -244,10 +244,10 @@ def page_script() -> str:
     return script
 
 
-def _lead(graph: "Graph", told: dict[str, Any]) -> str:
+def _lead(graph: "Graph", page: dict[str, Any]) -> str:
     words = f"{number(len(graph.nodes))} operators, {number(len(graph.values))} values. "
-    if told["coarse"]:
-        cells = told["cells"]
+    if page["coarse"]:
+        cells = page["cells"]
         words += f"Contents are shown as at most {cells} × {cells} cells, the strongest entry in each (megabytes=). "
     if not graph.complete:
         words += "Something ran that could not be seen, so parts may be missing."
@@ -276,14 +276,14 @@ def _bar(backward: bool, modules: bool) -> str:
     )
 
 
-def _help(told: dict[str, Any]) -> str:
+def _help(page: dict[str, Any]) -> str:
     deltas = (
         "<p>δ is the gradient of the output: the numbers in orange. A value that is used more than once gets the sum "
         "of what comes back. Where a line is dashed, no gradient flows.</p>"
-        if told["backward"]
+        if page["backward"]
         else "<p>There is no δ in this page: call g.backward() before g.to_html().</p>"
     )
-    kinds = {look["kind"] for look in told["looks"].values()}
+    kinds = {look["kind"] for look in page["looks"].values()}
     key = "".join(
         f'<li><svg class="cutaway-graph" width="30" height="20" aria-hidden="true"><g class="{kind}">'
         f"{outline(kind, Box(2, 3, 26, 14))}</g></svg> {escape(name)}</li>"

@@ -81,7 +81,7 @@ class Words:
         self.values = {value.index: value for value in graph.values}
         self.edges = graph.edges
         self.nodes = {node.index: node for node in graph.nodes}
-        self._told: dict[int, tuple[Tensor, str]] = {}  # δs in words, by the id of the tensor
+        self._delta_words: dict[int, tuple[Tensor, str]] = {}  # δs in words, by the id of the tensor
         self.stands = {int(slot[6:]): group for group in groups for slot in group.slots if slot.startswith("value:")}
 
     @cached_property
@@ -190,10 +190,10 @@ class Words:
         return "" if delta is None else self._delta(delta)
 
     def _delta(self, delta: Tensor) -> str:
-        if id(delta) not in self._told:  # one δ stands on several lines and boxes
+        if id(delta) not in self._delta_words:  # one δ stands on several lines and boxes
             few = delta.numel() <= self.numbers
-            self._told[id(delta)] = (delta, numbers_of(delta) if few else f"|δ| {number(norm(delta), 3)}")
-        return self._told[id(delta)][1]
+            self._delta_words[id(delta)] = (delta, numbers_of(delta) if few else f"|δ| {number(norm(delta), 3)}")
+        return self._delta_words[id(delta)][1]
 
     def _total(self, value: "Value") -> list[Text]:
         if value.delta is None or len(value.consumers) < 2:

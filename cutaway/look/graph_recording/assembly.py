@@ -21,7 +21,7 @@ from cutaway.look.graph_recording.unrecorded import add_unseen
 def finish(capture: Capture, outputs: Iterable[Value]) -> None:
     """Numbers nodes and values, after dropping what is no part of the pass."""
     _drop_initialisers(capture, {id(value) for value in outputs})
-    if add_unseen(capture.nodes, capture.values, capture.strangers):
+    if add_unseen(capture.nodes, capture.values, capture.unseen_nodes):
         capture.complete = False
     kept = {id(node) for node in capture.nodes}
     capture.values[:] = [v for v in capture.values if v.producer is None or id(v.producer) in kept]
@@ -69,7 +69,7 @@ def _drop_initialisers(capture: Capture, outputs: set[int]) -> None:
     capture.nodes[:] = [node for node in capture.nodes if id(node) not in gone]
 
 
-def let_go(capture: Capture, keep: str, limit: int | None) -> None:
+def drop_contents(capture: Capture, keep: str, limit: int | None) -> None:
     """Frees the contents that were not asked for, or are above the limit."""
     for value in capture.values:
         if keep == "all" and (limit is None or value.numel() <= limit):
@@ -156,4 +156,4 @@ def callers_frame() -> FrameType | None:
     return None
 
 
-__all__ = ["callers_frame", "finish", "is_end", "let_go", "name_outsiders", "variables_in", "variables_of"]
+__all__ = ["callers_frame", "drop_contents", "finish", "is_end", "name_outsiders", "variables_in", "variables_of"]

@@ -46,7 +46,7 @@ class Capture(TorchFunctionMode):
         self.modules.finished = self._module_finished
         self._inner: dict[int, tuple[Tensor, Node]] = {}  # results inside a torch.autograd.Function
         self._function: tuple[FrameType, Node] | None = None  # the last one that ran
-        self.strangers: dict[
+        self.unseen_nodes: dict[
             int, Node
         ] = {}  # for values that came from nowhere, a node should there be a reason for it
         self.complete = True
@@ -79,7 +79,7 @@ class Capture(TorchFunctionMode):
         kwargs = kwargs or {}
         if kind[1] or not self._acts():  # silent: four in five calls ask for a shape or a dtype
             if kind[0] == "backward" and self._acts():
-                kwargs = _kept(kwargs)
+                kwargs = _keeping_graph(kwargs)
             return function(*args, **kwargs)
         if torch._C._are_functorch_transforms_active():  # tensors that do not outlive the transform
             self.complete = False
@@ -100,7 +100,7 @@ class Capture(TorchFunctionMode):
         roots = [self.value_of(self.memory.root(x)) for x in aims]
         for x in aims:
             self.memory.before_write(x)
-        out = function(*args, **(kwargs if kind.repeats else _kept(kwargs)))
+        out = function(*args, **(kwargs if kind.repeats else _keeping_graph(kwargs)))
         results = [out] if isinstance(out, Tensor) else list(tensors_in((out,)))
         # found by their versions: writes that no name tells of
         changed = [x for x, v in zip(found, reads) if not v.stale and v.version is not None and x._version != v.version]
@@ -169,9 +169,9 @@ class Capture(TorchFunctionMode):
             value.consumers.append(edge)
         return node
 
-    def _new_node(self, name: str, **how: Any) -> Node:
+    def _new_node(self, name: str, **fields: Any) -> Node:
         path, call, within = self.modules.path, self.modules.call, self.modules.within
-        return Node(len(self.nodes), name, path, call, within=within, graph=self.graph, **how)
+        return Node(len(self.nodes), name, path, call, within=within, graph=self.graph, **fields)
 
     def add_output(self, node: Node, x: Tensor) -> Value:
         value = self._add_value("value", x)
@@ -196,7 +196,7 @@ class Capture(TorchFunctionMode):
         if id(x) in self._inner:
             return self.add_output(self._inner.pop(id(x))[1], x)
         if value is None:
-            return self._met(x)
+            return self._unrecorded_value(x)
         root = self.memory.root(x)
         if root is x:  # written by something that was not recorded, or through an alias outside autograd's knowledge
             before = value
@@ -210,7 +210,7 @@ class Capture(TorchFunctionMode):
         now.made_without_graph = before.made_without_graph
         return now
 
-    def _met(self, x: Tensor) -> Value:
+    def _unrecorded_value(self, x: Tensor) -> Value:
         """A tensor that no recorded operator made."""
         kind, name, others = self.modules.names.get(id(x), ("", "", ()))
         if not kind:
@@ -221,7 +221,9 @@ class Capture(TorchFunctionMode):
         value.made_without_graph = False
         if x.grad_fn is not None:
             function = getattr(x.grad_fn, "_forward_cls", None)  # a torch.autograd.Function without torch inside
-            self.strangers[id(value)] = self._new_node("unseen" if function is None else function.__name__, opaque=True)
+            self.unseen_nodes[id(value)] = self._new_node(
+                "unseen" if function is None else function.__name__, opaque=True
+            )
         return value
 
     def _module_finished(
@@ -255,7 +257,7 @@ def unrecorded() -> Iterator[None]:
         _recording.reset(token)
 
 
-def _kept(kwargs: dict[str, Any]) -> dict[str, Any]:
+def _keeping_graph(kwargs: dict[str, Any]) -> dict[str, Any]:
     """A backward pass of the recorded code leaves the graph to ours."""
     return {**kwargs, "retain_graph": True} if kwargs.get("retain_graph") is None else kwargs
 

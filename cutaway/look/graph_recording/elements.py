@@ -238,12 +238,14 @@ class Value(TensorLike):
         found = self.tensor
         if found is None:
             why = self.why_no_tensor
-            way = (
+            advice = (
                 "read it before that, or change a copy"
                 if "changed" in why
                 else "record it with keep='all' and a higher limit="
             )
-            raise LookError(f"a value must have been kept to be read, got {self.name!r} without content: {why}; {way}")
+            raise LookError(
+                f"a value must have been kept to be read, got {self.name!r} without content: {why}; {advice}"
+            )
         return found
 
     def __repr__(self) -> str:

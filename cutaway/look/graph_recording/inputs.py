@@ -52,7 +52,7 @@ def name_inputs(function: Any, inputs: tuple[Any, ...], keywords: dict[str, Any]
     return named | keywords
 
 
-class Ready:
+class PreparedInputs:
     """Inputs as they go in: floats that should get a δ, in the graph; all tensors with their names."""
 
     def __init__(self, deltas: bool) -> None:
@@ -81,4 +81,4 @@ class Ready:
         return self._made[id(x)]
 
 
-__all__ = ["Ready", "expect_inputs", "name_inputs"]
+__all__ = ["PreparedInputs", "expect_inputs", "name_inputs"]

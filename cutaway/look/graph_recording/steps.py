@@ -57,7 +57,7 @@ def to_json(graph: "Graph", content: int) -> str:
     after = graph.deltas is not None
 
     def value_of(value: Value) -> dict[str, Any]:
-        told: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "index": value.index,
             "name": value.name,
             "kind": value.kind,
@@ -68,16 +68,16 @@ def to_json(graph: "Graph", content: int) -> str:
             "content": _numbers(value.tensor, content),
         }
         if value.tensor is None:
-            told["why_no_content"] = value.why_no_tensor
+            entry["why_no_content"] = value.why_no_tensor
         if after:
-            told |= _delta(value.delta, content, value.delta_statistics)
+            entry |= _delta(value.delta, content, value.delta_statistics)
             if value.delta is None:
-                told["why_no_delta"] = value.why_no_delta
-        return told
+                entry["why_no_delta"] = value.why_no_delta
+        return entry
 
     def edge_of(index: int, edge: Any) -> dict[str, Any]:
-        told = {"index": index, "value": edge.value.index, "node": edge.consumer.index, "position": edge.position}
-        return told | (_delta(edge.delta, content) if after and content else {})
+        entry = {"index": index, "value": edge.value.index, "node": edge.consumer.index, "position": edge.position}
+        return entry | (_delta(edge.delta, content) if after and content else {})
 
     nodes = [
         {
@@ -98,7 +98,7 @@ def to_json(graph: "Graph", content: int) -> str:
         {"path": group.path, "kind": group.kind, "parent": group.parent, "calls": group.calls}
         for group in graph.modules.values()
     ]
-    told = {
+    whole = {
         "format": "cutaway graph 1",
         "complete": graph.complete,
         "nodes": nodes,
@@ -108,7 +108,7 @@ def to_json(graph: "Graph", content: int) -> str:
         "inputs": [value.index for value in graph.inputs],
         "outputs": [value.index for value in graph.outputs],
     }
-    return json.dumps(told, ensure_ascii=False, allow_nan=False, default=str)  # ragged sizes have a name: j1
+    return json.dumps(whole, ensure_ascii=False, allow_nan=False, default=str)  # ragged sizes have a name: j1
 
 
 def _numbers(x: Tensor | None, limit: int) -> Any:

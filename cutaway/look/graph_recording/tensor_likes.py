@@ -29,8 +29,8 @@ class TensorLike:
         array = self.content().detach().cpu().numpy()
         return array if dtype is None else array.astype(dtype)
 
-    def __dlpack__(self, **how: Any) -> Any:  # for torch.as_tensor
-        return self.content().detach().__dlpack__(**how)
+    def __dlpack__(self, **options: Any) -> Any:  # for torch.as_tensor
+        return self.content().detach().__dlpack__(**options)
 
     def __dlpack_device__(self) -> Any:
         return self.content().__dlpack_device__()
@@ -47,8 +47,8 @@ class TensorLike:
     def __int__(self) -> int:
         return int(self.content().detach())
 
-    def __format__(self, how: str) -> str:
-        return format(self.content().detach() if how else repr(self), how)
+    def __format__(self, form: str) -> str:
+        return format(self.content().detach() if form else repr(self), form)
 
     def __bool__(self) -> bool:
         return True  # it is there, whatever it holds

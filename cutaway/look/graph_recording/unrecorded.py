@@ -23,9 +23,9 @@ Place = tuple[Any, int]  # a node of autograd's graph, and which of its outputs
 
 def add_unseen(nodes: list[Node], values: list[Value], met_in: dict[int, Node]) -> bool:
     """Adds the nodes that ``met_in`` has ready, by the id of the value; whether there were any."""
-    strangers = [v for v in values if id(v) in met_in and v.producer is None and _made_by_autograd(v)]
+    candidates = [v for v in values if id(v) in met_in and v.producer is None and _made_by_autograd(v)]
     opaque = [node for node in nodes if node.opaque and node.outputs]
-    if not strangers and not opaque:
+    if not candidates and not opaque:
         return False  # as nearly always
     places: dict[Place, Value] = {}
     for value in values:
@@ -34,7 +34,7 @@ def add_unseen(nodes: list[Node], values: list[Value], met_in: dict[int, Node]) 
     for node in opaque:
         known = {id(edge.value) for edge in node.inputs}
         _read(node, [v for v in _borders(node.outputs, places) if id(v) not in known])
-    found = {id(v): (v, _borders([v], places)) for v in strangers}
+    found = {id(v): (v, _borders([v], places)) for v in candidates}
     found = {key: (v, sources) for key, (v, sources) in found.items() if sources}
     # each before the first node that reads it, and before those that are made of it
     order = {id(node): i for i, node in enumerate(nodes)}

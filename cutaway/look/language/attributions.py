@@ -109,13 +109,13 @@ def integrated_gradients(
     asked = _Question(model, inputs, answer, wrong, at)
     start = _as_baseline(asked.nothing() if baseline is None else baseline, asked.x)
     nodes, weights = (torch.as_tensor(a) / 2 for a in np.polynomial.legendre.leggauss(steps))  # of [−1, 1]
-    way = asked.x - start
-    mean = torch.zeros_like(way)
+    line = asked.x - start
+    mean = torch.zeros_like(line)
     for alpha, weight in zip((nodes + 0.5).split(_ROWS), weights.split(_ROWS)):
-        shape = (-1,) + (1,) * (way.ndim - 1)
-        _, gradient = asked.gradients(start + alpha.to(way).view(shape) * way)
-        mean += (weight.to(way).view(shape) * gradient).sum(0, keepdim=True)
-    values = way * mean
+        shape = (-1,) + (1,) * (line.ndim - 1)
+        _, gradient = asked.gradients(start + alpha.to(line).view(shape) * line)
+        mean += (weight.to(line).view(shape) * gradient).sum(0, keepdim=True)
+    values = line * mean
     ends = torch.cat([asked.scores(asked.x), asked.scores(start)]).detach()
     f, before = (float(end) for end in ends)
     gap = float(values.double().sum()) - (f - before)

@@ -43,7 +43,7 @@ KEEP = ("all", "statistics", "shapes")
 
 
 class Found(NamedTuple):
-    """What an address stands for: operators, and values (what they made, and parameters and inputs of that name)."""
+    """The result of `find`: the operators at an address, and values (their outputs, parameters and inputs)."""
 
     nodes: list[Node]
     values: list[Value]
@@ -80,7 +80,7 @@ class Graph:
         1. No `.grad` is touched, and it can be called again, with another start.
         """
         chosen = choose_output(self, output)
-        self.deltas = None  # a failed pass leaves nothing behind
+        self.deltas = None  # so that no old δs remain if the pass fails
         self.deltas = Deltas(self, {chosen: choose_delta(chosen, delta)})
         pass_on(self)
         return self

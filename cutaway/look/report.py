@@ -1,8 +1,8 @@
-r"""The report of a run: one page that opens offline, with what was trained, how it went and what came out.
+r"""The report of a run is one page that opens offline: what was trained, how training went, and the results.
 
     write_report("runs/gpt-1", "GPT on my text", config, metrics, samples, pictures)     # → runs/gpt-1/report.html
 
-Plain data in: config.json and the rows of metrics.jsonl as they are on disk, samples by step, any pictures.
+It is made from plain data: config.json and the rows of metrics.jsonl as they are on disk, samples by step, pictures.
 """
 
 import math

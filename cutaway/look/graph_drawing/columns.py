@@ -1,10 +1,10 @@
-r"""Where slots stand across: each row as near as can be to where its neighbours above and below would have it.
+r"""The x coordinates of a drawing: each slot stands as near as possible to its neighbours in the rows above and below.
 
     minimise Σ w_i (x_i − d_i)²   with   x_{i+1} − x_i ≥ s_i
 
 d_i is the mean place of the neighbours, s_i keeps slot i clear of the next. That is isotonic regression (Barlow et al.
-1972), solved exactly by pooling slots that would overlap; sweeps over the rows do the rest, as in the priority method
-of Sugiyama et al. 1981. Last, slots that follow each other alone are put straight below each other where there is room.
+1972), solved exactly by pooling slots that would overlap; it is repeated in sweeps over the rows, as in the priority
+method of Sugiyama et al. 1981. At the end, a slot with a single successor is put straight above it where there is room.
 """
 
 import math

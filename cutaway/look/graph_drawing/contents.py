@@ -1,4 +1,4 @@
-r"""The content of a value as a page holds it: its numbers if they are few, else a small picture of them.
+r"""The content of a value as a page shows it: its numbers if they are few, else a small picture of them.
 
     rows = all axes but the last, columns = the last;    cell = an entry, or the strongest of a block of them
 
@@ -26,7 +26,7 @@ SIDES = (64, 56, 48, 40, 32, 24, 16, 12, 8)  # cells a side, at most
 
 
 class Extent(NamedTuple):
-    """Which memory a tensor shows, and how large it is laid out flat. Two views of one memory have one picture."""
+    """The memory that a tensor views, and its size as a matrix. Two views of one memory share one picture."""
 
     memory: int
     rows: int
@@ -61,7 +61,7 @@ def as_rows(shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def content_of(tensor: Tensor, side: int, levels: Levels, known: Statistics | None = None) -> dict[str, Any] | None:
-    """What the page shows of a tensor; None if there is nothing in it. Its colours go into ``levels``."""
+    """The content of a tensor for the page; None if the tensor is empty. Its colours are added to ``levels``."""
     if tensor.numel() == 0 or tensor.is_complex():
         return None
     if tensor.numel() <= WRITTEN:
@@ -131,7 +131,7 @@ def _cells(entries: int, side: int) -> int:
 
 
 def _short(value: float) -> float:
-    return float(f"{value:.6g}")  # no eye sees more digits
+    return float(f"{value:.6g}")  # six digits are enough to read
 
 
 __all__ = ["Extent", "as_rows", "cells_a_side", "content_of", "extent_of", "strongest_cells"]

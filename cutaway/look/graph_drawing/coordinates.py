@@ -1,10 +1,10 @@
-r"""Where each part of a drawing stands: widths and heights turned into coordinates, inner groups before outer ones.
+r"""The coordinates of every part of a drawing, computed from widths and heights, inner groups before outer ones.
 
-    x    each row as its neighbours above and below would have it (columns.py)
+    x    as near as possible to the neighbours in the rows above and below (columns.py)
     y    row by row from the top, a row as high as its tallest slot
 
-The rows come from rows.py and do not depend on what is folded, so that opening a group moves the others apart
-and nothing else. A group that is open is as large as what is in it, and lines enter and leave it at its own borders.
+The rows come from rows.py and do not depend on what is folded, so that opening a group only moves the others apart.
+An open group is as large as its content, and lines enter and leave it at its borders.
 The page repeats this in `assets/placing.js`; a test holds the two equal.
 """
 
@@ -22,7 +22,7 @@ METRICS = {"pad": PAD, "header": HEADER, "gap": GAP, "ports": PORTS, **ACROSS}
 
 @dataclass(frozen=True)
 class Sheet:
-    """A group as it is to be placed: its number, the width of its title, its lines and their arrangement."""
+    """A group before it is placed: its number, the width of its title, its lines and their arrangement."""
 
     number: int
     title: float
@@ -201,7 +201,7 @@ def _spread(box: Box, one: int, order: Sequence[int]) -> float:
 
 
 def lifted(placed: Placed, x: float = 0.0, y: float = 0.0) -> Placed:
-    """The same in the coordinates of the whole drawing."""
+    """A placed group in the coordinates of the whole drawing."""
     boxes = {slot: box.moved(x, y) for slot, box in placed.boxes.items()}
     routes = [route.moved(x, y) for route in placed.routes]
     inner = {slot: lifted(part, boxes[slot].left, boxes[slot].top) for slot, part in placed.inner.items()}

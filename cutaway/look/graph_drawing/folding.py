@@ -1,10 +1,10 @@
 r"""Groups of a compute graph: one for each call of a module, folded or open.
 
     group = the operators that ran inside one call          an interval of the execution, so no two groups form a cycle
-    stack = consecutive groups with the same operators and shapes, as the twelve blocks of a GPT: opened, it is they
+    stack = consecutive groups with the same operators and shapes, as the twelve blocks of a GPT, folded into one
 
 A value that leaves one group and enters another crosses their borders: inside each group that it passes it is a line of
-its own, from the border or to it. So a group looks the same inside whatever is folded outside, and the reverse.
+its own, from the border or to it. So the inside of a group does not depend on what is folded outside, and vice versa.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cutaway.look.graphs import Graph, Node, Value
 
 STACKED = 3  # the fewest groups that are drawn as one
-BOXES = 40  # about as many boxes as are drawn where nobody says what to open
+BOXES = 40  # about how many boxes are drawn by default
 
 
 @dataclass(eq=False)
@@ -55,7 +55,7 @@ class Group:
 
     @property
     def name(self) -> str:
-        """What it is called inside its surroundings: "attention", "blocks.0"."""
+        """Its name inside the group around it: "attention", "blocks.0"."""
         around = next((group.path for group in reversed(self.above[:-1]) if not group.stacked), "")
         name = self.path.removeprefix(f"{around}.") if around else self.path
         if self.stacked and self.parts:
@@ -66,7 +66,7 @@ class Group:
 
     @property
     def parameters(self) -> list["Value"]:
-        """What is learned and used inside, each once."""
+        """The parameters used inside, each once."""
         used = {edge.value.index: edge.value for node in self.nodes for edge in node.inputs}
         return [value for value in used.values() if value.kind == "parameter"]
 
@@ -121,7 +121,7 @@ def _stack(group: Group, groups: list[Group]) -> None:
 
 
 def _signature(group: Group) -> tuple[Any, ...]:
-    """What a group does: its operators, their shapes, and where each takes its inputs from."""
+    """The structure of a group, to compare groups by: its operators, their shapes, and where their inputs come from."""
     nodes = list(group.nodes)
     places = {value.index: (i, k) for i, node in enumerate(nodes) for k, value in enumerate(node.outputs)}
     return tuple(

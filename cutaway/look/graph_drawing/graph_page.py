@@ -1,9 +1,9 @@
-r"""A compute graph as a page to work with: fold and unfold modules, step through the pass and back, look at values.
+r"""A compute graph as an interactive page: fold and unfold modules, step through the pass and back, look at values.
 
     g.to_html()                  one file, nothing fetched, opens offline
 
-The rows and lines of every group are found here (rows.py); where they stand the page works out itself, for
-whatever is open at the moment (assets/placing.js).
+The rows and lines of every group are computed here (rows.py); the page itself computes their coordinates, for the
+groups that are open at the moment (assets/placing.js).
 """
 
 import json
@@ -81,7 +81,7 @@ def _document(graph: "Graph", page: dict[str, Any], title: str, data: str, level
 def page_data(
     graph: "Graph", open: str | Sequence[str] = (), depth: int | None = None, numbers: int = NUMBERS
 ) -> dict[str, Any]:
-    """Everything that the page knows but the contents of values, as JSON can hold it."""
+    """The data of the page as plain values for JSON, without the contents of values."""
     groups = grouped(graph)
     words = Words(graph, groups, numbers)
     looks, homes = {}, {}
@@ -236,7 +236,7 @@ def _asset(name: str) -> str:
 
 @cache
 def page_script() -> str:
-    """The modules of the page as one: without the lines that would fetch one from another."""
+    """The JavaScript modules of the page joined into one script, without their import lines."""
     script = "".join(_asset(name) for name in SCRIPTS)
     script = re.sub(r"^import [^;]*;\n", "", script, flags=re.MULTILINE)
     script = re.sub(r"^export ", "", script, flags=re.MULTILINE)

@@ -1,4 +1,4 @@
-r"""What is written on the boxes and lines of a compute graph, and how much room it takes.
+r"""The labels of the boxes and lines of a compute graph, and how much room they take.
 
     on a line     the shape of the value; the value itself if it has few numbers; after backward that consumer's δ
     on a box      the operator; the name of an input or parameter; of a folded module what it is and holds
@@ -50,7 +50,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Look:
-    """A box or label: its kind (which gives shape and colour), its lines of words, and words for the pointer."""
+    """The look of a box or label: its kind (which gives shape and colour), its lines of text, and its tooltip."""
 
     kind: str
     texts: tuple[Text, ...]

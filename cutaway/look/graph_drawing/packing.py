@@ -1,6 +1,6 @@
-r"""Data inside a page, packed: deflated, then written in letters that HTML leaves alone (base64).
+r"""Packs the data inside a page: it is compressed (deflate) and written as base64, which is safe in HTML.
 
-The page unpacks it when it opens (assets/unpacking.js), by what every browser since 2023 has; nothing is fetched.
+The page unpacks it when it opens (assets/unpacking.js), by functions of every browser since 2023; nothing is fetched.
 """
 
 import base64
@@ -36,7 +36,7 @@ class Levels:
         self._length = 0
 
     def add(self, levels: np.ndarray) -> tuple[int, bool]:
-        """Where the picture begins, and whether it stands there transposed.
+        """Where the picture begins, and whether it is stored transposed.
 
         >>> levels, matrix = Levels(), np.array([[1, 2], [3, 4]], dtype=np.uint8)
         >>> levels.add(matrix), levels.add(matrix.T)

@@ -1,4 +1,4 @@
-r"""Which row each part of a drawing stands in, and in which order: a layered layout, before any width is known.
+r"""A layered layout: the row of each part of a drawing, and its place in the row, before any width is known.
 
     row(b) ≥ row(a) + 1   for every line a → b              the longest path from the top, then down to the first use
     order within a row    by the mean place of neighbours    a few sweeps down and up, the one with fewest crossings
@@ -18,7 +18,7 @@ SWEEPS = 6
 
 @dataclass(frozen=True)
 class Line:
-    """One value on its way inside a group: from the slot it leaves to the slot it enters.
+    """A line that carries one value inside a group, from the slot that it leaves to the slot that it enters.
 
     ``edges`` are the edges of the graph that it carries, by number; several if they go on inside the slot it enters.
     """

@@ -36,7 +36,7 @@ _TOP = 36.0  # room for the title
 
 
 class Drawing:
-    """A graph with some of its groups open, every part at its place."""
+    """A drawing of a graph with some of its groups open, and coordinates for every part."""
 
     def __init__(
         self, graph: "Graph", open: str | Sequence[str] = (), depth: int | None = None, numbers: int = NUMBERS
@@ -91,7 +91,7 @@ class Drawing:
 
     @property
     def note(self) -> str:
-        """What one must know to read it."""
+        """A note on how to read the drawing."""
         notes = []
         most = self.words.numbers
         if any(value.numel() > most for value in self.graph.values):
@@ -154,8 +154,8 @@ def draw_svg(
     """The compute graph as an SVG file.
 
     ``open`` names modules to draw open (`*` for one name, `**` for any depth), ``depth`` opens whole levels; without
-    either as much is opened as one can take in. Values of up to ``numbers`` numbers are written out, larger ones as
-    their shape. Light or dark as the reader's browser says, or as ``dark`` says.
+    either, levels are opened up to about 40 boxes. Values of up to ``numbers`` numbers are written out, larger ones as
+    their shape. ``dark`` chooses the colours; by default they follow the reader's browser.
     """
     drawing = Drawing(graph, open, depth, numbers)
     return drawing.svg(heading(graph) if title is None else title, dark)

@@ -1,1 +1,1 @@
-"""The recording of compute graphs: what ran, on which values, and the δ of each. Its face is `cutaway.look.graphs`."""
+"""The recording of compute graphs: which operators ran, on which values, and each δ. Used by `cutaway.look.graphs`."""

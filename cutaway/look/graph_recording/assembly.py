@@ -1,4 +1,4 @@
-r"""From what was recorded to a graph: what nobody asked for goes, the rest gets its numbers, names and addresses."""
+r"""Assembles a graph from a recording: drops what is no part of the pass, and gives the rest numbers and names."""
 
 import inspect
 import sys
@@ -40,13 +40,13 @@ def finish(capture: Capture, outputs: Iterable[Value]) -> None:
 
 
 def _drop_initialisers(capture: Capture, outputs: set[int]) -> None:
-    """Parameters made inside begin where they are first used: what made their start values goes, with what it read.
+    """Drops the operators that initialised parameters made inside the pass, with the values that only they read.
 
-    So do tensors filled with numbers that nobody read.
+    Tensors that were filled with numbers but never read are dropped too.
     """
     parameters = {_place(v.live) for v in capture.values if v.kind == "parameter" and v.live is not None}
     gone: set[int] = set()
-    orphans: set[int] = set()  # values that only what has gone had read
+    orphans: set[int] = set()  # values that only dropped nodes had read
     for node in reversed(capture.nodes):
         if node.is_function and not node.outputs:  # its results came about without torch, and were met as strangers
             gone.add(id(node))
@@ -95,7 +95,7 @@ def drop_contents(capture: Capture, keep: str, limit: int | None) -> None:
 
 
 def name_outsiders(values: Iterable[Value], variables: Mapping[str, Any], owned: Names) -> None:
-    """By the module that owns it (known only once it ran), else by the variable that holds it, else by its kind."""
+    """Names values from outside: by the module that owns one, else by the variable that holds it, else by its kind."""
     unnamed = [v for v in values if (v.producer is None or v.producer.opaque) and not v.given_name]
     if not unnamed:
         return
@@ -129,7 +129,7 @@ def variables_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def variables_in(frame: FrameType) -> dict[str, Any]:
-    """The variables that code sees where it stands."""
+    """The variables that are visible to the code of a frame."""
     here = frame.f_locals
     found = {**frame.f_globals, **here}
     if isinstance(here, dict) and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.gettrace() is None:
@@ -138,7 +138,7 @@ def variables_in(frame: FrameType) -> dict[str, Any]:
 
 
 def is_end(value: Value) -> bool:
-    """Whether nobody read it, or nobody who hands a gradient back (to print it, to count how often it was right)."""
+    """Whether no operator that passes gradients back has read a value (printing it, or counting hits, does not)."""
     if not value.requires_grad or value.made_without_graph:
         return not value.consumers
     return not any(made.requires_grad for edge in value.consumers for made in edge.consumer.outputs)

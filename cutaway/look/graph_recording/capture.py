@@ -1,7 +1,7 @@
-r"""Recording a pass: a `TorchFunctionMode` sees every operator called from Python, as a whole (linear, softmax, SDPA).
+r"""Records a pass: a `TorchFunctionMode` sees every operator called from Python, as a whole (linear, softmax, SDPA).
 
-A tensor is known by its identity for as long as nobody writes to its memory. A write makes a new value of the tensor
-that owns the memory, and every view of it that is used afterwards a view of that new value, as autograd has it.
+A tensor object stands for one value until its memory is written to. A write makes a new value of the tensor that owns
+the memory; every view of it that is used afterwards is a view of that new value, as in autograd.
 """
 
 import sys
@@ -31,7 +31,7 @@ _APPLY = torch.autograd.Function.apply.__code__
 
 
 class Capture(TorchFunctionMode):
-    """Writes what runs inside it into a graph. ``outside`` is what tensors are called that came from elsewhere."""
+    """Records the operators that run inside it. ``outside`` is the kind of tensors that were made before."""
 
     def __init__(self, graph: Any, root: nn.Module | None, outside: str, copies: bool) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ class Capture(TorchFunctionMode):
             return out
         new = [x for x in results if not any(x is one for one in found)]
         if not new and not aims and not changed:
-            return out  # it gave back what it got, such as dropout in evaluation: nothing happened
+            return out  # it returned its input unchanged, as dropout in evaluation does: no operator
         node = self.add_node(kind.name, reads)
         node.opaque = not kind.repeats
         node.called = Call(function, args, kwargs, state, _autocast()) if kind.repeats else None
@@ -122,7 +122,7 @@ class Capture(TorchFunctionMode):
         return out
 
     def value_of_memory(self, x: Tensor) -> Value:
-        """What the memory of x held, as far as it is known, when somebody has already written to it."""
+        """The value that the memory of x held before it was written to, as far as it is known."""
         known = self.table.get(id(self.memory.root(x)))
         return self.table[id(x)] if known is None else known
 
@@ -241,7 +241,7 @@ class Capture(TorchFunctionMode):
         group.outputs.append([self.value_of(x) for x in tensors(output)])
 
     def forget(self) -> None:
-        """Lets go of what only recording needed."""
+        """Frees what was needed for recording only."""
         self.table.clear()
         self._inner.clear()
         self.memory = Memory([], False)
@@ -249,7 +249,7 @@ class Capture(TorchFunctionMode):
 
 @contextmanager
 def unrecorded() -> Iterator[None]:
-    """What runs here is ours: no recording around it takes notice."""
+    """A context for our own computations, which no recording around it records."""
     token = _recording.set(())
     try:
         yield
@@ -258,12 +258,12 @@ def unrecorded() -> Iterator[None]:
 
 
 def _keeping_graph(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """A backward pass of the recorded code leaves the graph to ours."""
+    """The arguments of the recorded code's backward pass, with retain_graph set, so that ours can follow."""
     return {**kwargs, "retain_graph": True} if kwargs.get("retain_graph") is None else kwargs
 
 
 def _is_initialisation(aims: list[Tensor], known: Container[int]) -> bool:
-    """Start values written to parameters that nobody has used: they begin there."""
+    """Whether a call writes the initial values of parameters that no operator has used yet."""
     return all(isinstance(x, nn.Parameter) and id(x) not in known for x in aims)
 
 

@@ -1,7 +1,7 @@
-r"""Opening an operator that is made of others, one level deep: attention, recurrent layers, functions in Python.
+r"""Opens an operator that is made of others, one level deep: attention, recurrent layers, functions in Python.
 
-The pass itself stays as it is. What is inside is computed beside it, on what the operator read, and must give what it
-gave.
+The pass itself is not changed. The inner operators are computed beside it, on the operator's own inputs, and must give
+the operator's own output.
 """
 
 import math
@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from cutaway.look.graph_recording.elements import Node
 
-# What functions of torch.nn.functional ask first, so that a mode gets to see them as a whole.
+# Functions of torch.nn.functional call these first, so that a mode sees each of them as a whole.
 _QUESTIONS = ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic")
 
 

@@ -1,11 +1,11 @@
-r"""δ: the gradient of the output with respect to every value, and the share of it that came through each edge.
+r"""Computes δ, the gradient of the output with respect to every value, and the share of it that each edge carries.
 
     δ_x = Σ_c J_cᵀ δ_out(c)         over the consumers c of x; the output itself starts with the δ that was chosen
 
 Totals come from one call of `torch.autograd.grad` over all values. A share is the total where a value has one consumer;
-else that operator alone is run again on its own inputs, each cut loose, and differentiated. The other way, an alias for
-each edge in the pass itself, would give shares for free but show: `query is key` chooses a path inside
-nn.MultiheadAttention, and operators in place refuse or change aliases. Run again, shares are lazy, exact, and
+else that operator alone is run again on its own inputs, each detached, and differentiated. An alias for each edge in
+the pass itself would give shares for free, but it would change the pass: `query is key` chooses a path inside
+nn.MultiheadAttention, and operators in place refuse or change aliases. Shares from a second run are lazy, exact, and
 independent of the totals that they must add up to. Notes: N3 §3.3.
 """
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Deltas:
-    """What one backward pass gave that started at some values, each with its δ."""
+    """The results of one backward pass, which started at some values with a δ each."""
 
     def __init__(self, graph: "Graph", starts: dict[Value, Tensor]) -> None:
         self.graph, self.starts = graph, starts
@@ -41,7 +41,7 @@ class Deltas:
         self._totals = {index: got[place] for index, place in places.items()}
         self._shares: dict[int, list[Tensor | None]] = {}
         self._statistics: dict[int, Statistics] = {}
-        # Versions of one leaf, changed in place outside the graph: autograd has one sum for all of them.
+        # A leaf that was changed in place outside the graph has several values, but one sum in autograd.
         often: dict[Any, list[int]] = {}
         for index, place in places.items():
             often.setdefault(place, []).append(index)
@@ -141,8 +141,8 @@ class Deltas:
 def _made_on_the_way(node: Node, edges: dict[int, GradientEdge]) -> set[int]:
     """The results of an operator that another of its results is made of, inside it: the cell state of `lstm_cell`.
 
-    Seen from outside, their δ is what their readers hand back. Autograd would add the way through the other result,
-    which is no way of theirs but part of the operator, and of its J.
+    Their δ is what their readers pass back. Autograd would add the path through the other result, which belongs to the
+    operator itself, and to its J.
     """
     ends = {edges[value.index].node: value.index for value in node.outputs if value.index in edges}
     if len(ends) < 2:  # none, or all made at once, as by split
@@ -172,7 +172,7 @@ def why_not_again(node: Node) -> str:
 def run_again(
     node: Node, wanted: list[bool], function: Callable[..., Any] | None = None, around: Any = None
 ) -> tuple[list[Tensor], list[Tensor]]:
-    """The operator on its own inputs, each cut loose: leaves by position, and what becomes of `node.outputs`.
+    """Runs the operator again on its own inputs, each detached: returns these leaves by position, and the new outputs.
 
     ``function`` runs in place of the operator, inside the context ``around``.
     """

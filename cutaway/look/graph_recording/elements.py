@@ -1,4 +1,4 @@
-r"""What a compute graph is made of: operators (nodes), the values between them, and edges (a value read by a node).
+r"""The elements of a compute graph: operators (nodes), the values between them, and edges (a value read by a node).
 
     value --edge--> node --> value      forwards: contents;  backwards: δ, a share for each edge, a total for each value
 
@@ -34,7 +34,7 @@ class ModuleGroup:
 
 
 class Call(NamedTuple):
-    """How an operator was called, as far as running it again needs it."""
+    """The call of an operator: all that is needed to run it again."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
@@ -74,7 +74,7 @@ class Edge:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Node:
-    """One operator of the pass. ``implicit``: nobody called it, it is what a write to shared memory did to a view."""
+    """One operator of the pass. ``implicit``: no code called it; it stands for what a write to memory did to a view."""
 
     index: int
     name: str
@@ -89,7 +89,7 @@ class Node:
     called: Call | None = None  # None: cannot be run again
     implicit: bool = False
     is_function: bool = False  # a torch.autograd.Function
-    opaque: bool = False  # what it did was not seen, only what it made: autograd alone knows its J
+    opaque: bool = False  # its computation was not recorded, only its outputs: autograd alone knows its J
     written: dict[int, int] = field(default_factory=dict)  # positions whose memory it wrote, and which output that is
     within: tuple[tuple[str, int], ...] = ()  # the calls of modules that it ran in, the outermost first
     graph: Any = None
@@ -254,7 +254,7 @@ class Value(TensorLike):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operator at work: what it reads, what it writes, and backwards the shares that it hands on."""
+    """One step through the graph: an operator, what it reads and writes, and backwards the shares that it passes on."""
 
     index: int
     node: Node

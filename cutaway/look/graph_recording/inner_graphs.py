@@ -58,7 +58,7 @@ def _open(node: Node) -> bool:
     inside.output = inside.outputs[0] if len(inside.outputs) == 1 else tuple(inside.outputs)
     inside._take(capture, inside.outputs)
     inside.inputs = [capture.value_of(leaf) for leaf in leaves]  # in the order in which the operator read them
-    if len(inside.nodes) < 2:  # a name for one kernel
+    if len(inside.nodes) < 2:  # another name for a single kernel: nothing to open
         return False
     node.inside, node.opened = inside, inside.nodes
     return True

@@ -1,4 +1,4 @@
-r"""The inputs of a recorded function: whether they fit it, their names, and their entry into autograd's graph."""
+r"""Prepares the inputs of a recorded function: checks them, names them, makes floats require gradients."""
 
 import inspect
 from typing import Any
@@ -53,7 +53,7 @@ def name_inputs(function: Any, inputs: tuple[Any, ...], keywords: dict[str, Any]
 
 
 class PreparedInputs:
-    """Inputs as they go in: floats that should get a δ, in the graph; all tensors with their names."""
+    """Inputs as the function gets them: floats that should get a δ require a gradient; all tensors have names."""
 
     def __init__(self, deltas: bool) -> None:
         self.deltas = deltas

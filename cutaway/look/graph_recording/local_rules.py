@@ -1,4 +1,4 @@
-r"""The local rule of each common operator: what it computes, and how it hands δ back, in words and as formulas.
+r"""The local rule of each common operator: what it computes, and how it passes δ back, in words and as formulas.
 
     y = f(x)        δ_x = J_fᵀ δ_y
 

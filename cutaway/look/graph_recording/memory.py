@@ -1,4 +1,4 @@
-r"""Whose memory is whose: what must be kept of values before an operator writes to the memory that holds them."""
+r"""Tracks which values share memory, and saves their contents before an operator writes to it."""
 
 import torch
 from torch import Tensor
@@ -39,7 +39,7 @@ class Memory:
         self._by_storage.pop(_place(x), None)
 
     def after_write(self, x: Tensor, name: str) -> None:
-        """The same where the write came as a surprise: the contents are lost."""
+        """Marks the values in memory that was written to without notice: their contents are lost."""
         for value in self._sharing(x):
             if not value.stale:
                 value.left_out = f"it was changed in place by {name}, which does not say so beforehand"
@@ -49,7 +49,7 @@ class Memory:
 
 
 def remember(value: Value) -> None:
-    """Keeps of a value what its tensor will not be able to tell later."""
+    """Saves whether a value needs a gradient, and where autograd delivers its δ, before its tensor changes."""
     x = value.live
     if x is None or value.needed_gradient is not None:
         return

@@ -1,4 +1,4 @@
-r"""Which module an operator ran in: a stack kept by global hooks, which no tap and no fused path takes notice of."""
+r"""Tracks the module that an operator runs in, by a stack in global hooks, which leave taps and fused paths alone."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

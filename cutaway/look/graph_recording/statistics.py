@@ -1,4 +1,4 @@
-r"""A tensor in a few numbers: mean μ, deviation σ, extremes, norm √Σx², the share of zeros, what is not finite."""
+r"""Statistics of a tensor: mean μ, deviation σ, extremes, norm √Σx², the share of zeros, how many are not finite."""
 
 import math
 from typing import Any, NamedTuple

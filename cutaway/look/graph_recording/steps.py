@@ -1,4 +1,4 @@
-r"""A graph as a sequence of steps, as JSON, and as a short table."""
+r"""Turns a graph into a sequence of steps, into JSON, and into a short table."""
 
 import json
 import math

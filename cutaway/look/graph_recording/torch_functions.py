@@ -1,4 +1,4 @@
-r"""What is known of a torch function before it runs: its name, whether it is an operator at all, what it writes to.
+r"""Facts about a torch function, known before it runs: its name, whether it is an operator, what it writes to.
 
 Every access to a tensor passes by a `TorchFunctionMode`: operators, but also `x.shape`, `x.dim()`, `print(x)`.
 """
@@ -75,7 +75,7 @@ class Kind(NamedTuple):
 
 
 def describe(function: Callable[..., Any]) -> Kind:
-    """What there is to know from the function alone."""
+    """The facts that follow from the function alone, without its arguments."""
     raw = getattr(function, "__name__", type(function).__name__).split(".")[0]  # torch.ops: "mul.Tensor"
     if raw in ("__get__", "__set__", "__delete__") and isinstance(function, types.MethodWrapperType):
         owner = getattr(function.__self__, "__name__", "")

@@ -1,9 +1,9 @@
-r"""What made a tensor that no recorded operator made, as far as autograd knows: threads, TorchScript, torch.func.
+r"""Nodes for tensors that no recorded operator made (threads, TorchScript, torch.func), from autograd's own graph.
 
 A tensor that was met in the pass, and that depends by gradients on other values of it, gets a node ``unseen`` between.
 Its shares, as those of every opaque node, come from autograd's own graph, cut at the values that we know:
 
-    δ_x = J_(x→y)ᵀ δ_y          along the ways from y back to x that meet no other value of the graph
+    δ_x = J_(x→y)ᵀ δ_y          along the paths from y back to x that meet no other value of the graph
 """
 
 from collections.abc import Iterable
@@ -112,7 +112,7 @@ def opaque_shares(node: Node, deltas: list[Tensor | None]) -> list[Tensor | None
 
 
 def _stop(number: int) -> Any:
-    """Nothing goes on from here: autograd hands out what arrived before it asks this hook."""
+    """A hook that ends the backward pass here; autograd has delivered what arrived before it calls the hook."""
     return lambda arrived: tuple(
         torch.zeros_like(part) if i == number and part is not None else part for i, part in enumerate(arrived)
     )

@@ -1,4 +1,4 @@
-r"""Activation patching: which inner value carries the difference between two texts.
+r"""Activation patching finds the inner values that carry the difference between two texts.
 
     recovered = (score(corrupted, value ← clean) − score(corrupted)) / (score(clean) − score(corrupted))
 
@@ -103,7 +103,7 @@ def recovery_by_head(
 
 
 class _Texts:
-    """Two texts, the model, and what it is asked."""
+    """The clean and the corrupted text, the model, and the score that is compared."""
 
     def __init__(
         self, model: nn.Module, clean: Tokens, corrupted: Tokens, answer: Answer, wrong: int | None = None

@@ -1,12 +1,12 @@
-r"""Which inputs the answer depends on: gradients, and their integral on the way from a baseline.
+r"""Input attributions measure how much each input matters to the answer: by gradients, or integrated gradients.
 
     gradient               ∂f/∂x_i                                       Simonyan, Vedaldi, Zisserman 2014
     gradient × input       x_i ∂f/∂x_i                                   Shrikumar et al. 2016
     integrated gradients   (x_i − x̄_i) ∫₀¹ ∂f/∂x_i (x̄ + α (x − x̄)) dα    Sundararajan, Taly, Yan 2017
 
 The last are complete: they add up to f(x) − f(x̄). The integral is a Gauss–Legendre sum, exact for polynomials of
-degree 2·steps − 1, and what is missing from completeness is measured and told: the ``gap``. f is one number of the
-output, and x the input itself or any value inside the model, such as the embeddings of tokens.
+degree 2·steps − 1; the ``gap`` is by how much the sum misses completeness. f is one number of the output, and x the
+input itself or any value inside the model, such as the embeddings of tokens.
 """
 
 import warnings
@@ -213,7 +213,7 @@ class _Question:
 
 
 def saliency_map(attributions: Attributions, names: Sequence[str] | None = None, *, title: str = "") -> Picture:
-    """What mattered. ``names`` are the tokens of a text, or the features of a table.
+    """A picture of attributions. ``names`` are the tokens of a text, or the features of a table.
 
     Vectors of tokens (time, width), taken at an address, are summed over their width; channels of an image (channels,
     height, width) over the channels. The note tells how far integrated gradients are from adding up.

@@ -1,9 +1,9 @@
-r"""Where the parts of a language model are, by address: what the logit lens and its relatives need to know.
+r"""A layout holds the addresses of the parts of a language model, which the logit lens and other tools need.
 
     x₀ = embed(tokens) (+ positions);   x ← x + attention(…) + mlp(…);   logits = unembed(norm(x))
 
 A model declares it by an attribute ``residual_stream``, a dict of the fields of `Layout`, as our GPT does. The layouts
-of a few models of transformers are known. Any other model of this kind is described by a `Layout` that is passed.
+of a few models of the library transformers are known. For any other model, pass a `Layout`.
 """
 
 from collections.abc import Mapping
@@ -20,8 +20,8 @@ class Layout:
 
     ``norm`` is the last norm (None: there is none), ``unembed`` what makes logits of its output (None: the rows of
     ``embed``, which is then tied). ``attention`` is the linear map from the heads, side by side, back into the stream,
-    ``mlp`` what else each layer adds to it: both only for what takes layers apart. ``heads`` is found where the model
-    says it.
+    ``mlp`` what else each layer adds to it; only tools that take layers apart need these two. ``heads`` may be left out
+    where the model itself states their number.
     """
 
     stream: str
@@ -95,7 +95,7 @@ class Parts:
         return next(iter(find_sites(self.sites, address).values())).module
 
     def part(self, name: str) -> str:
-        """The address of a part that this look cannot do without."""
+        """The address of a part; an error if the layout does not have it."""
         address = getattr(self.layout, name)
         if address is None:
             raise ValueError(f"a layout must say where {name} is, got None; pass cut.look.Layout(…, {name}='address')")

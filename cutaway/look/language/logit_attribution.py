@@ -1,4 +1,4 @@
-r"""Direct logit attribution: which head, MLP or embedding has written how much of a token's logit.
+r"""Direct logit attribution splits a token's logit into the parts that each head, MLP and embedding has added to it.
 
     x = Σ_c c                                the residual stream is a sum of what was written into it
     norm(x) = γ ⊙ P x / s(x) + β             P takes the mean away in layer norm and nothing in RMS norm
@@ -118,8 +118,8 @@ def _by_head(parts: Parts, address: str, side_by_side: Tensor) -> Tensor:
 def frozen_norm(norm: Callable[[Tensor], Tensor], x: Tensor) -> tuple[Callable[[Tensor], Tensor], Tensor]:
     """A layer or RMS norm with the scale that it has at x: the linear map c ↦ γ ⊙ P c / s(x), and β.
 
-    Found by asking the norm itself, whatever its class: β = ½ (norm(v) + norm(−v)); P is there if norm(v) does not
-    change with the mean of v; γ up to a factor from what becomes of ±1; that factor from norm(x).
+    They follow from values of the norm, whatever its class: β = ½ (norm(v) + norm(−v)); P is there if norm(v) does not
+    change with the mean of v; γ, up to a factor, follows from norm(±1), and that factor from norm(x).
     """
     v = 1 - 2 * (torch.arange(x.shape[-1], device=x.device) % 2).to(x)  # 1, −1, 1, …
     shift = (norm(v) + norm(-v)) / 2

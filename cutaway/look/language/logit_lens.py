@@ -1,10 +1,10 @@
-r"""The logit lens: what the model would predict if it stopped after this layer.
+r"""The logit lens shows what a model would predict if it stopped after a layer.
 
     logits_l = unembed(norm(x_l))           x_l the residual stream as it leaves layer l, x_0 as it enters the first
 
-All layers write to one stream, so what reads its end can read any of it. nostalgebraist 2020, "interpreting GPT: the
-logit lens". The last row is the model's own prediction, which is checked on every call. Early rows may be off: no
-layer was trained to be read so (the tuned lens of Belrose et al. 2023 learns a map for each).
+All layers write to one stream, so the unembedding can read it after any of them. nostalgebraist 2020, "interpreting
+GPT: the logit lens". The last row is the model's own prediction, which is checked on every call. Early rows may be off:
+no layer but the last was trained to be read so (the tuned lens of Belrose et al. 2023 learns a map for each).
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-r"""One pass through somebody's model to look at: at rest, over one text, and the number that is asked about.
+r"""Runs a model over one text in evaluation mode, and computes the score that attributions and patching explain.
 
 score(x) = logit[answer] − logit[wrong]         at one position; without a wrong answer, the logit itself
 """
@@ -19,7 +19,7 @@ Answer: TypeAlias = int | Callable[[Tensor], Tensor]
 
 @contextmanager
 def at_rest(model: Any) -> Iterator[None]:
-    """Evaluation mode inside, each module's own mode afterwards. A plain function has none."""
+    """Puts a model into evaluation mode, and restores each module's own mode afterwards. A plain function has none."""
     modes = {module: module.training for module in model.modules()} if isinstance(model, nn.Module) else {}
     try:
         if modes:
@@ -46,7 +46,7 @@ def as_tokens(name: str, tokens: Tokens, model: nn.Module) -> Tensor:
 
 
 def run(model: Callable[..., Any], inputs: Tensor) -> Tensor:
-    """What the model answers: a tensor, or the logits among the several things that it gives (as transformers do)."""
+    """The output of a model as one tensor: its logits, where it returns several things (as transformers do)."""
     try:
         output = model(inputs)
     except IndexError as error:
@@ -69,7 +69,7 @@ def run(model: Callable[..., Any], inputs: Tensor) -> Tensor:
 
 
 def score(output: Tensor, answer: Answer | None, wrong: int | None = None, position: int = -1) -> Tensor:
-    """The number that is asked about, one for each example of a batch: (batch).
+    """The score to explain, one number for each example of a batch: (batch).
 
     From logits (batch, time, vocabulary) at ``position``, or from (batch, classes). Outputs with one number an example
     need no ``answer``. Any other number is a function of the output as ``answer``.

@@ -1,4 +1,4 @@
-r"""A text with a colour behind each token: how much each mattered."""
+r"""A token strip shows a text with a colour behind each token, which stands for the token's value."""
 
 import math
 from collections.abc import Sequence

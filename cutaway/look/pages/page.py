@@ -1,4 +1,4 @@
-r"""A page: title, words, pictures, tables and samples in one HTML file that opens anywhere, without a network.
+r"""A page holds a title, words, pictures, tables and samples in one HTML file that opens anywhere, without a network.
 
     page = Page("Report", lead="What happened.", sections=[Section("Loss", [curves(metrics), "It went down."])])
     page.save("report.html")

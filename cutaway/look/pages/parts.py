@@ -1,4 +1,4 @@
-r"""The parts of a page besides pictures: tables, samples, facts, and what is folded away until someone opens it.
+r"""The parts of a page besides pictures: tables, samples, facts, and folded parts that a reader can open.
 
 Each knows its own HTML, with every text in it escaped.
 """

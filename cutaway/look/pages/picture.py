@@ -1,4 +1,4 @@
-r"""A picture: one thing to look at, wherever it is looked at.
+r"""A picture is a chart or drawing with its title and words, for notebooks, files and pages.
 
     picture = Picture(chart, title="Loss", alt="Line chart: the loss falls from 4.2 to 1.6 in 1,000 steps.", data=rows)
     picture                          # in Jupyter

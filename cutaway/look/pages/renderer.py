@@ -1,7 +1,7 @@
-r"""The renderer of charts, vl-convert: a browser's JavaScript engine and an SVG library, compiled into one.
+r"""Safe use of vl-convert, the renderer of charts: a JavaScript engine and an SVG library in one.
 
-Where it meets a limit it panics or ends the process, training run and all. So its limits are checked before it is
-called, and what it refuses becomes a `RendererError` that says what to do.
+Beyond a limit of its own it panics or ends the whole process, with any training run in it. So its limits are checked
+before it is called, and what it refuses becomes a `RendererError` that says what to do.
 """
 
 import re

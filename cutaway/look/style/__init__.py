@@ -1,1 +1,1 @@
-"""How pictures and pages look: colours, theme, style sheet, wording."""
+"""The style of pictures and pages: colours, theme, style sheet, wording."""

@@ -1,6 +1,6 @@
 r"""Colours that everybody can tell apart, on light and on dark ground.
 
-    categories    Okabe and Ito 2008, without the black and the yellow that one of the two grounds swallows
+    categories    Okabe and Ito 2008, without black and yellow, which cannot be seen on one of the two grounds
     magnitude     viridis (Smith and van der Walt 2015): lightness rises evenly from 0 to the largest
     signed        ColorBrewer's RdBu (Brewer 2003), blue below zero, red above, lightest at zero
 

@@ -1,4 +1,4 @@
-r"""How every chart looks: quiet axes, no frame, colours from colours.py, on light or dark ground.
+r"""The theme of all charts: light axes, no frame, colours from colours.py, on light or dark ground.
 
 In a page the ground is not known before it is opened, so charts there name CSS variables, which the page sets for
 light, dark and print: a chart changes with its page and is never drawn twice.

@@ -1,4 +1,4 @@
-r"""Words and numbers as they are shown: tokens with their blanks visible, short numbers, text safe inside HTML."""
+r"""Formats words and numbers for display: tokens with visible blanks, short numbers, text that is safe in HTML."""
 
 import html
 import math

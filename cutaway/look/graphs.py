@@ -53,7 +53,7 @@ class Graph:
     """Operators (``nodes``, as they ran), ``values`` between them, ``edges`` from each value to each of its readers.
 
     ``inputs`` are what the function was given, ``output`` what it returned, with a `Value` for each tensor; ``outputs``
-    are its values in a list. After `record`, ``outputs`` are the values that nobody read or where gradients end, and
+    are its values in a list. After `record`, ``outputs`` are the values never read or where gradients end, and
     ``output`` is the last of them that has a gradient (else the last): the loss, though it was logged afterwards.
     ``modules`` are those that ran, by path. ``complete`` is False if something ran that could not be seen.
     """

@@ -215,7 +215,7 @@ def cost(
         J = Σ_i w_i L_i                "sum"
 
     ``weights`` may be a mask. Where all of them are 0 there is nothing to learn from, and the cost is 0. Penalties on
-    the parameters are added to it by whoever trains.
+    the parameters are not part of it: add them in the training code.
 
     >>> cost(torch.tensor([1.0, 2.0, 9.0]), weights=torch.tensor([True, True, False]))
     tensor(1.5000)

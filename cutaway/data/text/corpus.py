@@ -100,8 +100,8 @@ def read_text(
     """The corpus of a text: a sample's name, a file or folder (of files that match ``pattern``), or a `TextSource`.
 
     ``tokenizer`` is "characters", "bytes", "bpe" or "bpe-N" for a vocabulary of N, the path of a `tokenizer.json`, or a
-    tokenizer. ``validation`` and ``test`` are shares of the text, taken from its end. With
-    ``special_tokens`` the vocabulary has those of special_tokens.py too, for a model that fills gaps.
+    tokenizer. ``validation`` and ``test`` are shares of the text, taken from its end. With ``special_tokens`` the
+    vocabulary has those of special_tokens.py too, for a model that fills gaps.
     """
     expect_shares(validation, test)
     chosen = _choose(tokenizer)

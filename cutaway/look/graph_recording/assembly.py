@@ -48,7 +48,7 @@ def _drop_initialisers(capture: Capture, outputs: set[int]) -> None:
     gone: set[int] = set()
     orphans: set[int] = set()  # values that only dropped nodes had read
     for node in reversed(capture.nodes):
-        if node.is_function and not node.outputs:  # its results came about without torch, and were met as strangers
+        if node.is_function and not node.outputs:  # its results were made without torch functions
             gone.add(id(node))
             for edge in node.inputs:
                 edge.value.consumers.remove(edge)

@@ -154,7 +154,7 @@ class Value(TensorLike):
     graph: Any = None
     version: int | None = None
     live: Tensor | None = None  # the tensor of the pass itself
-    copy: Tensor | None = None  # its content, taken before somebody changed it in place
+    copy: Tensor | None = None  # its content, saved before a change in place
     stale: bool = False  # the memory was written since
     left_out: str = ""  # why there is no content
     edge: Any = None  # where autograd delivers δ, once the tensor itself can no longer tell

@@ -21,7 +21,7 @@ class Memory:
         return x if base is None else base
 
     def _sharing(self, x: Tensor) -> list[Value]:
-        for value in self.values[self._filed :]:  # filed only when somebody writes: most passes never do
+        for value in self.values[self._filed :]:  # filed at the first write only: most passes have none
             if value.live is not None:
                 self._by_storage.setdefault(_place(value.live), []).append(value)
         self._filed = len(self.values)

@@ -141,11 +141,11 @@ def reports_errors() -> bool:
     import torch.distributed as dist
     from torch.distributed.distributed_c10d import _get_default_store
 
-    if not dist.is_initialized():  # so early that all fare alike
+    if not dist.is_initialized():  # before the processes are connected, all meet the same error
         return is_first()
     try:
         return _get_default_store().add("cutaway/reported", 1) == 1
-    except (RuntimeError, OSError):  # the store went down with a process that was heard
+    except (RuntimeError, OSError):  # the process that held the store has ended, after its report
         return False
 
 

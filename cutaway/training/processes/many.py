@@ -151,7 +151,9 @@ class Many(Alone):
         return found
 
     def share(self, tensor: Tensor, like: Tensor) -> Tensor:
-        if not isinstance(like, DTensor) or tensor.shape != like.shape:  # a count of steps is nobody's share
+        if (
+            not isinstance(like, DTensor) or tensor.shape != like.shape
+        ):  # such as a count of steps, which is not sharded
             return tensor
         whole = tensor.to(self.device)
         return distribute_tensor(whole, like.device_mesh, like.placements, src_data_rank=None)
@@ -219,7 +221,7 @@ def _put_together(tensor: Tensor) -> Tensor:
 
 
 def leaves_some_unused(job: Job) -> bool:
-    """Whether the objective leaves out parameters, which DistributedDataParallel would wait for in vain."""
+    """Whether the objective leaves out parameters, for whose gradients DistributedDataParallel would wait forever."""
     learned = [p for p in job.model.parameters() if p.requires_grad]
     modes = [(module, module.training) for module in job.model.modules()]
     job.model.eval()  # running means stay as they are

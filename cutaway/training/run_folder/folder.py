@@ -31,7 +31,7 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._checksums: dict[str, str] = {}  # of the files that config.json is to vouch for
+        self._checksums: dict[str, str] = {}  # of the files whose checksums go into config.json
         self._metrics: int | None = None
         self._lock: FolderLock | None = None
         self._config: dict[str, Any] | None = None

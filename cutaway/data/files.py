@@ -41,15 +41,18 @@ class Readable(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-def find_files(path: str | os.PathLike[str], pattern: str = "*") -> dict[str, Path]:
-    """The file at ``path``, or the files below that folder in sorted order; hidden ones are left out."""
+def find_files(path: str | os.PathLike[str], pattern: str = "*", setting: str = "data") -> dict[str, Path]:
+    """The file at ``path``, or the files below that folder in sorted order; hidden ones are left out.
+
+    ``setting`` is what messages call the path.
+    """
     if not os.fspath(path):
-        raise ValueError("data must be a file or folder that exists, got an empty path; give its name")
+        raise ValueError(f"{setting} must be a file or folder that exists, got an empty path; give its name")
     path = Path(path).expanduser()
     if path.is_file():
         return {path.name: path}
     if not path.is_dir():
-        raise ValueError(_absent(path))
+        raise ValueError(_absent(path, setting))
     found = {}
     for file in path.rglob(pattern):
         parts = file.relative_to(path).parts
@@ -62,11 +65,11 @@ def find_files(path: str | os.PathLike[str], pattern: str = "*") -> dict[str, Pa
     return dict(sorted(found.items()))
 
 
-def _absent(path: Path) -> str:
+def _absent(path: Path, setting: str) -> str:
     beside = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
     near = difflib.get_close_matches(path.name, beside, n=3, cutoff=0.6)
     hint = f"did you mean {', '.join(near)}?" if near else "look for a misspelling, or give the full path"
-    return f"data must be a file or folder that exists, got {path}; {hint}"
+    return f"{setting} must be a file or folder that exists, got {path}; {hint}"
 
 
 @contextmanager

@@ -59,7 +59,10 @@ def read_config(folder: Path) -> dict[str, Any]:
         )
     config = read_json(folder / "config.json")
     if "recipe" in config:
-        raise ValueError(f"a checkpoint is in the Hugging Face layout, got {folder}, a run of Cutaway; use cut.load")
+        raise ValueError(
+            f"a checkpoint is in the Hugging Face layout, got {folder}, a run of Cutaway, "
+            "which needs no import; `cutaway look`, `generate` and the rest take it as it is, in Python cut.load"
+        )
     return config
 
 

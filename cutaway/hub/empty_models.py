@@ -18,12 +18,12 @@ from torch.overrides import TorchFunctionMode
 from cutaway.models.specs.plain_data import NamedSpec
 
 
-def expect_sizes(spec: NamedSpec, shapes: Collection[tuple[int, ...]]) -> None:
+def expect_sizes(spec: NamedSpec, shapes: Collection[tuple[int, ...]], file: str = "a file") -> None:
     """Each layer has tensors of its own, and their axes have its width: counted before as many layers are built."""
     layers, width = spec.layers_and_width()
     if layers > len(shapes):
         raise ValueError(
-            f"each layer of config.json must have its tensors, got {layers} layers and a file of {len(shapes)} tensors"
+            f"each layer of config.json must have its tensors, got {layers} layers and {file} of {len(shapes)} tensors"
             "; the folder mixes two models or is incomplete"
         )
     longest = max((axis for shape in shapes for axis in shape), default=0)

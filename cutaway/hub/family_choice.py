@@ -37,6 +37,11 @@ def find_family(config: Config) -> Family:
     raise ValueError(f"model_type must be one of {known}, got {kind!r}; other architectures cannot be loaded")
 
 
+def exported_models() -> list[str]:
+    """The names of the models that some family can hold."""
+    return sorted({family.design.model for family in FAMILIES})
+
+
 def layout_of(spec: Any) -> Layout:
     """The layout of the first family that can hold a design."""
     if not isinstance(spec, ModelSpec):
@@ -52,7 +57,7 @@ def layout_of(spec: Any) -> Layout:
                 return layout
             reasons.append(f"{family.name} ({reason})")
     if not reasons:
-        known = ", ".join(sorted({family.design.model for family in FAMILIES}))
+        known = ", ".join(exported_models())
         raise ValueError(f"save_pretrained writes {known}, got a {spec.model}; save its spec and state dict instead")
     raise ValueError(
         f"a design must fit a family of checkpoints to be saved, got one that fits none of {', '.join(reasons)}; "

@@ -38,6 +38,20 @@ def import_checkpoint(source: str, out: str | None = None) -> Run:
     return Run(folder.path)
 
 
+def expect_family(model: Any, run: Run) -> None:
+    """Only kinds of models that some family of checkpoints has can be exported."""
+    from cutaway.hub.family_choice import exported_models
+
+    kinds = exported_models()
+    kind = getattr(getattr(model, "spec", None), "model", type(model).__name__)
+    if kind not in kinds:
+        raise ValueError(
+            f"a run can be exported if its model is a {', '.join(kinds[:-1])} or {kinds[-1]}, got {run.path}, a run of "
+            f"{run.recipe.name!r}, whose model is a {kind}; take its weights as they are, from "
+            f"{run.path / 'model.safetensors'}"
+        )
+
+
 def export_run(path: str, to: str) -> Path:
     """The checkpoint of a run's model, with its tokenizer, in a folder that holds nothing else yet."""
     from cutaway.data.text.special_tokens import frame, has_special_tokens
@@ -48,6 +62,7 @@ def export_run(path: str, to: str) -> Path:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ValueError(f"a checkpoint needs a folder of its own, got {to}, which is not empty; choose another --to")
     model: Any = run.model
+    expect_family(model, run)
     tokenizer = run.tokenizer
     if tokenizer is not None and not tokenizer.settings and has_special_tokens(tokenizer):
         frame(tokenizer)  # a run's folder holds the tokenizer alone; the roles of our own marks are known

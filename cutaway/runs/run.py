@@ -56,7 +56,7 @@ class Run:
                     f"{self._progress(weights)}: these are its newest weights; {self._way_on()}", stacklevel=2
                 )
             tensors = read_tensors(weights)
-            self._expect_sizes(tensors)
+            self._expect_sizes(tensors, weights)
             with without_weights():
                 model = self.recipe.open_model(self.about)
             if misfit := find_misfit(tensors, model.state_dict()):
@@ -139,13 +139,13 @@ class Run:
                 f"tokenizer.json and {vocabulary} in config.json of {self.path}; take both files from one copy"
             )
 
-    def _expect_sizes(self, tensors: dict[str, Tensor]) -> None:
+    def _expect_sizes(self, tensors: dict[str, Tensor], weights: Path) -> None:
         """The spec of config.json must be of a size with the weights; one that does not read is for open_model."""
         try:
             spec = spec_from_dict(self.about.get("spec"))
         except ValueError:
             return
-        expect_sizes(spec, [tuple(tensor.shape) for tensor in tensors.values()])
+        expect_sizes(spec, [tuple(tensor.shape) for tensor in tensors.values()], str(weights))
 
     @property
     def _own_weights(self) -> Path:

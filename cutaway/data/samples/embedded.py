@@ -70,7 +70,7 @@ def resolve(data: Any, kind: str) -> Any:
     if sample is None:
         path = Path(name).expanduser()
         if not name or not path.exists():
-            raise ValueError(_unknown(path, kind))
+            raise ValueError(_unknown(name, kind))
         return path
     if sample.kind != kind:
         raise ValueError(f"{kind} was asked for, got the {sample.kind} sample {name}; {_known(kind)}")
@@ -83,7 +83,7 @@ def expect_data(data: Any) -> None:
     if isinstance(data, (str, os.PathLike)) and os.fspath(data) not in {sample.name for sample in _SAMPLES}:
         path = Path(data).expanduser()
         if not os.fspath(data) or not path.exists():
-            raise ValueError(_unknown(path, None))
+            raise ValueError(_unknown(os.fspath(data), None))
 
 
 def _names(kind: str | None) -> list[str]:
@@ -96,7 +96,10 @@ def _known(kind: str | None) -> str:
     return f"give a path, or {which}: {', '.join(names)}" if names else "give the path of a file"
 
 
-def _unknown(path: Path, kind: str | None) -> str:
+def _unknown(name: str, kind: str | None) -> str:
+    if not name:
+        return f"data must be a file, a folder or a sample, got an empty name; {_known(kind)}"
+    path = Path(name).expanduser()
     # Beside the samples, what lies in the same folder: most wrong paths are a letter off.
     beside = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
     near = difflib.get_close_matches(path.name, [*_names(kind), *beside], n=3, cutoff=0.6)

@@ -94,6 +94,22 @@ def read_csv(path: Path, encoding: str = "utf-8", separator: str | None = None, 
     return CsvTable(path.name, text, layout, _parse(text, path.name, layout, unclear))
 
 
+def read_layout(path: Path, encoding: str = "utf-8", header: bool | None = None) -> Layout:
+    """How a CSV file is written, from its beginning alone."""
+    expect_encoding(encoding)
+    with open_plain(path) as stream:
+        pieces = read_pieces(stream, encoding, path.name)
+        text = next(pieces, "")
+        while "\n" not in text and (more := next(pieces, "")):  # a header may be longer than a piece
+            text += more
+    try:
+        return find_layout(text, path.name, header=header)
+    except csv.Error as error:
+        raise ValueError(
+            f"a table must be CSV, got {path.name} which is not ({error}); save it as CSV again"
+        ) from error
+
+
 def _parse(
     text: str, name: str, layout: Layout, as_text: set[str], only: list[str] | None = None
 ) -> "pandas.DataFrame":
@@ -209,4 +225,4 @@ def check_rows(text: str, name: str, layout: Layout) -> set[str]:
     return {layout.names[i] for i in unclear}
 
 
-__all__ = ["CsvTable", "Layout", "check_rows", "find_layout", "read_csv"]
+__all__ = ["CsvTable", "Layout", "check_rows", "find_layout", "read_csv", "read_layout"]

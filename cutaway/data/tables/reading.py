@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from cutaway.data.checks import nearest
 from cutaway.data.files import find_files
 from cutaway.data.fingerprints import Fingerprint, fingerprint_files
 from cutaway.data.samples.embedded import resolve
@@ -21,7 +20,7 @@ from cutaway.data.tables.columns import find_column, measure_column
 from cutaway.data.tables.csv_files import CsvTable
 from cutaway.data.tables.encoding import Encoded, encode_targets, encode_tidy, tidy
 from cutaway.data.tables.schema import Column, Label, Schema
-from cutaway.data.tables.table_files import as_frame, load_rows, open_table
+from cutaway.data.tables.table_files import as_frame, expect_columns, load_rows, open_table
 from cutaway.data.tables.targets import expect_varied, find_labels, find_targets, find_task, has_target
 from cutaway.data.tables.text_columns import AS_IT_CAME, Reading, note_infinite, read_text_columns
 
@@ -123,7 +122,7 @@ def read_table(
     test_rows = kept.iloc[rows[2]]
     opener = (lambda: encode_tidy(schema, test_rows)) if share else None
     if not isinstance(test, (int, float)):
-        find_files(test)  # a wrong path is an error now, not after training
+        expect_columns(schema, test, encoding)  # a wrong file is an error now, not after training
         opener = partial(_open_other, schema, test, encoding)
     splits = Splits(name, train, held_out if len(rows[1]) else None, opener)
     counts = dict(zip(("train", "validation", "test"), map(len, rows)))
@@ -172,14 +171,9 @@ def _load(table: Any, encoding: str, header: bool | None) -> Source:
 
 
 def _open_other(schema: Schema, path: str | os.PathLike[str], encoding: str) -> Encoded:
+    expect_columns(schema, path, encoding)  # once more: it may have changed since
     frame = tidy(load_rows(schema, path, encoding))
     names = [column.name for column in schema.targets]
-    for name in names:
-        if name not in frame:
-            raise ValueError(
-                f"test rows must have the target, got {Path(path).name} without the column {name!r}; the nearest of "
-                f"its {len(frame.columns)} columns are: {nearest(name, list(frame.columns))}"
-            )
     return encode_tidy(schema, frame[has_target(frame, names)])
 
 

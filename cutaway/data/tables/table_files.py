@@ -2,13 +2,15 @@ r"""Files that hold a table: CSV or Parquet to train on, and new rows that are r
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cutaway.data.checks import nearest
 from cutaway.data.files import find_files
-from cutaway.data.tables.csv_files import CsvTable, Layout, read_csv
+from cutaway.data.tables.csv_files import CsvTable, Layout, read_csv, read_layout
 from cutaway.data.tables.schema import Schema
 from cutaway.data.tables.text_columns import read_text_columns
 from cutaway.extras import need
@@ -37,26 +39,79 @@ def open_table(
     path: str | os.PathLike[str], encoding: str, separator: str | None = None, header: bool | None = None
 ) -> "CsvTable | pandas.DataFrame":
     """The table of a CSV file, as `read_csv` gives it, or of a Parquet file."""
-    files = find_files(path)
+    file = _table_file(path)
+    if not _is_parquet(file):
+        return read_csv(file, encoding, separator, header)
+    need("pyarrow", "tables", "reading Parquet")
+    pd = need("pandas", "tables", "reading a table")
+    with _whole_parquet(file):
+        return pd.read_parquet(file)
+
+
+def _table_file(path: str | os.PathLike[str], setting: str = "data") -> Path:
+    files = find_files(path, setting=setting)
     if len(files) > 1:
         raise ValueError(f"a table must be one file, got the folder {path} with {len(files)}; give one of them")
     (file,) = files.values()
     kind = _OTHER_KINDS.get(file.suffix.lower())
     if kind is not None:
         raise ValueError(f"a table must be CSV or Parquet, got the {kind[0]} {file.name}; {kind[1].format(file.name)}")
+    return file
+
+
+def _is_parquet(file: Path) -> bool:
     with open(file, "rb") as opened:
-        is_parquet = opened.read(4) == b"PAR1"
-    if not is_parquet:
-        return read_csv(file, encoding, separator, header)
-    need("pyarrow", "tables", "reading Parquet")
-    pd = need("pandas", "tables", "reading a table")
+        return opened.read(4) == b"PAR1"
+
+
+@contextmanager
+def _whole_parquet(file: Path) -> Iterator[None]:
+    """Names the file that does not read; what pyarrow says of it is kept as the cause."""
     try:
-        return pd.read_parquet(file)
+        yield
     except (ValueError, OSError, KeyError) as error:  # pyarrow's own errors are of these kinds
-        told = " ".join(str(error).split())
+        size = file.stat().st_size
         raise ValueError(
-            f"a Parquet file must be whole, got {file.name} which is not ({told}); write it again"
+            f"a Parquet file must be whole, got {file.name}, whose {size:,} bytes do not read; write or copy it again"
         ) from error
+
+
+def column_names(file: Path, encoding: str, header: bool | None) -> list[str]:
+    """The names of a table's columns, from the beginning of its file: no row is kept."""
+    if _is_parquet(file):
+        parquet = need("pyarrow.parquet", "tables", "reading Parquet")
+        with _whole_parquet(file):
+            return list(parquet.read_schema(file).names)
+    return list(read_layout(file, encoding, header).names)
+
+
+def expect_columns(schema: Schema, path: str | os.PathLike[str], encoding: str = "utf-8") -> None:
+    """A file of test rows must have the columns of training and the target; only their names are looked at."""
+    file = _table_file(path, "test_file")
+    wanted = [column.name for column in schema.columns if column.kind not in ("ignored", "text")]
+    targets = [column.name for column in schema.targets]
+    numbered = _has_numbered_names(schema)
+    names = column_names(file, encoding, header=not numbered)
+    if numbered:
+        count = len(schema.columns) + len(targets)
+        if not _is_parquet(file) and len(names) != count:
+            raise ValueError(
+                f"test_file must have the {count} columns of training, the target among them, got {len(names)} in "
+                f"{file.name}; give the same columns in the same order"
+            )
+        return
+    for name in (*targets, *wanted):
+        if name not in names:
+            role = "target" if name in targets else "columns of training"
+            raise ValueError(
+                f"test_file must have the {role}, got {file.name} without the column {name!r}; the nearest of "
+                f"its {len(names)} columns are: {nearest(name, names)}"
+            )
+
+
+def _has_numbered_names(schema: Schema) -> bool:
+    """Whether training had no names for the columns."""
+    return all(re.fullmatch(r"column_\d+", column.name) for column in (*schema.columns, *schema.targets))
 
 
 def load_frame(
@@ -76,7 +131,7 @@ def load_frame(
 def load_rows(schema: Schema, path: str | os.PathLike[str], encoding: str = "utf-8") -> "pandas.DataFrame":
     """New rows from a file, to be read as those of training were: plain numbers as numbers, all else as written."""
     names = [column.name for column in (*schema.columns, *schema.targets)]
-    numbered = all(re.fullmatch(r"column_\d+", name) for name in names)  # training had no names for the columns
+    numbered = _has_numbered_names(schema)
     found = open_table(path, encoding, header=not numbered)
     if not isinstance(found, CsvTable):
         return found
@@ -134,4 +189,4 @@ def as_frame(table: Any) -> "pandas.DataFrame":
     return pd.DataFrame({str(name): list(values) for name, values in table.items()})
 
 
-__all__ = ["as_frame", "load_frame", "load_rows", "open_table"]
+__all__ = ["as_frame", "column_names", "expect_columns", "load_frame", "load_rows", "open_table"]

@@ -286,7 +286,7 @@ def train_bpe(
     if vocabulary <= least:
         raise ValueError(
             f"the vocabulary of a BPE must be above {least} (every byte, and {len(special)} special tokens), "
-            f"got {vocabulary}; try vocabulary={least + 256}, or tokenizer='bytes'"
+            f"got {vocabulary}; try tokenizer='bpe-{least + 256}', or tokenizer='bytes'"
         )
     inner = hf.Tokenizer(models.BPE())
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

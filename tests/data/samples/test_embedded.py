@@ -124,7 +124,7 @@ def test_unknown_names(tmp_path, monkeypatch):
         read_text("zzz")
     with pytest.raises(ValueError, match=f"{rule} 'zzz', which is none; give a path, or a pairs sample: dates"):
         read_pairs("zzz")
-    with pytest.raises(ValueError, match=f"{rule} '.', which is none; give a path, or a sample: python-docs, "):
+    with pytest.raises(ValueError, match=f"{rule} an empty name; give a path, or a sample: python-docs, "):
         open_data("")
 
 

@@ -243,13 +243,52 @@ def test_a_test_file_is_read_when_the_test_is_opened(tmp_path):
     (tmp_path / "test.csv").write_text("age,height\n1,2\n")
     with pytest.raises(
         ValueError,
-        match=r"test rows must have the target, got test.csv without the column 'risk'; the nearest of its 2",
+        match=r"test_file must have the target, got test.csv without the column 'risk'; the nearest of its 2",
     ):
         table.open_test()
     with pytest.raises(
-        ValueError, match=r"data must be a file or folder that exists, got .*tset.csv; did you mean test.csv"
+        ValueError, match=r"test_file must be a file or folder that exists, got .*tset.csv; did you mean test.csv"
     ):
         read_table(tmp_path / "train.csv", test=tmp_path / "tset.csv")
+
+
+def test_the_columns_of_a_test_file_are_looked_at_first(tmp_path):
+    """Its rows are not: one that does not read waits for the test."""
+    frame = make_frame()
+    frame.to_csv(tmp_path / "train.csv", index=False)
+    test = tmp_path / "test.csv"
+    frame.drop(columns="age").to_csv(test, index=False)
+    told = r"test_file must have the columns of training, got test.csv without the column 'age'; the nearest of its"
+    with pytest.raises(ValueError, match=told):
+        read_table(tmp_path / "train.csv", test=test)
+    frame.drop(columns="risk").to_parquet(tmp_path / "test.parquet")
+    with pytest.raises(ValueError, match=r"the target, got test.parquet without the column 'risk'"):
+        read_table(tmp_path / "train.csv", test=tmp_path / "test.parquet")
+    test.write_text(",".join(frame.columns) + "\n1,2\n")
+    table = read_table(tmp_path / "train.csv", test=test)
+    with pytest.raises(ValueError, match=r"test\.csv"):
+        table.open_test()
+
+
+def test_the_columns_of_a_test_file_without_names(tmp_path):
+    rows = "".join(f"{i}.5,{i % 7},{'ab'[i % 2]}\n" for i in range(40))
+    (tmp_path / "train.csv").write_text(rows)
+    (tmp_path / "test.csv").write_text(rows[:40])
+    assert len(read_table(tmp_path / "train.csv", test=tmp_path / "test.csv", header=False).open_test().numbers) == 5
+    (tmp_path / "test.csv").write_text("1.5,2\n2.5,3\n")
+    with pytest.raises(ValueError, match=r"have the 3 columns of training, the target among them, got 2 in test\.csv"):
+        read_table(tmp_path / "train.csv", test=tmp_path / "test.csv", header=False)
+
+
+@pytest.mark.parametrize("content", [b"PAR1", b"PAR1 and no more", b"PAR1" + bytes(100) + b"PAR1"])
+def test_a_damaged_parquet_file_is_named(tmp_path, content):
+    make_frame().to_csv(tmp_path / "train.csv", index=False)
+    path = tmp_path / "bad.parquet"
+    path.write_bytes(content)
+    told = rf"a Parquet file must be whole, got bad.parquet, whose {len(content)} bytes do not read; write or copy it"
+    for read in (lambda: read_table(path), lambda: read_table(tmp_path / "train.csv", test=path)):
+        with pytest.raises(ValueError, match=told):
+            read()
 
 
 def test_adult(data_folder):

@@ -64,7 +64,8 @@ def test_damaged_parquet(tmp_path):
     for damaged in (content[: len(content) // 2], b"PAR1"):
         (tmp_path / "t.parquet").write_bytes(damaged)
         with pytest.raises(
-            ValueError, match=r"a Parquet file must be whole, got t.parquet which is not \(.*\); write it"
+            ValueError,
+            match=r"a Parquet file must be whole, got t.parquet, whose .* bytes do not read; write or copy it",
         ):
             load_frame(tmp_path / "t.parquet")
 

@@ -230,7 +230,7 @@ def test_bad_choices():
         ValueError, match=r"tokenizer must be characters, bytes, bpe, bpe-N or the path of .*, got 'words'; try"
     ):
         read_text(source, "words")
-    with pytest.raises(ValueError, match=r"the vocabulary of a BPE must be above 256 .*, got 100; try vocabulary=512"):
+    with pytest.raises(ValueError, match=r"vocabulary of a BPE must be above 256 .*, got 100; try tokenizer='bpe-512'"):
         read_text(source, "bpe-100")
 
 

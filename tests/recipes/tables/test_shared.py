@@ -173,8 +173,8 @@ def test_training_never_opens_the_test_split(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_test_file_is_not_read_before_the_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    little_table(tmp_path, "sold")
-    (tmp_path / "test.csv").write_text("not a table at all", encoding="utf-8")
+    names = little_table(tmp_path, "sold").read_text(encoding="utf-8").splitlines()[0]
+    (tmp_path / "test.csv").write_text(f"{names}\nnot a row\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     run = train("mlp", data="table.csv", test_file="test.csv", out="run", **QUICK | SMALL)
     (tmp_path / "elsewhere").mkdir()

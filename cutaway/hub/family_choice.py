@@ -20,7 +20,7 @@ from cutaway.models.specs.architectures import GPTSpec, ModelSpec
 FAMILIES = (GPT2, LLAMA, BERT, ROBERTA, T5, VIT)
 
 
-class Layout(NamedTuple):
+class CheckpointLayout(NamedTuple):
     """How a family writes a model: its configuration, and how its tensors are made of ours."""
 
     config: Config
@@ -42,7 +42,7 @@ def exported_models() -> list[str]:
     return sorted({family.design.model for family in FAMILIES})
 
 
-def layout_of(spec: Any) -> Layout:
+def layout_of(spec: Any) -> CheckpointLayout:
     """The layout of the first family that can hold a design."""
     if not isinstance(spec, ModelSpec):
         raise ValueError(
@@ -65,7 +65,7 @@ def layout_of(spec: Any) -> Layout:
     )
 
 
-def try_family(family: Family, spec: ModelSpec) -> tuple[Layout | None, str]:
+def try_family(family: Family, spec: ModelSpec) -> tuple[CheckpointLayout | None, str]:
     """The layout, or why there is none."""
     try:
         config = family.config(spec)
@@ -79,7 +79,7 @@ def try_family(family: Family, spec: ModelSpec) -> tuple[Layout | None, str]:
     differences = compare(canonical(spec), canonical(back.resolved()))
     if differences:
         return None, "no room for " + ", ".join(differences)
-    return Layout(config, rules), ""
+    return CheckpointLayout(config, rules), ""
 
 
 def canonical(spec: ModelSpec) -> ModelSpec:

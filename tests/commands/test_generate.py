@@ -81,3 +81,12 @@ def test_a_chat_needs_a_template(place: Path, capsys: pytest.CaptureFixture[str]
 def test_special_tokens_are_asked_for(place: Path, asked: list[dict[str, Any]]):
     cli.run(["generate", str(place / "gpt"), "--special"])
     assert asked[-1]["special"] is True
+
+
+def test_guessing_ahead_writes_the_same_text(trained: Callable[[str], Path], capsys: pytest.CaptureFixture[str]):
+    """Greedily, from a prompt that repeats itself, so that there is something to guess."""
+    prompt = "the cat the cat the"
+    asked = [str(trained("gpt")), "--prompt", prompt, "--temperature", "0", "--tokens", "40"]
+    plain, guessed = say(capsys, *asked), say(capsys, *asked, "--speculate", "8")
+    assert guessed == plain
+    assert len(plain) > len(prompt) + 30

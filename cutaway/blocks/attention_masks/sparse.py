@@ -24,7 +24,7 @@ from torch import Tensor
 from torch.autograd.forward_ad import unpack_dual
 
 from cutaway.blocks.attention_masks.algebra import BLOCK, Pattern
-from cutaway.blocks.attention_masks.tiles import Layout, find_layout
+from cutaway.blocks.attention_masks.tiles import TileLayout, find_layout
 from cutaway.blocks.checks import expect_float, expect_positive, expect_width
 
 FIRST_ORDER = "block-sparse attention has first derivatives by backward passes only"
@@ -134,7 +134,7 @@ def _refuse(ctx: Any, *_: Tensor) -> None:
     raise RuntimeError(f"{FIRST_ORDER}, got a backward pass through its backward pass; {WAY_OUT}")
 
 
-def _layout(q: Tensor, k: Tensor, tensors: list[Tensor], spelling: str, block: int) -> Layout:
+def _layout(q: Tensor, k: Tensor, tensors: list[Tensor], spelling: str, block: int) -> TileLayout:
     queries, keys = q.shape[-2], k.shape[-2]
     return find_layout(spelling, tensors, queries, keys, keys - queries, block, q.device)
 

@@ -80,7 +80,7 @@ class Tile:
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class TileLayout:
     """The tiles for every example, the distinct masks of blocks (first all True, last all False), and the entries of
     the occupied blocks."""
 
@@ -136,7 +136,7 @@ class _Row(NamedTuple):
     masks: dict[int, int]
 
 
-def compile_layout(pattern: Pattern, queries: int, keys: int, offset: int, block: int) -> Layout:
+def compile_layout(pattern: Pattern, queries: int, keys: int, offset: int, block: int) -> TileLayout:
     """The occupied blocks of a pattern, as tiles.
 
     >>> from cutaway.blocks.attention_masks.patterns import window
@@ -154,7 +154,7 @@ def compile_layout(pattern: Pattern, queries: int, keys: int, offset: int, block
         examples[at[0]][at[1]].masks[at[2]] = number
     entries = (rows.last - rows.first + 1)[r] * (columns.last - columns.first + 1)[c]
     tiles = [[_tile(group, block, keys) for group in _join(example, keys // block)] for example in examples]
-    return Layout(tiles, masks, int(entries.sum()))
+    return TileLayout(tiles, masks, int(entries.sum()))
 
 
 def _block_states(pattern: Pattern, rows: Spans, columns: Spans) -> tuple[Int[Tensor, "e r c"], Bool[Tensor, "m i j"]]:
@@ -223,7 +223,7 @@ def _tile(rows: list[_Row], block: int, keys: int) -> Tile:
 # ---------------------------------------------------------------------------------------------------------------------
 # The cache. Its keys are the expressions of patterns, not their objects: a pattern made anew in every pass is found.
 
-_cache: OrderedDict[tuple[object, ...], Layout] = OrderedDict()
+_cache: OrderedDict[tuple[object, ...], TileLayout] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -235,7 +235,7 @@ def find_layout(
     offset: int,
     block: int,
     device: torch.device | str = "cpu",
-) -> Layout:
+) -> TileLayout:
     """The layout of the pattern that ``spelling`` and ``tensors`` make, from the cache or compiled now."""
     contents = tuple((t.shape, hashlib.sha256(t.cpu().numpy().tobytes()).digest()) for t in tensors)
     key = (spelling, contents, queries, keys, offset, block, str(device))

@@ -32,7 +32,7 @@ _UNCLEAR_IN_ROW = re.compile(rf"(?:\A|{_BETWEEN}) *(?:{_UNCLEAR}) *(?:\Z|{_BETWE
 
 
 @dataclass(frozen=True)
-class Layout:
+class CsvFormat:
     """How a CSV file is written. ``repeated`` are names that came again, each with the new one that it got."""
 
     separator: str
@@ -48,7 +48,7 @@ class CsvTable:
 
     name: str
     text: str
-    layout: Layout
+    layout: CsvFormat
     frame: "pandas.DataFrame"
 
     def as_written(self, names: Sequence[str]) -> "pandas.DataFrame":
@@ -94,7 +94,7 @@ def read_csv(path: Path, encoding: str = "utf-8", separator: str | None = None, 
     return CsvTable(path.name, text, layout, _parse(text, path.name, layout, unclear))
 
 
-def read_layout(path: Path, encoding: str = "utf-8", header: bool | None = None) -> Layout:
+def read_layout(path: Path, encoding: str = "utf-8", header: bool | None = None) -> CsvFormat:
     """How a CSV file is written, from its beginning alone."""
     expect_encoding(encoding)
     with open_plain(path) as stream:
@@ -111,7 +111,7 @@ def read_layout(path: Path, encoding: str = "utf-8", header: bool | None = None)
 
 
 def _parse(
-    text: str, name: str, layout: Layout, as_text: set[str], only: list[str] | None = None
+    text: str, name: str, layout: CsvFormat, as_text: set[str], only: list[str] | None = None
 ) -> "pandas.DataFrame":
     pd = need("pandas", "tables", "reading a table")
     try:
@@ -142,11 +142,11 @@ def _fields(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
         raise csv.Error(f"line {reader.line_num:,}: {error}") from error
 
 
-def _first_row(text: str, layout: Layout) -> list[str]:
+def _first_row(text: str, layout: CsvFormat) -> list[str]:
     return next(row for _, row in _fields(text, layout.separator))
 
 
-def find_layout(text: str, name: str, separator: str | None = None, header: bool | None = None) -> Layout:
+def find_layout(text: str, name: str, separator: str | None = None, header: bool | None = None) -> CsvFormat:
     """Separator and header, from the first rows; what the caller says is taken as said."""
     if separator is None:
         separator = _find_separator(text)
@@ -157,7 +157,7 @@ def find_layout(text: str, name: str, separator: str | None = None, header: bool
     names = [field.strip() for field in rows[0]] if found else [""] * len(rows[0])
     unique = _unique_names(names)
     repeated = tuple((name, new) for name, new in zip(names, unique) if name and name != new)
-    return Layout(separator, found, unique, repeated, header is None)
+    return CsvFormat(separator, found, unique, repeated, header is None)
 
 
 def _find_separator(text: str) -> str:
@@ -207,7 +207,7 @@ def _unique_names(names: list[str]) -> tuple[str, ...]:
     return tuple(unique)
 
 
-def check_rows(text: str, name: str, layout: Layout) -> set[str]:
+def check_rows(text: str, name: str, layout: CsvFormat) -> set[str]:
     """Every row must have as many fields as the first. Returns the columns whose digits may be no numbers."""
     width = len(layout.names)
     shown = {"\t": "tab", " ": "space"}.get(layout.separator, layout.separator)
@@ -225,4 +225,4 @@ def check_rows(text: str, name: str, layout: Layout) -> set[str]:
     return {layout.names[i] for i in unclear}
 
 
-__all__ = ["CsvTable", "Layout", "check_rows", "find_layout", "read_csv", "read_layout"]
+__all__ = ["CsvFormat", "CsvTable", "check_rows", "find_layout", "read_csv", "read_layout"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutaway.data.checks import nearest
 from cutaway.data.files import find_files
-from cutaway.data.tables.csv_files import CsvTable, Layout, read_csv, read_layout
+from cutaway.data.tables.csv_files import CsvFormat, CsvTable, read_csv, read_layout
 from cutaway.data.tables.schema import Schema
 from cutaway.data.tables.text_columns import read_text_columns
 from cutaway.extras import need
@@ -150,7 +150,7 @@ def load_rows(schema: Schema, path: str | os.PathLike[str], encoding: str = "utf
     return numbers.assign(**{name: rest[name] for name in rest.columns})
 
 
-def _numbered(schema: Schema, layout: Layout, name: str) -> Layout:
+def _numbered(schema: Schema, layout: CsvFormat, name: str) -> CsvFormat:
     """The layout of a file without names: its columns are those of training in order, with the targets or without."""
     places = sorted(int(column.name.split("_")[1]) for column in (*schema.columns, *schema.targets))
     targets = {int(column.name.split("_")[1]) for column in schema.targets}

@@ -105,8 +105,8 @@ def test_all_batches_of_an_accumulated_step_are_kept(tmp_path: Path):
         assert torch.equal(kept["0"], Rising().at(number)[0])
 
 
-@pytest.mark.parametrize("clip", [None, 1.0])
-def test_a_gradient_alone_may_break(clip: float | None):
+@pytest.mark.parametrize("clip", [0.0, 1.0])
+def test_a_gradient_alone_may_break(clip: float):
     class Zeros(Points):
         def at(self, step: int) -> tuple[Tensor, Tensor]:
             x, y = super().at(step)

@@ -120,7 +120,7 @@ def test_messages():
         recovery_by_position(model, CLEAN, CORRUPTED, ANSWER, sites="blocks.0.attention.head_outputs")
     with pytest.raises(ValueError, match=r"one tensor with a batch axis .* got shape \(7, 12\) at 'position\.rows'"):
         recovery_by_position(model, CLEAN, CORRUPTED, ANSWER, sites="position.rows")
-    with pytest.raises(ValueError, match=r"from 0 to below the model's vocabulary, got 2 to 99"):
+    with pytest.raises(ValueError, match=r"tokens must lie from 0 to 30, got 99; encode the text"):
         recovery_by_position(model, CLEAN, [*CORRUPTED[:-1], 99], ANSWER)
     with pytest.raises(ValueError, match=r"one number of each of the 1 examples, got \(1, 7\) from an output of shape"):
         recovery_by_position(model, CLEAN, CORRUPTED, lambda y: y[..., 0])

@@ -112,7 +112,7 @@ def test_messages():
         logit_lens(Own(), [1], layout=Layout("layer.*", None, "head"))
     with pytest.raises(ValueError, match=r"a layout must say where embed is, got None; pass cut\.look\.Layout"):
         logit_lens(Own(), [1], layout=Layout("layers.*", "final", None))
-    with pytest.raises(ValueError, match=r"below the model's vocabulary, got 2 to 31; encode the text"):
+    with pytest.raises(ValueError, match=r"tokens must lie from 0 to 30, got 31; encode the text"):
         logit_lens(model, [2, VOCABULARY])
     with pytest.raises(ValueError, match=r"tokens must be those of one text, .* got shape \(2, 3\); look at one"):
         logit_lens(model, torch.ones(2, 3, dtype=torch.long))

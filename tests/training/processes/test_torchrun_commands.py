@@ -15,8 +15,8 @@ pytestmark = pytest.mark.long
 STEPS = 300
 
 
-def train(folder: Path, *flags: str) -> "subprocess.Popen[str]":
-    settings = SETTINGS | {"steps": STEPS, "log_every": 1, "evaluate_every": 100, "checkpoint_every": 100}
+def train(folder: Path, *flags: str, **changed: int) -> "subprocess.Popen[str]":
+    settings = SETTINGS | {"steps": STEPS, "log_every": 1, "evaluate_every": 100, "checkpoint_every": 100} | changed
     own = [word for name, value in settings.items() for word in (f"--{name.replace('_', '-')}", str(value))]
     return torchrun("-m", "cutaway", "train", "gpt", "--device", "cpu", *own, *flags, folder=folder)
 
@@ -72,9 +72,9 @@ def test_two_go_on_from_there_to_the_end(place: Path, stopped: "subprocess.Compl
 
 
 def test_a_mistake_is_told_once(place: Path):
-    process = train(place, "--batch", "3", "--data", str(little_text(place)))
+    process = train(place, "--data", str(little_text(place)), batch=3)
     out, err = process.communicate(timeout=300)
-    told = "cutaway train: batch must be a multiple of world, got batch=3, world=2; try batch=2 or batch=4"
+    told = "cutaway train: --batch must be a multiple of world, got --batch 3, world=2; try --batch 2 or --batch 4"
     assert err.count(told) == 1, err
     assert "fault of Cutaway" not in err
     assert (out, process.returncode) == ("", 1)  # torchrun's own: a process had one

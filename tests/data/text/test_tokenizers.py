@@ -162,7 +162,7 @@ def test_special_tokens_of_characters_and_bytes_come_last(plain, tmp_path):
 
 def test_bpe_needs_room_for_every_byte():
     with pytest.raises(
-        ValueError, match=r"must be above 257 \(every byte, and 1 special tokens\), got 257; try vocabulary=513"
+        ValueError, match=r"must be above 257 \(every byte, and 1 special tokens\), got 257; try tokenizer='bpe-513'"
     ):
         train_bpe([WORDS], 257, special=["<pad>"])
 

@@ -24,7 +24,7 @@ from cutaway.look.pages.picture import Picture
 from cutaway.look.style.wording import number, quoted, visible
 
 _CAPTION = (
-    "Read a column upwards: the layer in which the last answer first appears is where the model made up its mind."
+    "Read a column downwards: the layer in which the last answer first appears is where the model made up its mind."
 )
 
 

@@ -11,8 +11,9 @@ import os
 import sys
 import sysconfig
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,23 +28,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sample:
-    """Data that needs no download: its name, kind ("text", "table" or "pairs"), size and what it is."""
+    """Data that needs no download: its name, kind ("text", "table", "pairs" …), size and what it is.
+
+    ``place`` is the function that makes it, as "module:function": it is given the sample's name.
+    """
 
     name: str
     kind: str
     size: str
     about: str
+    place: str
 
 
+_HERE = "cutaway.data.samples.embedded"
+_TEXT, _TABLE, _PAIRS = f"{_HERE}:sample_text", f"{_HERE}:sample_table", f"{_HERE}:sample_pairs"
 _SAMPLES = (
-    Sample("python-docs", "text", "about 1.4 MB", "Python's language reference and the docstrings of its library"),
-    Sample("python-source", "text", "about 4.7 MB", "the source code of Python's library"),
-    Sample("iris", "table", "150 rows, 5 columns", "species of a flower from four lengths; 3 classes"),
-    Sample("wine", "table", "178 rows, 14 columns", "grower of a wine from its chemistry; 3 classes"),
-    Sample("breast-cancer", "table", "569 rows, 31 columns", "benign or malignant, from cell measurements"),
-    Sample("diabetes", "table", "442 rows, 11 columns", "progression of the disease in a year; a number"),
-    Sample("digits", "table", "1,797 rows, 65 columns", "handwritten digits of 8×8 pixels; 10 classes"),
-    Sample("dates", "pairs", "20,000 pairs", "dates as people write them, and in figures: 3 March 1987, 1987-03-03"),
+    Sample(
+        "python-docs", "text", "about 1.4 MB", "Python's language reference and the docstrings of its library", _TEXT
+    ),
+    Sample("python-source", "text", "about 4.7 MB", "the source code of Python's library", _TEXT),
+    Sample("iris", "table", "150 rows, 5 columns", "species of a flower from four lengths; 3 classes", _TABLE),
+    Sample("wine", "table", "178 rows, 14 columns", "grower of a wine from its chemistry; 3 classes", _TABLE),
+    Sample("breast-cancer", "table", "569 rows, 31 columns", "benign or malignant, from cell measurements", _TABLE),
+    Sample("diabetes", "table", "442 rows, 11 columns", "progression of the disease in a year; a number", _TABLE),
+    Sample("digits", "table", "1,797 rows, 65 columns", "handwritten digits of 8×8 pixels; 10 classes", _TABLE),
+    Sample(
+        "dates", "pairs", "20,000 pairs", "dates as people write them, and in figures: 3 March 1987, 1987-03-03", _PAIRS
+    ),
 )
 # The function of scikit-learn that has it, what its target is called here, and whether the target has names.
 _TABLES = {
@@ -74,8 +85,8 @@ def resolve(data: Any, kind: str) -> Any:
         return path
     if sample.kind != kind:
         raise ValueError(f"{kind} was asked for, got the {sample.kind} sample {name}; {_known(kind)}")
-    make: dict[str, Callable[[str], Any]] = {"text": sample_text, "table": sample_table, "pairs": sample_pairs}
-    return make[kind](name)
+    module, function = sample.place.split(":")
+    return getattr(import_module(module), function)(name)
 
 
 def expect_data(data: Any) -> None:

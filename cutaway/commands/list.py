@@ -65,11 +65,9 @@ def views() -> list[dict[str, str]]:
 
 def data() -> list[dict[str, str]]:
     """The samples that need no download."""
-    from dataclasses import asdict
-
     from cutaway.data.samples.embedded import list_samples
 
-    return [asdict(sample) for sample in list_samples()]
+    return [{"name": x.name, "kind": x.kind, "size": x.size, "about": x.about} for x in list_samples()]
 
 
 ROWS: dict[str, Any] = {"blocks": blocks, "recipes": recipes, "views": views, "data": data}

@@ -27,6 +27,7 @@ _NAMES = {
     "TokenPairs": "text.token_rows",
     "Tokenizer": "text.tokenizers",
     "Tokens": "text.token_files",
+    "Vectors": "text.vector_files",
     "Window": "batches",
     "Windows": "batches",
     "decode": "tables.encoding",
@@ -41,7 +42,9 @@ _NAMES = {
     "read_pairs": "text.pairs",
     "read_table": "tables.reading",
     "read_text": "text.corpus",
+    "read_vectors": "text.vector_files",
     "train_bpe": "text.tokenizers",
+    "write_vectors": "text.vector_files",
 }
 __all__ = [*_NAMES]
 __getattr__, __dir__ = lazy(__name__, _NAMES)

@@ -64,3 +64,12 @@ from cutaway.data.text.tokenizers import (
 from cutaway.data.text.tokenizers import (
     train_bpe as train_bpe,
 )
+from cutaway.data.text.vector_files import (
+    Vectors as Vectors,
+)
+from cutaway.data.text.vector_files import (
+    read_vectors as read_vectors,
+)
+from cutaway.data.text.vector_files import (
+    write_vectors as write_vectors,
+)

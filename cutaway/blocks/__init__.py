@@ -118,10 +118,17 @@ from cutaway.blocks.positions.rotary_scalings import (
     YaRNScaling,
 )
 from cutaway.blocks.positions.sinusoidal import SinusoidalPosition, sinusoids
+from cutaway.blocks.recurrence.gru import GRU, gru_step
+from cutaway.blocks.recurrence.lstm import LSTM, lstm_step
+from cutaway.blocks.recurrence.rnn import RNN, rnn_step
+from cutaway.blocks.recurrence.states import GRUState, LSTMState, RNNState
 
 __all__ = [
     "ELU",
+    "GRU",
+    "LSTM",
     "MLP",
+    "RNN",
     "Activation",
     "AdditiveScores",
     "Approximation",
@@ -139,10 +146,12 @@ __all__ = [
     "Embedding",
     "EncoderLayer",
     "Forgetting",
+    "GRUState",
     "GatedMLP",
     "GatedSummary",
     "GaussianNoise",
     "Head",
+    "LSTMState",
     "LayerCache",
     "LayerNorm",
     "LeakyReLU",
@@ -162,6 +171,7 @@ __all__ = [
     "Perceptron",
     "PiecewiseEncoding",
     "RMSNorm",
+    "RNNState",
     "RelativeBias",
     "Residual",
     "Rotary",
@@ -215,6 +225,7 @@ __all__ = [
     "gaussian_noise",
     "gelu",
     "gelu_tanh",
+    "gru_step",
     "hard_argmax",
     "hard_weights",
     "hinge_loss",
@@ -241,6 +252,7 @@ __all__ = [
     "logistic",
     "lookup",
     "lp_distance",
+    "lstm_step",
     "macro_f1",
     "matricise",
     "mix_values",
@@ -265,6 +277,7 @@ __all__ = [
     "relu_network",
     "relu_squared",
     "rms_norm",
+    "rnn_step",
     "rotary_angles",
     "rotate",
     "scaled_dot_scores",

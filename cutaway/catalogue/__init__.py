@@ -12,4 +12,5 @@ from cutaway.catalogue import (
     models,
     norms,
     positions,
+    recurrence,
 )

@@ -1,0 +1,64 @@
+r"""The simple recurrent net: the new hidden state is one dense layer over the input and the old one.
+
+    z⁽ᵗ⁾ = φ(x⁽ᵗ⁾ W + z⁽ᵗ⁻¹⁾ U + b)            φ = tanh
+
+The same weights act at every step, so what the last output owes to the first input passes through U as often as there
+are steps: it fades or grows exponentially. Elman 1990; Bengio, Simard, Frasconi 1994. Notes: N3 §5.1.
+Axis letters: docs/notation.md.
+"""
+
+from functools import partial
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from cutaway.blocks.checks import expect_choice
+from cutaway.blocks.recurrence.cells import Cell, Name, Parts, unnamed
+from cutaway.blocks.recurrence.stacks import Recurrent
+from cutaway.blocks.recurrence.states import RNNState
+
+ACTIVATIONS = {"tanh": torch.tanh, "relu": torch.relu}
+
+
+def rnn_step(sums: Float[Tensor, "*b w"], activation: str = "tanh", name: Name = unnamed) -> dict[str, Tensor]:
+    """z⁽ᵗ⁾ = φ(s) of the sums s = x⁽ᵗ⁾ W + z⁽ᵗ⁻¹⁾ U + b."""
+    return {"hidden": name("hidden", ACTIVATIONS[activation](sums))}
+
+
+class RNNCell(Cell):
+    """z⁽ᵗ⁾ = φ(x⁽ᵗ⁾ W + z⁽ᵗ⁻¹⁾ U + b), in one direction. Tap: ``hidden``, (batch, steps, width)."""
+
+    names = kept = ("hidden",)
+
+    def __init__(self, inputs: int, width: int, activation: str = "tanh") -> None:
+        super().__init__(inputs, width, gates=1)
+        expect_choice("activation", activation, ACTIVATIONS)
+        self.activation = activation
+        self.reset_parameters()
+
+    def advance(self, a: Tensor, state: Parts, name: Name = unnamed) -> dict[str, Tensor]:
+        return rnn_step(a + self.map_hidden(state[0]), self.activation, name)
+
+
+class RNN(Recurrent):
+    """A recurrent net, z⁽ᵗ⁾ = φ(x⁽ᵗ⁾ W + z⁽ᵗ⁻¹⁾ U + b), φ tanh or relu; ``rnn(x)`` gives (outputs, state).
+
+    ``dropout`` drops what goes from one layer to the next, in training. Taps, each (batch, steps, width), 0 where
+    padded: ``layers.0.forwards.hidden``, and ``backwards`` for the way back of a bidirectional net.
+    """
+
+    State: ClassVar[type[RNNState]] = RNNState
+
+    def __init__(
+        self,
+        inputs: int,
+        width: int,
+        depth: int = 1,
+        bidirectional: bool = False,
+        dropout: float = 0.0,
+        activation: str = "tanh",
+    ) -> None:
+        cell = partial(RNNCell, width=width, activation=activation)
+        super().__init__(cell, inputs, width, depth, bidirectional, dropout)

@@ -1,0 +1,165 @@
+r"""A stack of recurrent layers: each reads the hidden states of the one below it, in one direction or in both.
+
+    Z¹ = cell₁(X),  Z² = cell₂(Z¹), …                one direction
+    Zˡ = [→cellₗ(Zˡ⁻¹)  ←cellₗ(Zˡ⁻¹)]                 both, side by side: every step sees the whole sequence
+
+El Hihi, Bengio 1995 (stacked); Schuster, Paliwal 1997 (bidirectional). Notes: N3 §5.1–5.2. Axis letters:
+docs/notation.md.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from cutaway.blocks.checks import expect_float, expect_positive, expect_probability, expect_width
+from cutaway.blocks.recurrence.cells import Cell
+from cutaway.blocks.recurrence.states import State
+
+
+class Recurrent(nn.Module):
+    """What RNN, LSTM and GRU share: depth, directions, lengths and states. Families derive from it."""
+
+    State: ClassVar[Any]  # the family's tuple
+
+    def __init__(
+        self,
+        make_cell: Callable[[int], Cell],
+        inputs: int,
+        width: int,
+        depth: int,
+        bidirectional: bool,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        expect_positive(inputs=inputs, width=width, depth=depth)
+        expect_probability(dropout=dropout)
+        self.inputs, self.width, self.depth = inputs, width, depth
+        self.bidirectional, self.dropout = bidirectional, dropout
+        names = ("forwards", "backwards") if bidirectional else ("forwards",)
+        self.layers = nn.ModuleList(
+            nn.ModuleDict({name: make_cell(inputs if i == 0 else width * len(names)) for name in names})
+            for i in range(depth)
+        )
+
+    @property
+    def directions(self) -> int:
+        """1, or 2 for a bidirectional net."""
+        return 2 if self.bidirectional else 1
+
+    def initial_state(self, *batch: int) -> State:
+        """The state before the first step: zeros."""
+        like = next(self.parameters())
+        shape = (*batch, self.depth, self.directions, self.width)
+        return self.State(*(like.new_zeros(shape) for _ in self.State._fields))
+
+    def forward(
+        self,
+        x: Float[Tensor, "*b t i"],
+        state: State | None = None,
+        lengths: Int[Tensor, "*b"] | None = None,
+    ) -> tuple[Float[Tensor, "*b t o"], State]:
+        """The outputs of all steps, those of both directions side by side, and the state after the last one.
+
+        ``lengths`` are the numbers of real steps where sequences are padded at their ends: each state is then the one
+        at the sequence's own last step (for the way back: its first), and the outputs of padded steps are 0.
+        """
+        expect_sequence(x, self.inputs)
+        batch, steps = x.shape[:-2], x.shape[-2]
+        if state is None:
+            state = self.initial_state(*batch)
+            if x.dtype != state[0].dtype and not torch.is_autocast_enabled(x.device.type):
+                expect_dtype(x, state[0])
+        self._expect_state(state, batch)
+        flat = math.prod(batch)
+        mask = None
+        if lengths is not None:
+            expect_lengths(lengths, batch, steps)
+            mask = torch.arange(steps, device=x.device) < lengths.reshape(flat, 1)
+        parts = [part.reshape(flat, self.depth, self.directions, self.width) for part in state]
+        y = x.reshape(flat, steps, self.inputs)
+        ends = []
+        for i, layer in enumerate(self.layers):
+            if i and self.dropout:
+                y = nn.functional.dropout(y, self.dropout, self.training)
+            outputs = []
+            for j, cell in enumerate(layer.values()):  # type: ignore[operator]
+                z, end = cell(y, tuple(part[:, i, j] for part in parts), mask, j == 1)
+                outputs.append(z)
+                ends.append(end)
+            y = torch.cat(outputs, -1) if self.bidirectional else outputs[0]
+        shape = (*batch, self.depth, self.directions, self.width)
+        new = self.State(*(torch.stack(part, 1).reshape(shape) for part in zip(*ends, strict=True)))
+        return y.reshape(*batch, steps, y.shape[-1]), new
+
+    def step(self, x: Float[Tensor, "*b i"], state: State | None = None) -> tuple[Float[Tensor, "*b w"], State]:
+        """One step, as when inputs come in one after the other: its output and the state after it."""
+        if self.bidirectional:
+            raise ValueError(
+                "a bidirectional net reads the whole sequence before its first output, got step(); call the layer on "
+                "the sequence, or build it with bidirectional=False"
+            )
+        expect_width("x", x, self.inputs)
+        y, state = self.forward(x.unsqueeze(-2), state)
+        return y.squeeze(-2), state
+
+    def _expect_state(self, state: Any, batch: tuple[int, ...]) -> None:
+        names = self.State._fields
+        if not isinstance(state, tuple) or len(state) != len(names):
+            came = f"{len(state)} parts" if isinstance(state, tuple) else type(state).__name__
+            raise ValueError(
+                f"the state of {type(self).__name__} must be the tuple ({', '.join(names)}), got {came}; "
+                f"pass what the last call returned, or None to begin"
+            )
+        shape = (*batch, self.depth, self.directions, self.width)
+        for name, part in zip(names, state, strict=True):
+            if part.shape != shape:
+                raise ValueError(
+                    f"state.{name} must have shape {shape} (batch, depth, directions, width), got {tuple(part.shape)}; "
+                    "pass a state of this layer for a batch of this size, or None to begin"
+                )
+
+    def extra_repr(self) -> str:
+        both = ", bidirectional" if self.bidirectional else ""
+        dropout = f", dropout={self.dropout}" if self.dropout else ""
+        return f"{self.inputs} → {self.width}, depth={self.depth}{both}{dropout}"
+
+
+def expect_sequence(x: Tensor, inputs: int) -> None:
+    """Sequences have at least one step."""
+    expect_float("x", x)
+    expect_width("x", x, inputs)
+    if x.ndim < 2:
+        raise ValueError(f"x must have shape (..., steps, inputs), got {tuple(x.shape)}; for one step use layer.step")
+    if x.shape[-2] == 0:
+        raise ValueError(f"a sequence must have at least one step, got shape {tuple(x.shape)}; leave empty ones out")
+
+
+def expect_dtype(x: Tensor, weights: Tensor) -> None:
+    """Inputs and weights are of one type."""
+    if x.dtype != weights.dtype:
+        raise ValueError(
+            f"x must be of the type of the weights, {weights.dtype}, got {x.dtype}; convert one of the two, "
+            f"x.to({weights.dtype}) or layer.to({x.dtype})"
+        )
+
+
+def expect_lengths(lengths: Tensor, batch: tuple[int, ...], steps: int) -> None:
+    """One length for each sequence; values are read on the CPU only, where that costs next to nothing."""
+    if lengths.shape != batch or lengths.is_floating_point() or lengths.dtype == torch.bool:
+        raise ValueError(
+            f"lengths must be whole numbers of shape {tuple(batch)}, one for each sequence, got {lengths.dtype} of "
+            f"shape {tuple(lengths.shape)}; for a mask use mask.sum(-1)"
+        )
+    if torch.compiler.is_compiling() or lengths.device.type != "cpu" or not lengths.numel():
+        return
+    if torch._C._functorch.is_functorch_wrapped_tensor(lengths):
+        return
+    low, high = (int(bound) for bound in lengths.aminmax())
+    if low < 1:
+        raise ValueError(f"a sequence must have at least one step, got a length of {low}; leave empty ones out")
+    if high > steps:
+        raise ValueError(f"lengths must be at most the number of steps, {steps}, got {high}; pad x, or mend the length")

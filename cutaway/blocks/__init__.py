@@ -103,6 +103,7 @@ from cutaway.blocks.losses.pointwise import (
     zero_one_loss,
 )
 from cutaway.blocks.losses.tasks import Head, Task, find_task
+from cutaway.blocks.losses.warping import time_warping_distance
 from cutaway.blocks.norms.batch import BatchNorm, batch_norm
 from cutaway.blocks.norms.layer import LayerNorm, layer_norm
 from cutaway.blocks.norms.rms import RMSNorm, rms_norm
@@ -292,6 +293,7 @@ __all__ = [
     "straight_through",
     "tanh",
     "threshold",
+    "time_warping_distance",
     "total_variation",
     "weight_norm",
     "weight_sharing",

@@ -29,6 +29,7 @@ from cutaway.blocks.losses.pointwise import (
     zero_one_loss,
 )
 from cutaway.blocks.losses.tasks import Head, Task
+from cutaway.blocks.losses.warping import time_warping_distance
 from cutaway.registry import register
 
 
@@ -115,3 +116,5 @@ register(l1_penalty, example=lambda: (l1_penalty, [torch.randn(3, 7), torch.rand
 register(l2_penalty, example=lambda: (l2_penalty, [torch.randn(3, 7), torch.randn(2, 5)]))
 
 register(Head, example=lambda: (Head(3, Task("multi-class", outputs=7)), torch.randn(2, 5, 3)))
+
+register(time_warping_distance, example=lambda: (time_warping_distance, torch.randn(2, 5, 3), torch.randn(2, 7, 3), 4))

@@ -55,6 +55,13 @@ _SAMPLES = (
     Sample(
         "dates", "pairs", "20,000 pairs", "dates as people write them, and in figures: 3 March 1987, 1987-03-03", _PAIRS
     ),
+    Sample(
+        "cylinder-bell-funnel",
+        "labelled series",
+        "930 series of 128 steps",
+        "a plateau, a rise or a fall in noise; 3 classes",
+        "cutaway.data.samples.cylinder_bell_funnel:sample_series",
+    ),
 )
 # The function of scikit-learn that has it, what its target is called here, and whether the target has names.
 _TABLES = {

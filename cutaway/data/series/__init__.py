@@ -1,0 +1,1 @@
+"""Series: values in the order of time, and what is known beside them."""

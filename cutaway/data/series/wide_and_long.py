@@ -1,0 +1,169 @@
+r"""The series of a table: one a row (wide), or one a group of rows (long); of a `.ts` file too.
+
+    wide     label, x_1, …, x_T            the archives' way; gaps at the end of a row make its series shorter
+    long     series, time, value…, label   one row a step; several values are the channels of one series
+
+Columns are found by their usual names, and by what is in them.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from cutaway.data.checks import nearest
+from cutaway.data.files import find_files
+from cutaway.data.series.ts_files import read_ts
+from cutaway.data.tables.columns import plain_text
+from cutaway.data.tables.csv_files import CsvTable
+from cutaway.data.tables.table_files import as_frame, load_frame, open_table
+
+if TYPE_CHECKING:
+    import pandas
+
+_LABELS = ("target", "label", "class", "class_label", "category", "y")
+_GROUPS = ("series", "unique_id", "series_id", "case", "case_id", "id")
+_TIMES = ("time", "t", "step", "ds", "date", "timestamp", "index")
+
+
+class RawSeries(NamedTuple):
+    """Series as they were read: (steps, channels) each, labels as written (None: none), names of the channels."""
+
+    values: list[Float[np.ndarray, "_ c"]]
+    labels: list[str | None]
+    channels: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+def load_series(
+    source: Any,
+    target: str = "",
+    group: str = "",
+    time: str = "",
+    encoding: str = "utf-8",
+    header: bool | None = None,
+    needs_labels: bool = True,
+) -> RawSeries:
+    """The series of a file or a DataFrame, with their labels where they have any."""
+    if isinstance(source, (str, os.PathLike)):
+        path = Path(source).expanduser()
+        find_files(path)
+        if path.suffixes[:1] == [".ts"]:
+            return _of_ts(path, encoding)
+        found = open_table(path, encoding, header=header)
+        notes = tuple(found.notes()) if isinstance(found, CsvTable) else ()
+        named = not isinstance(found, CsvTable) or found.layout.header
+        frame, name = load_frame(path, encoding, header=header), path.name
+    else:
+        frame, name, notes, named = as_frame(source), "the table", (), True
+    frame = frame.rename(columns=str)
+    group = _column(frame, group, _GROUPS, "group", found=lambda c: frame[c].duplicated().any()) or ""
+    label = _column(frame, target, _LABELS, "target")
+    if group:
+        return _of_long(frame, group, label, _column(frame, time, _TIMES, "time"), name, notes)
+    if label is None and needs_labels:
+        label = _label_by_sight(frame, named)
+    return _of_wide(frame, label, name, notes)
+
+
+def _column(frame: "pandas.DataFrame", asked: str, usual: Sequence[str], setting: str, found: Any = None) -> str | None:
+    if asked:
+        if asked not in frame.columns:
+            raise ValueError(
+                f"{setting} must be a column of the table, got {asked!r}; the nearest are: "
+                f"{nearest(asked, [*frame.columns])}"
+            )
+        return asked
+    names = [c for c in frame.columns if c.casefold() in usual and (found is None or found(c))]
+    return names[0] if names else None
+
+
+def _label_by_sight(frame: "pandas.DataFrame", named: bool) -> str:
+    """The only column of words; else, as in the archives, the first (the last if only that has few values)."""
+    words = [c for c in frame.columns if not _is_numeric(frame[c])]
+    if len(words) == 1:
+        return str(words[0])
+    first, last = str(frame.columns[0]), str(frame.columns[-1])
+    few = [c for c in (first, last) if frame[c].nunique() <= max(2, len(frame) // 2)]
+    if words or not few:
+        shown = ", ".join(map(str, words[:5])) or f"{first}, …, {last}"
+        raise ValueError(f"one column must be the class, got {shown}; name it with --target")
+    return few[0]
+
+
+def _is_numeric(column: "pandas.Series") -> bool:
+    return column.dtype.kind in "iufb"
+
+
+def _of_ts(path: Path, encoding: str) -> RawSeries:
+    found = read_ts(path, encoding)
+    channels = found[0].values.shape[1]
+    return RawSeries([x.values for x in found], [x.label for x in found], _channel_names(channels))
+
+
+def _channel_names(count: int) -> tuple[str, ...]:
+    return ("value",) if count == 1 else tuple(f"channel {i + 1}" for i in range(count))
+
+
+def _of_wide(frame: "pandas.DataFrame", label: str | None, name: str, notes: tuple[str, ...]) -> RawSeries:
+    steps = frame if label is None else frame.drop(columns=label)
+    odd = [str(c) for c in steps.columns if not _is_numeric(steps[c])]
+    if odd:
+        raise ValueError(
+            f"a table with a series in each row must hold numbers beside the class, got {odd[0]!r} with "
+            f"{steps[odd[0]].dropna().iloc[0]!r} in {name}; leave that column out, or name the column that says which "
+            "series a row belongs to with --series"
+        )
+    if not len(steps.columns):
+        raise ValueError(f"a series must have a value, got {name} with the class alone; give its values as columns")
+    values = steps.to_numpy(np.float32)
+    labels: list[str | None] = [None] * len(frame) if label is None else _labels(frame[label])
+    return RawSeries([row[:, None] for row in values], labels, ("value",), (*notes, *_gaps(values)))
+
+
+def _gaps(values: Float[np.ndarray, "n t"]) -> tuple[str, ...]:
+    """A note on the missing values before the last one of each series."""
+    missing = np.isnan(values)
+    after_end = np.flip(np.cumprod(np.flip(missing, 1), 1), 1).astype(bool)
+    inside = int((missing & ~after_end).sum())
+    return (f"{inside:,} missing values are drawn as straight lines",) if inside else ()
+
+
+def _of_long(
+    frame: "pandas.DataFrame", group: str, label: str | None, time: str | None, name: str, notes: tuple[str, ...]
+) -> RawSeries:
+    kept = [c for c in frame.columns if c not in (group, label, time)]
+    odd = [c for c in kept if not _is_numeric(frame[c])]
+    if odd or not kept:
+        raise ValueError(
+            f"a table with a step in each row must hold numbers beside series, time and class, got "
+            f"{odd[0] if odd else 'no other column'!r} in {name}; leave that column out"
+        )
+    values, labels = [], []
+    for key, rows in frame.groupby(group, sort=False):
+        ordered = rows if time is None else rows.sort_values(time, kind="stable")
+        if time is not None and ordered[time].duplicated().any():
+            twice = ordered[time][ordered[time].duplicated()].iloc[0]
+            raise ValueError(
+                f"a series must have one row a time, got {twice} twice in series {key} of {name}; keep one"
+            )
+        values.append(ordered[kept].to_numpy(np.float32))
+        own = [None] if label is None else list(dict.fromkeys(_labels(rows[label])))
+        if len(own) > 1:
+            raise ValueError(
+                f"a series must have one class, got {own[0]} and {own[1]} in series {key} of {name}; "
+                "name the column of the class with --target"
+            )
+        labels.append(own[0])
+    return RawSeries(values, labels, tuple(kept), notes)
+
+
+def _labels(column: "pandas.Series") -> list[str | None]:
+    """Classes as text: 1 and 1.0 are one class; None where there is none."""
+    return [None if missing else plain_text(value) for value, missing in zip(column, column.isna(), strict=True)]
+
+
+__all__ = ["RawSeries", "load_series"]

@@ -11,7 +11,7 @@ from cutaway.blocks.attention.linear_time import (
     linear_step,
 )
 from cutaway.blocks.attention.multihead import MultiHeadAttention
-from cutaway.blocks.attention.pooling import AttentionPool, pool_first, pool_last, pool_mean
+from cutaway.blocks.attention.pooling import AttentionPool, pool_first, pool_last, pool_max, pool_mean
 from cutaway.blocks.attention.queryless import (
     Forgetting,
     GatedSummary,
@@ -28,6 +28,14 @@ from cutaway.blocks.attention_masks import patterns as pattern
 from cutaway.blocks.attention_masks.patterns import Pattern
 from cutaway.blocks.attention_masks.sparse import attend_sparse
 from cutaway.blocks.convolution.as_matrix import Sharing, as_dense, weight_sharing
+from cutaway.blocks.convolution.local_pooling import max_pool_steps, mean_pool_steps
+from cutaway.blocks.convolution.one_dimensional import (
+    Conv1d,
+    convolve,
+    cross_correlate,
+    cross_correlate_open,
+    step_mask,
+)
 from cutaway.blocks.dense.activations import (
     ELU,
     Activation,
@@ -139,6 +147,7 @@ __all__ = [
     "BilinearScores",
     "Cache",
     "Constant",
+    "Conv1d",
     "DecoderLayer",
     "Dense",
     "DenselyConnected",
@@ -200,8 +209,11 @@ __all__ = [
     "balanced_accuracy",
     "batch_norm",
     "bernoulli",
+    "convolve",
     "cosine_scores",
     "cost",
+    "cross_correlate",
+    "cross_correlate_open",
     "cross_entropy",
     "cross_entropy_from_logits",
     "cross_entropy_loss",
@@ -256,6 +268,8 @@ __all__ = [
     "lstm_step",
     "macro_f1",
     "matricise",
+    "max_pool_steps",
+    "mean_pool_steps",
     "mix_values",
     "monte_carlo",
     "multiclass_hinge_loss",
@@ -268,6 +282,7 @@ __all__ = [
     "piecewise_encode",
     "pool_first",
     "pool_last",
+    "pool_max",
     "pool_mean",
     "power_loss",
     "pure_tensor",
@@ -289,6 +304,7 @@ __all__ = [
     "soft_weights",
     "softmax",
     "squared_loss",
+    "step_mask",
     "stochastic_binary",
     "straight_through",
     "tanh",

@@ -12,7 +12,7 @@ from cutaway.blocks.attention.linear_time import (
     linear_step,
 )
 from cutaway.blocks.attention.multihead import MultiHeadAttention
-from cutaway.blocks.attention.pooling import AttentionPool, pool_first, pool_last, pool_mean
+from cutaway.blocks.attention.pooling import AttentionPool, pool_first, pool_last, pool_max, pool_mean
 from cutaway.blocks.attention.queryless import (
     Forgetting,
     GatedSummary,
@@ -109,6 +109,7 @@ def _mask() -> torch.Tensor:
 register(pool_first, example=lambda: (pool_first, torch.randn(2, 5, 3), _mask()))
 register(pool_last, example=lambda: (pool_last, torch.randn(2, 5, 3), _mask()))
 register(pool_mean, example=lambda: (pool_mean, torch.randn(2, 5, 3), _mask()))
+register(pool_max, example=lambda: (pool_max, torch.randn(2, 5, 3), _mask()))
 register(AttentionPool, example=lambda: (AttentionPool(3), torch.randn(2, 5, 3), _mask()))
 
 register(

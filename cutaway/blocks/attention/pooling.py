@@ -3,6 +3,7 @@ r"""Pooling makes one vector of a whole sequence.
     cls         s = z_1                             the first token stands for all (Devlin et al. 2019)
     last        s = z_n                             the last real token, as a causal model needs
     mean        s = Σ m_i z_i / Σ m_i               over the real tokens, m_i ∈ {0, 1}
+    max         s_j = max_i z_ij                    over the real tokens, each feature by itself (Collobert 2011)
     attention   s = Σ α_i z_i,  α = softmax(Z θ)    weights learned by one query θ
 
 ``mask`` is True at real tokens. Lin et al. 2017 for attention pooling. Notes: N3 §5.6.4 (aggregate), N4.
@@ -49,6 +50,19 @@ def pool_mean(z: Float[Tensor, "*b t w"], mask: Bool[Tensor, "*#b t"] | None = N
         return z.mean(-2)
     m = mask[..., None].to(torch.promote_types(z.dtype, torch.float32))
     return ((m * z).sum(-2) / m.sum(-2).clamp(min=1)).to(z.dtype)
+
+
+def pool_max(z: Float[Tensor, "*b t w"], mask: Bool[Tensor, "*#b t"] | None = None) -> Float[Tensor, "*b w"]:
+    """s_j = max_i z_ij: each feature where it is strongest; a sequence with no real token gives 0.
+
+    >>> pool_max(torch.tensor([[1.0, 4.0], [3.0, 2.0], [100.0, 100.0]]), torch.tensor([True, True, False]))
+    tensor([3., 4.])
+    """
+    _expect_tokens(z, mask)
+    if mask is None:
+        return z.amax(-2)
+    s = z.masked_fill(~mask[..., None], -torch.inf).amax(-2)
+    return s.masked_fill(~mask.any(-1, keepdim=True), 0.0)
 
 
 class AttentionPool(nn.Module):

@@ -35,12 +35,12 @@ def linear_of(weight: Float[Tensor, "i o"], bias: Float[Tensor, "o"] | None = No
 
 
 def as_dense(conv: nn.Module, size: int | Sequence[int]) -> Linear:
-    """The dense layer that does to flattened inputs, of shape (channels, *size) before, what ``conv`` does to them.
+    """The dense layer that does to flattened inputs what ``conv`` does to them, of any stride, groups and padding.
 
     conv(x).flatten() = x.flatten() W + b
 
-    ``conv`` is an nn.Conv1d, Conv2d or Conv3d, or a transposed one, with any stride, dilation, groups and padding;
-    ``size`` an int where all its axes are equal.
+    ``conv`` is an nn.Conv1d, Conv2d or Conv3d, or a transposed one, and x of shape (channels, *size); or it is one of
+    ours (`cut.blocks.Conv1d`), and x of shape (*size, channels). ``size`` is an int where all its axes are equal.
 
     >>> conv = nn.Conv1d(1, 1, kernel_size=3, bias=False)
     >>> conv.weight.data = torch.tensor([[[1.0, 2.0, 3.0]]])
@@ -74,9 +74,10 @@ def weight_sharing(conv: nn.Module, size: int | Sequence[int]) -> Sharing:
 
 def _images(conv: nn.Module, size: int | Sequence[int], weight: Tensor) -> tuple[Tensor, Tensor]:
     """An affine map is known by what it does to the unit vectors (less b, the rows of W) and to zero (b)."""
-    if not isinstance(conv, CONVOLUTIONS):
+    ours = hasattr(conv, "convolved_axes")  # declared by a convolution of Cutaway's, whose channels come last
+    if not ours and not isinstance(conv, CONVOLUTIONS):
         raise ValueError(
-            f"conv must be a torch.nn convolution, got {type(conv).__name__}; pass one of "
+            f"conv must be a convolution, got {type(conv).__name__}; pass one of Cutaway's or of torch.nn's "
             f"{', '.join(kind.__name__ for kind in CONVOLUTIONS)}"
         )
     axes = weight.ndim - 2
@@ -86,7 +87,7 @@ def _images(conv: nn.Module, size: int | Sequence[int], weight: Tensor) -> tuple
             f"size must give the length of each of {axes} axes, got size={size} for {type(conv).__name__}; "
             "leave out batch and channels"
         )
-    shape = (conv.in_channels, *size)
+    shape: tuple[int, ...] = (*size, conv.inputs) if ours else (conv.in_channels, *size)  # type: ignore[assignment]
     basis = torch.eye(math.prod(shape), dtype=weight.dtype, device=weight.device).reshape(-1, *shape)
     # b is set to zero and not subtracted afterwards: (w + b) − b is rounded
     parameters = {"weight": weight} | ({} if conv.bias is None else {"bias": torch.zeros_like(conv.bias)})
@@ -95,6 +96,6 @@ def _images(conv: nn.Module, size: int | Sequence[int], weight: Tensor) -> tuple
             return functional_call(conv, parameters, basis).flatten(1), conv(torch.zeros_like(basis[0])).flatten()
         except RuntimeError as error:
             raise ValueError(
-                f"the padded input must hold the kernel, got size={size} for kernel_size={conv.kernel_size}, "
+                f"the padded input must hold the kernel, got size={size} for kernel_size={tuple(weight.shape[2:])}, "
                 f"padding={conv.padding}; try a larger size ({error})"
             ) from None

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cutaway as cut
-from cutaway.blocks import AttentionPool, pool_first, pool_last, pool_mean
+from cutaway.blocks import AttentionPool, pool_first, pool_last, pool_max, pool_mean
 
 Z = torch.tensor([[[1.0, 10.0], [2.0, 20.0], [6.0, 60.0]]])
 MASK = torch.tensor([[True, True, False]])
@@ -18,6 +18,8 @@ def test_by_hand():
     assert torch.equal(pool_last(Z, MASK), torch.tensor([[2.0, 20.0]]))
     assert torch.equal(pool_mean(Z), torch.tensor([[3.0, 30.0]]))
     assert torch.equal(pool_mean(Z, MASK), torch.tensor([[1.5, 15.0]]))
+    assert torch.equal(pool_max(Z), torch.tensor([[6.0, 60.0]]))
+    assert torch.equal(pool_max(-Z, MASK), torch.tensor([[-1.0, -10.0]]))
     pool = AttentionPool(2)
     with torch.no_grad():
         pool.map.weight.zero_()  # no preference: the mean
@@ -31,7 +33,7 @@ def test_padding_counts_for_nothing(lengths, seed):
     z = torch.randn(len(lengths), 5, 3, dtype=torch.float64)
     mask = torch.arange(5) < torch.tensor(lengths)[:, None]
     attention = AttentionPool(3).double()
-    for pool in (pool_last, pool_mean, attention):
+    for pool in (pool_last, pool_mean, pool_max, attention):
         together = pool(z, mask)
         for i, n in enumerate(lengths):
             if n:
@@ -48,7 +50,7 @@ def test_padding_on_the_left(float64):
 
 def test_order_does_not_matter_to_mean_and_attention(float64):
     z, p = torch.randn(2, 5, 3), torch.tensor([3, 1, 4, 0, 2])
-    for pool in (pool_mean, AttentionPool(3)):
+    for pool in (pool_mean, pool_max, AttentionPool(3)):
         torch.testing.assert_close(pool(z[:, p]), pool(z))
     for pool in (pool_first, pool_last):
         assert not torch.allclose(pool(z[:, p]), pool(z))

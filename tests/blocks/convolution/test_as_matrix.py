@@ -5,7 +5,7 @@ import torch
 from scipy.linalg import toeplitz
 from torch import nn
 
-from cutaway.blocks import as_dense, weight_sharing
+from cutaway.blocks import Conv1d, as_dense, weight_sharing
 from cutaway.blocks.convolution.as_matrix import linear_of
 
 
@@ -131,6 +131,15 @@ def test_messages():
     ):
         as_dense(nn.Conv1d(1, 1, 3), 2)
     with pytest.raises(
-        ValueError, match=r"conv must be a torch.nn convolution, got Linear; pass one of Conv1d, Conv2d"
+        ValueError,
+        match=r"conv must be a convolution, got Linear; pass one of Cutaway's or of torch.nn's Conv1d, Conv2d",
     ):
         as_dense(nn.Linear(3, 5), 3)
+
+
+@pytest.mark.parametrize("padding", ["valid", "same", "reflect", "causal"])
+def test_our_convolution_is_a_matrix_too(float64, padding):
+    conv = Conv1d(4, 6, 3, padding, stride=2, dilation=2, groups=2)
+    x = torch.randn(5, 11, 4)
+    torch.testing.assert_close(as_dense(conv, 11)(x.flatten(1)), conv(x).flatten(1), rtol=1e-12, atol=1e-12)
+    assert weight_sharing(Conv1d(1, 1, 3, "valid"), 100) == weight_sharing(nn.Conv1d(1, 1, 3), 100)

@@ -12,7 +12,7 @@ W has a band of bands (block-Toeplitz). LeCun et al. 1989; Goodfellow, Bengio, C
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -87,10 +87,12 @@ def _images(conv: nn.Module, size: int | Sequence[int], weight: Tensor) -> tuple
             f"size must give the length of each of {axes} axes, got size={size} for {type(conv).__name__}; "
             "leave out batch and channels"
         )
-    shape: tuple[int, ...] = (*size, conv.inputs) if ours else (conv.in_channels, *size)  # type: ignore[assignment]
+    channels: Any = conv.inputs if ours else conv.in_channels
+    shape = (*size, channels) if ours else (channels, *size)
     basis = torch.eye(math.prod(shape), dtype=weight.dtype, device=weight.device).reshape(-1, *shape)
     # b is set to zero and not subtracted afterwards: (w + b) − b is rounded
-    parameters = {"weight": weight} | ({} if conv.bias is None else {"bias": torch.zeros_like(conv.bias)})
+    bias: Any = conv.bias
+    parameters = {"weight": weight} | ({} if bias is None else {"bias": torch.zeros_like(bias)})
     with torch.no_grad():
         try:
             return functional_call(conv, parameters, basis).flatten(1), conv(torch.zeros_like(basis[0])).flatten()

@@ -58,16 +58,16 @@ class Generate:
 
 def main(argv: Sequence[str]) -> None:
     asked = parse_flags(Generate, "cutaway generate", argv)
-    from cutaway.models.transformers.seq2seq import EncoderDecoder
+    from cutaway.models.generation.next_token import answers
     from cutaway.runs.execution import load
 
     if asked.beams is not None and asked.beams < 1:
         raise ValueError(f"beams must be at least 1, got {asked.beams}; leave it out to draw a text")
     run = load(asked.run)
-    answers = isinstance(run.model, EncoderDecoder)
+    answering = answers(run.model)
     names = ("temperature", "beams", "top_k", "top_p", "min_p", "repetition_penalty", "speculate", "seed")
     how = {name: getattr(asked, name) for name in names if getattr(asked, name) is not None}
-    if not answers and asked.beams in (None, 1):
+    if not answering and asked.beams in (None, 1):
         how.setdefault("temperature", 0.8)
     if asked.special:
         how["special"] = True
@@ -77,4 +77,4 @@ def main(argv: Sequence[str]) -> None:
         json.dump({"run": asked.run, "prompt": asked.prompt, "text": text}, sys.stdout, ensure_ascii=False)
         print()
     else:
-        print(text if answers or asked.chat else asked.prompt + text)
+        print(text if answering or asked.chat else asked.prompt + text)

@@ -29,6 +29,16 @@ class Model(nn.Module):
     tokenizer: Any = None
     generation_config: dict[str, Any] | None = None
 
+    @property
+    def writes(self) -> str:
+        """What it writes token by token: "continuations" of a prompt, "answers" to one, or "" if it writes no text.
+
+        A model that writes has a method ``begin(prompt, tokens)`` (see generation/next_token.py). Continuations are
+        made by ``model(tokens, mask)``, answers by ``model(source, decoder_tokens, mask)`` from ``spec.start`` on: the
+        logits of the next token at every position, from which `log_probabilities` reads the density of a text.
+        """
+        return ""
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "kind" in vars(cls):

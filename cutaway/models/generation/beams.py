@@ -15,10 +15,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from cutaway.models.generation.next_token import Tokens, as_prompt, begin, evaluating
+from cutaway.models.generation.next_token import Tokens, answers, as_prompt, begin, evaluating
 from cutaway.models.generation.sampling import log_softmax
 from cutaway.models.generation.token_streams import as_ends, expect_count
-from cutaway.models.transformers.seq2seq import EncoderDecoder
 
 EXPANDED = 100_000  # beginnings that `exact_top` extends before it gives up
 TOGETHER = 64  # of them in one pass
@@ -139,12 +138,12 @@ def _whole(new: tuple[int, ...], tokens: int, ends: tuple[int, ...]) -> bool:
 
 
 def _given(model: nn.Module, prompt: Tensor) -> list[int]:
-    return [] if isinstance(model, EncoderDecoder) else prompt.tolist()
+    return [] if answers(model) else prompt.tolist()
 
 
 def _expect_room(model: nn.Module, prompt: int, tokens: int) -> None:
     context = getattr(getattr(model, "spec", None), "context", None)
-    if context is not None and not isinstance(model, EncoderDecoder) and prompt + tokens - 1 > context:
+    if context is not None and not answers(model) and prompt + tokens - 1 > context:
         raise ValueError(
             f"a search needs prompt and tokens within the context of {context}, got {prompt} + {tokens}; "
             f"ask for at most {max(0, context - prompt + 1)} tokens"

@@ -94,13 +94,23 @@ def as_prompt(prompt: Tokens, device: torch.device, vocabulary: int | None = Non
     return Prompt(torch.stack(padded).long().to(device), lengths)
 
 
+def unwrapped(model: nn.Module) -> Any:
+    """The model inside torch.compile's wrapper."""
+    return getattr(model, "_orig_mod", model)
+
+
+def answers(model: nn.Module) -> bool:
+    """Whether a model answers its prompt from a start token on (an encoder–decoder), instead of going on from it."""
+    return getattr(unwrapped(model), "writes", "") == "answers"
+
+
 def begin(model: nn.Module, prompt: Tokens, tokens: int) -> Decoder:
     """The decoder of a model for these prompts."""
-    model = getattr(model, "_orig_mod", model)  # torch.compile's wrapper
+    model = unwrapped(model)
     start = getattr(model, "begin", None)
     if start is None:
         raise ValueError(
-            f"generating needs a GPT, T5 or Transformer, got {type(model).__name__}; it has no next token to predict"
+            f"generating needs a language model, got {type(model).__name__}; it has no next token to predict"
         )
     device = next(model.parameters()).device
     vocabulary = getattr(getattr(model, "spec", None), "vocabulary", None)

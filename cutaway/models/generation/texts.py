@@ -12,8 +12,8 @@ from typing import Any
 
 from torch import nn
 
+from cutaway.models.generation.next_token import answers
 from cutaway.models.generation.token_streams import as_ends, expect_count, generate, stream
-from cutaway.models.transformers.seq2seq import EncoderDecoder
 
 BROKEN = "\ufffd"  # what decoders write for bytes that are no character (yet)
 
@@ -84,7 +84,7 @@ def stream_text(
     """
     tokenizer = find_tokenizer(model, tokenizer)
     ids, ends, stops = encode_prompt(tokenizer, prompt, special), find_ends(model, end), as_stops(stop)
-    before = [] if _answers(model) else ids
+    before = [] if answers(model) else ids
     return _yield_text(
         stream(model, ids, tokens, end=ends, **sampling), IncrementalText(tokenizer, before, stops), ends
     )
@@ -126,7 +126,7 @@ def generate_text(
     prompts = [prompt] if single else list(prompt)
     ids = [encode_prompt(tokenizer, one, special) for one in prompts]
     ends, stops = find_ends(model, end), as_stops(stop)
-    before = [[] if _answers(model) else row for row in ids]
+    before = [[] if answers(model) else row for row in ids]
     incremental = [IncrementalText(tokenizer, row, stops) for row in before]
     if beams > 1:
         found = generate(model, ids, tokens, end=ends, beams=beams, **sampling)
@@ -156,10 +156,6 @@ def _grow(steps: Iterator[Any], incremental: list[IncrementalText], ends: tuple[
 def _text_of(tokens: list[int], incremental: IncrementalText, ends: tuple[int, ...]) -> str:
     pieces = [incremental.add(token) for token in tokens if token not in ends]
     return "".join([*pieces, incremental.finish()])
-
-
-def _answers(model: nn.Module) -> bool:
-    return isinstance(getattr(model, "_orig_mod", model), EncoderDecoder)
 
 
 def find_tokenizer(model: nn.Module, given: Any = None) -> Any:

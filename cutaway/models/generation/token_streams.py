@@ -16,11 +16,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_positive
-from cutaway.models.generation.next_token import Decoder, Tokens, as_prompt, begin, evaluating
+from cutaway.models.generation.next_token import Decoder, Tokens, answers, as_prompt, begin, evaluating, unwrapped
 from cutaway.models.generation.sampling import Sampling, as_sampling, choose, log_softmax
 from cutaway.models.generation.speculation import LookaheadDecoder, choose_by_guesses
-from cutaway.models.transformers.gpt import GPT
-from cutaway.models.transformers.seq2seq import EncoderDecoder
 from cutaway.models.transformers.token_inputs import expect_real, expect_tokens
 
 
@@ -130,7 +128,7 @@ def generate(
         return [found[0].tokens for found in beam_search(model, prompt, tokens, beams=beams, end=end)]
     new = list(stream(model, prompt, tokens, end=end, speculate=speculate, **sampling))
     grown = [cut_at_end(row, as_ends(end)) for row in torch.stack(new, 1).tolist()]
-    if isinstance(getattr(model, "_orig_mod", model), EncoderDecoder):
+    if answers(model):
         return grown
     given = as_prompt(prompt, torch.device("cpu")).rows
     return [before.tolist() + row for before, row in zip(given, grown, strict=True)]
@@ -149,31 +147,30 @@ def log_probabilities(
     source: Int[Tensor, "b s"] | None = None,
     source_mask: Bool[Tensor, "b s"] | None = None,
 ) -> Float[Tensor, "b n"]:
-    """log p(x_t | x_1 … x_{t−1}), for a GPT from t = 2 on: the first token is given, the sum is the rest's log-density.
+    """log p(x_t | x_1 … x_{t−1}), from t = 2 on: the first token is given, the sum is the rest's log-density.
 
     Of an encoder–decoder log p(x_t | x_1 … x_{t−1}, source), from t = 1 on, with padding on the right. Positions that
     ``mask`` marks as padding have 0. The model runs in its own mode, and gradients flow.
     """
     expect_tokens(tokens)
     expect_real(mask, tokens)
-    if isinstance(model, GPT) and model.logits is not None:
+    name, writes = type(unwrapped(model)).__name__, getattr(unwrapped(model), "writes", "")
+    if writes == "continuations":
         if source is not None:
-            raise ValueError("a GPT has no source apart from its text, got one; put both into tokens")
+            raise ValueError(f"a {name} has no source apart from its text, got one; put both into tokens")
         if tokens.shape[1] < 2:
             raise ValueError(
                 f"a text must have at least two tokens, got {tokens.shape[1]}; the first is given, not predicted"
             )
-        logits, targets = model(tokens, mask)[:, :-1], tokens[:, 1:]
+        logits, targets = (model(tokens) if mask is None else model(tokens, mask))[:, :-1], tokens[:, 1:]
         real = None if mask is None else mask[:, 1:] & mask[:, :-1]
-    elif isinstance(model, EncoderDecoder) and model.logits is not None:
+    elif writes == "answers":
         if source is None:
-            raise ValueError(f"a {type(model).__name__} answers a source, got none; pass source=")
-        start = torch.full_like(tokens[:, :1], model.spec.start)
+            raise ValueError(f"a {name} answers a source, got none; pass source=")
+        start = torch.full_like(tokens[:, :1], unwrapped(model).spec.start)
         shifted = torch.cat([start, tokens[:, :-1]], 1)
         logits, targets, real = model(source, shifted, source_mask), tokens, mask
     else:
-        raise ValueError(
-            f"the density of a text needs a GPT, T5 or Transformer with a language head, got {type(model).__name__}"
-        )
+        raise ValueError(f"the density of a text needs a language model with its head, got {name}; see with_head")
     chosen = log_softmax(logits).gather(-1, targets[..., None]).squeeze(-1)
     return chosen if real is None else torch.where(real, chosen, 0.0)

@@ -80,6 +80,10 @@ class GPT(Model):
         return cls(GPTSpec.llama(**sizes))
 
     @property
+    def writes(self) -> str:
+        return "" if self.logits is None else "continuations"
+
+    @property
     def residual_stream(self) -> dict[str, str | None] | None:
         """Where its parts are, for what reads the residual stream (the logit lens); None without a language head."""
         if self.logits is None:

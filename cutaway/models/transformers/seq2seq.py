@@ -62,6 +62,10 @@ class EncoderDecoder(Model):
         self.logits = Tap() if spec.head is not None else None
         initialise_transformer(self, spec.depth)
 
+    @property
+    def writes(self) -> str:
+        return "" if self.logits is None else "answers"
+
     def forward(
         self,
         tokens: Int[Tensor, "b s"],

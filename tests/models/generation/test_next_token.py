@@ -73,7 +73,7 @@ def test_messages_for_prompts(prompt, message: str):
 
 def test_models_that_do_not_generate():
     model = BERT(**SIZES)
-    with pytest.raises(ValueError, match="generating needs a GPT, T5 or Transformer, got BERT; it has no next token"):
+    with pytest.raises(ValueError, match="generating needs a language model, got BERT; it has no next token"):
         begin(model, [1], 3)
     with pytest.raises(ValueError, match="a model needs a language head to go on with a text, got one without; see"):
         begin(gpt(head=None), [1], 3)

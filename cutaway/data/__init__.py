@@ -1,4 +1,4 @@
-"""Data to train on: text, tables and pairs → splits → batches; tokenizers; samples that need no download.
+"""Data to train on: text, tables, pairs and series → splits → batches; tokenizers; samples that need no download.
 
 Nothing is imported before it is used: `import cutaway.data` imports neither NumPy nor pandas nor torch.
 """
@@ -19,6 +19,7 @@ _NAMES = {
     "Pairs": "text.pairs",
     "Sample": "samples.embedded",
     "Schema": "tables.schema",
+    "SeriesTable": "series.series_table",
     "ShuffledRows": "batches",
     "Splits": "splits",
     "Table": "tables.reading",
@@ -40,6 +41,7 @@ _NAMES = {
     "load_tokenizer": "text.tokenizers",
     "open_data": "kinds",
     "read_pairs": "text.pairs",
+    "read_series": "series.series_reading",
     "read_table": "tables.reading",
     "read_text": "text.corpus",
     "read_vectors": "text.vector_files",

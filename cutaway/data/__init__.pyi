@@ -19,6 +19,8 @@ from cutaway.data.fingerprints import expect_same_data as expect_same_data
 from cutaway.data.kinds import open_data as open_data
 from cutaway.data.samples.embedded import Sample as Sample
 from cutaway.data.samples.embedded import list_samples as list_samples
+from cutaway.data.series.series_reading import read_series as read_series
+from cutaway.data.series.series_table import SeriesTable as SeriesTable
 from cutaway.data.splits import Splits as Splits
 from cutaway.data.tables.encoding import Encoded as Encoded
 from cutaway.data.tables.encoding import TableBatches as TableBatches

@@ -1,1 +1,1 @@
-"""Series: values in the order of time, and what is known beside them."""
+"""Series over time: files and tables of them, their frequency, calendar and covariates, and series with a class each."""

@@ -1,0 +1,175 @@
+"""Files and objects that hold series: long, wide, a row a series; gaps, duplicates, short series and mistakes."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cutaway.data import read_series
+from cutaway.data.series.series_reading import extend
+
+LONG = "unique_id,ds,y\na,2024-01-02,2\na,2024-01-01,1\nb,2024-01-01,5\na,2024-01-03,3\nb,2024-01-02,6\n"
+
+
+def _file(tmp_path, text, name="x.csv"):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def test_a_long_table_is_known_at_sight_and_sorted(tmp_path):
+    table = read_series(_file(tmp_path, LONG))
+    assert table.names == ["a", "b"]
+    assert [values.tolist() for values in table.values] == [[1, 2, 3], [5, 6]]
+    assert table.frequency == "D"
+    assert table.starts[0] == pd.Timestamp("2024-01-01")
+
+
+def test_columns_of_any_name(tmp_path):
+    text = LONG.replace("unique_id,ds,y", "shop,day,sold")
+    table = read_series(_file(tmp_path, text), series="shop", time="day", target="sold")
+    assert table.names == ["a", "b"]
+    assert read_series(_file(tmp_path, text)).names == ["a", "b"]  # found, too
+    with pytest.raises(
+        ValueError, match=r"--series must name a column, got 'shp' for x.csv; the nearest of its 3 are: shop"
+    ):
+        read_series(_file(tmp_path, text), series="shp")
+
+
+def test_a_packed_file_and_parquet(tmp_path):
+    packed = tmp_path / "x.csv.gz"
+    packed.write_bytes(gzip.compress(LONG.encode()))
+    parquet = tmp_path / "x.parquet"
+    pd.read_csv(_file(tmp_path, LONG)).to_parquet(parquet)
+    for path in (packed, parquet):
+        assert read_series(path).values[1].tolist() == [5, 6]
+
+
+def test_a_wide_table_has_a_column_a_series(tmp_path):
+    table = read_series(_file(tmp_path, "date;a;b\n2024-01-01;1,5;\n2024-01-02;2,5;7\n2024-01-03;;8\n"))
+    assert [values.tolist() for values in table.values] == [[1.5, 2.5], [7, 8]]
+    assert table.starts == [pd.Timestamp("2024-01-01"), pd.Timestamp("2024-01-02")]
+    assert read_series(_file(tmp_path, "date,a,b\n2024-01-01,1,3\n2024-01-02,2,4\n"), target="b").names == ["b"]
+
+
+def test_a_row_a_series_as_in_m4(tmp_path):
+    table = read_series(_file(tmp_path, '"V1","V2","V3","V4"\n"W1","3","4","5"\n"W2","6","7",\n'), frequency="W")
+    assert table.names == ["W1", "W2"]
+    assert table.lengths.tolist() == [3, 2]
+    assert table.season == 52
+    more = read_series(_file(tmp_path, '"V1","V2","V3"\n"W2","8","9"\n"W1","6","7"\n', "t.csv"), frequency="W")
+    assert extend(table, more).values[1].tolist() == [6, 7, 8, 9]
+    with pytest.raises(ValueError, match=r"got t.csv without 'W1' \(1 of 2 are not there\)"):
+        extend(table, more.select([0]))
+
+
+def test_numbers_without_times_or_names(tmp_path):
+    table = read_series(_file(tmp_path, "0.5,1.5\n0.6,1.6\n0.7,1.7\n"))
+    assert (table.names, table.frequency, table.starts) == (["column_1", "column_2"], None, [0, 0])
+    dated = read_series(_file(tmp_path, "0.5,1.5\n0.6,1.6\n0.7,1.7\n"), frequency="B", start="2024-01-05")
+    assert dated.times(0, 0, 2).tolist() == [pd.Timestamp("2024-01-05"), pd.Timestamp("2024-01-08")]
+    assert "no dates" in dated.summary()
+
+
+def test_what_python_users_hold():
+    index = pd.date_range("2024-01-01", periods=3, freq="h")
+    for source in (
+        pd.Series([1.0, 2, 3], index), pd.DataFrame({"y": [1.0, 2, 3]}, index), {"y": [1.0, 2, 3]},
+        np.array([1.0, 2, 3]), np.array([[1.0], [2], [3]]), pd.Series([1, 2, 3], index.to_period("h"), name="y"),
+    ):  # fmt: skip
+        assert read_series(source).values[0].tolist() == [1, 2, 3]
+    assert read_series({"ds": index, "y": [1, 2, 3]}).frequency == "h"
+    with pytest.raises(
+        ValueError, match=r"an array of series must be numbers of \(steps,\) or \(steps, series\), got float64"
+    ):
+        read_series(np.zeros((2, 3, 4)))
+    with pytest.raises(ValueError, match="series must be a path, a DataFrame, a dict of arrays or an array, got int"):
+        read_series(3)
+
+
+def test_gaps_are_named_and_kept_as_missing(tmp_path):
+    table = read_series(_file(tmp_path, "ds,y\n2024-01-01,1\n2024-01-02,2\n2024-01-05,5\n2024-01-06,6\n"))
+    np.testing.assert_array_equal(table.values[0], [1, 2, np.nan, np.nan, 5, 6])
+    assert "2 steps of 1 series have no row and count as missing (the first: y at 2024-01-03" in table.summary()
+    assert read_series(_file(tmp_path, LONG), missing="zero").values[0].tolist() == [1, 2, 3]
+
+
+def test_duplicate_times_are_named_and_merged_if_asked(tmp_path):
+    path = _file(tmp_path, LONG + "a,2024-01-02,4\n")
+    with pytest.raises(ValueError, match=r"got 2 for 2024-01-02 00:00:00 of series 'a' \(1 times have more than one\)"):
+        read_series(path)
+    for rule, value in {"mean": 3, "sum": 6, "first": 2, "last": 4}.items():
+        assert read_series(path, duplicates=rule).values[0].tolist() == [1, value, 3]
+
+
+def test_minutes_become_hours_if_asked():
+    index = pd.date_range("2024-01-01", periods=12, freq="10min")
+    table = read_series(pd.Series(np.arange(12.0), index), frequency="h", duplicates="mean")
+    assert table.values[0].tolist() == [2.5, 8.5]
+    uneven = pd.DatetimeIndex(["2024-01-01 00:03", "2024-01-01 00:40", "2024-01-01 01:17", "2024-01-01 03:00"])
+    with pytest.raises(ValueError, match="times must lie at a regular distance, got 2 different ones"):
+        read_series(pd.Series(np.arange(4.0), uneven))
+    np.testing.assert_array_equal(
+        read_series(pd.Series(np.arange(4.0), uneven), frequency="h", duplicates="sum").values[0], [1, 2, np.nan, 3]
+    )
+
+
+def test_one_time_a_series_has_no_frequency(tmp_path):
+    with pytest.raises(
+        ValueError, match=r"the frequency of series must be known, got one time for each series of x.csv"
+    ):
+        read_series(_file(tmp_path, "unique_id,ds,y\na,2024-01-01,1\nb,2024-01-01,5\n"))
+
+
+def test_covariates_known_ahead_go_beyond_the_values(tmp_path):
+    text = "unique_id,ds,y,price,holiday,region\n" + "".join(
+        f"{name},2024-01-0{day},{'' if day > 3 else day},{day * 10},{'Easter' if day == 2 else 'none'},{name}\n"
+        for name in "ab"
+        for day in range(1, 6)
+    )
+    table = read_series(_file(tmp_path, text), known="price,holiday", static="region")
+    assert table.known_names == ("price", "holiday: Easter", "holiday: none")
+    assert table.lengths.tolist() == [3, 3]
+    assert table.known[0][:, 0].tolist() == [10, 20, 30, 40, 50]
+    assert table.known[0][:, 1].tolist() == [0, 1, 0, 0, 0]
+    assert (table.static["region"].tolist(), table.levels["region"]) == ([0, 1], ("a", "b"))
+    with pytest.raises(ValueError, match="a static column must have one value for a whole series, got 10"):
+        read_series(_file(tmp_path, text), static="price")
+    with pytest.raises(ValueError, match="--known must name a column, got 'prize'"):
+        read_series(_file(tmp_path, text), known="prize")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("ds,y\n2024-01-01,1\n2024-01-02,two\n", "the values of series must be numbers"),
+        ("ds,y\n2024-01-01,1\n2024-01-02,inf\n", "must be finite, got inf in row 2"),
+        ("ds,y\n2024-01-01,\n2024-01-02,\n", "series need values, got only missing ones"),
+        ("ds,name\n2024-01-01,red\n2024-01-02,blue\n", "series must be columns of numbers, got none in x.csv"),
+        ("unique_id,ds,p,q\na,2024-01-01,1,2\na,2024-01-02,1,2\n", "got 2 that could be it in x.csv"),
+    ],
+)
+def test_bad_files_are_refused_in_a_sentence(tmp_path, text, told):
+    with pytest.raises(ValueError, match=told):
+        read_series(_file(tmp_path, text), target="y" if ",y" in text.split("\n")[0] else ())
+
+
+def test_a_series_that_is_empty_is_left_out_by_name(tmp_path):
+    table = read_series(_file(tmp_path, "ds,a,b\n2024-01-01,1,\n2024-01-02,2,\n"))
+    assert table.names == ["a"]
+    assert "left out 1 series without any value (b)" in table.summary()
+
+
+def test_real_files(data_folder):
+    folder = data_folder / "series"
+    ett = read_series(folder / "ETTh1.csv.xz")
+    assert (len(ett), ett.frequency, ett.lengths.max()) == (7, "h", 17_420)
+    exchange = read_series(folder / "exchange_rate.txt.gz", frequency="B")
+    assert (len(exchange), exchange.season, exchange.lengths.max()) == (8, 5, 7_588)
+    hourly = read_series(folder / "m4/Hourly-train.csv.xz", frequency="h")
+    assert (len(hourly), sorted(set(hourly.lengths))) == (414, [700, 960])
+    air = read_series(folder / "pollution.csv.xz", target="pm2.5")
+    assert (air.frequency, int(np.isnan(air.values[0]).sum())) == ("h", 2_043)
+    days = read_series(folder / "daily-min-temperatures.csv")
+    assert "Temp at 1984-12-31" in days.summary()

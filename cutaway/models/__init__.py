@@ -6,6 +6,8 @@ from cutaway.models.generation.beams import Found, beam_search, exact_top
 from cutaway.models.generation.sampling import Sampling
 from cutaway.models.generation.texts import generate_text, stream_text
 from cutaway.models.generation.token_streams import generate, log_probabilities, stream
+from cutaway.models.recurrent.carried_state import CarriedState
+from cutaway.models.recurrent.language_model import RecurrentLM, RecurrentLMSpec
 from cutaway.models.specs.architectures import (
     AttentionSpec,
     BERTSpec,
@@ -33,6 +35,7 @@ __all__ = [
     "T5",
     "AttentionSpec",
     "BERTSpec",
+    "CarriedState",
     "EncoderDecoder",
     "Found",
     "GPTSpec",
@@ -43,6 +46,8 @@ __all__ = [
     "NamedSpec",
     "NormSpec",
     "PositionSpec",
+    "RecurrentLM",
+    "RecurrentLMSpec",
     "Sampling",
     "ScalingSpec",
     "T5Spec",

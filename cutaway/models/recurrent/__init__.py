@@ -1,0 +1,1 @@
+"""Recurrent models: language models that carry a state from token to token."""

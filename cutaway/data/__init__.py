@@ -1,4 +1,4 @@
-"""Data to train on: text, tables, pairs and series → splits → batches; tokenizers; samples that need no download.
+"""Data to train on: text, labelled texts, tables, pairs and series → splits → batches; tokenizers; samples.
 
 Nothing is imported before it is used: `import cutaway.data` imports neither NumPy nor pandas nor torch.
 """
@@ -14,6 +14,7 @@ _NAMES = {
     "Corpus": "text.corpus",
     "Encoded": "tables.encoding",
     "Fingerprint": "fingerprints",
+    "LabelledTexts": "text.labelled",
     "PairBatch": "text.token_rows",
     "PairBatches": "text.token_rows",
     "Pairs": "text.pairs",
@@ -40,6 +41,7 @@ _NAMES = {
     "load_frame": "tables.table_files",
     "load_tokenizer": "text.tokenizers",
     "open_data": "kinds",
+    "read_labelled": "text.labelled",
     "read_pairs": "text.pairs",
     "read_series": "series.series_reading",
     "read_table": "tables.reading",

@@ -33,6 +33,8 @@ from cutaway.data.tables.schema import Schema as Schema
 from cutaway.data.tables.table_files import load_frame as load_frame
 from cutaway.data.text.corpus import Corpus as Corpus
 from cutaway.data.text.corpus import read_text as read_text
+from cutaway.data.text.labelled import LabelledTexts as LabelledTexts
+from cutaway.data.text.labelled import read_labelled as read_labelled
 from cutaway.data.text.pairs import Pairs as Pairs
 from cutaway.data.text.pairs import read_pairs as read_pairs
 from cutaway.data.text.token_files import Tokens as Tokens

@@ -53,6 +53,13 @@ _SAMPLES = (
     Sample("diabetes", "table", "442 rows, 11 columns", "progression of the disease in a year; a number", _TABLE),
     Sample("digits", "table", "1,797 rows, 65 columns", "handwritten digits of 8×8 pixels; 10 classes", _TABLE),
     Sample(
+        "python-modules",
+        "labelled",
+        "about 2,000 texts",
+        "docstrings of Python's library, and which of 12 modules each is from",
+        "cutaway.data.samples.docstrings:sample_docstrings",
+    ),
+    Sample(
         "dates", "pairs", "20,000 pairs", "dates as people write them, and in figures: 3 March 1987, 1987-03-03", _PAIRS
     ),
     Sample(
@@ -149,7 +156,7 @@ def sample_pairs(name: str) -> TextSource:
 
 def sample_text(name: str) -> TextSource:
     """A sample text, made when it is first asked for and kept in the cache."""
-    key = {"sample": name, "version": _VERSION, "python": sys.version, "library": str(_library())}
+    key = {"sample": name, "version": _VERSION, "python": sys.version, "library": str(library())}
     make = {"python-docs": _docs, "python-source": _source}[name]
     folder = cached(
         "samples", key, lambda part: write_text(part / "text.txt", make()), lambda found: (found / "text.txt").is_file()
@@ -162,7 +169,8 @@ def sample_text(name: str) -> TextSource:
     return replace(source, name=name)
 
 
-def _library() -> Path:
+def library() -> Path:
+    """The folder of Python's library."""
     return Path(sysconfig.get_paths()["stdlib"])
 
 
@@ -170,12 +178,12 @@ def _modules() -> dict[str, str]:
     """The source of each module at the top of Python's library."""
     found = {
         path.stem: path.read_text(encoding="utf-8")
-        for path in sorted(_library().glob("*.py"))
+        for path in sorted(library().glob("*.py"))
         if not path.stem.startswith("_sysconfigdata")  # says how this Python was built, not what Python is
     }
     if not found:
         raise ValueError(
-            f"the text samples need Python's library as source, got none in {_library()}; use a text file of your own"
+            f"the text samples need Python's library as source, got none in {library()}; use a text file of your own"
         )
     return found
 
@@ -183,7 +191,7 @@ def _modules() -> dict[str, str]:
 def _docs() -> str:
     texts = {f"topic {name}": str(text).strip() for name, text in _topics().items()}
     texts |= {
-        f"module {name}": "\n\n".join([name, "=" * len(name), *_docstrings(code)]) for name, code in _modules().items()
+        f"module {name}": "\n\n".join([name, "=" * len(name), *docstrings(code)]) for name, code in _modules().items()
     }
     # In an order that is fixed but mixed: else the parts of a contiguous split would be of different kinds.
     order = sorted(texts, key=lambda name: hashlib.sha256(name.encode()).digest())
@@ -198,7 +206,8 @@ def _topics() -> Mapping[str, str]:
     return topics
 
 
-def _docstrings(code: str) -> Iterator[str]:
+def docstrings(code: str) -> Iterator[str]:
+    """Every docstring of a module's source."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # odd escapes in the library are not our user's concern
         tree = ast.parse(code)
@@ -215,4 +224,14 @@ def _source() -> str:
     return "\n\n".join(modules[name] for name in order)
 
 
-__all__ = ["Sample", "expect_data", "list_samples", "resolve", "sample_pairs", "sample_table", "sample_text"]
+__all__ = [
+    "Sample",
+    "docstrings",
+    "expect_data",
+    "library",
+    "list_samples",
+    "resolve",
+    "sample_pairs",
+    "sample_table",
+    "sample_text",
+]

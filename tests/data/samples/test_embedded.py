@@ -137,5 +137,5 @@ def test_the_wrong_kind():
         ValueError, match="table was asked for, got the text sample python-docs; give a path, or a table sample"
     ):
         read_table("python-docs")
-    with pytest.raises(ValueError, match="kind must be one of text, table, pairs, got 'sound'; pick one of these"):
+    with pytest.raises(ValueError, match=r"kind must be one of text, table, pairs.*, got 'sound'; pick one of these"):
         open_data("iris", kind="sound")

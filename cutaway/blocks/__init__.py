@@ -80,9 +80,21 @@ from cutaway.blocks.depth.initialisers import (
 )
 from cutaway.blocks.depth.noises import GaussianNoise, flip_labels, gaussian_noise, label_smoothing, noisy_weights
 from cutaway.blocks.depth.skips import DenselyConnected, Residual, Skip, SkipAttention
+from cutaway.blocks.embeddings.hierarchical import HierarchicalSoftmax
 from cutaway.blocks.embeddings.numbers import PiecewiseEncoding, piecewise_encode
+from cutaway.blocks.embeddings.output_layers import FullSoftmax, OutputLayer
 from cutaway.blocks.embeddings.patches import PatchEmbedding, cut_patches
-from cutaway.blocks.embeddings.tokens import Embedding, embed
+from cutaway.blocks.embeddings.proposals import Proposal
+from cutaway.blocks.embeddings.sampled import (
+    NCE,
+    NegativeSampling,
+    SampledSoftmax,
+    nce_loss,
+    negative_sampling_loss,
+    sampled_softmax_loss,
+)
+from cutaway.blocks.embeddings.tokens import Embedding, embed, one_hot
+from cutaway.blocks.embeddings.trees import Tree
 from cutaway.blocks.linear_regions.lines import LineRegions, attainable_regions, line_regions, region_upper_bound
 from cutaway.blocks.linear_regions.networks import Approximation, approximate, relu_network
 from cutaway.blocks.linear_regions.windows import WindowRegions, window_regions
@@ -137,6 +149,7 @@ __all__ = [
     "GRU",
     "LSTM",
     "MLP",
+    "NCE",
     "RNN",
     "Activation",
     "AdditiveScores",
@@ -156,11 +169,13 @@ __all__ = [
     "Embedding",
     "EncoderLayer",
     "Forgetting",
+    "FullSoftmax",
     "GRUState",
     "GatedMLP",
     "GatedSummary",
     "GaussianNoise",
     "Head",
+    "HierarchicalSoftmax",
     "LSTMState",
     "LayerCache",
     "LayerNorm",
@@ -176,15 +191,19 @@ __all__ = [
     "MonteCarlo",
     "MultiHeadAttention",
     "NTKScaling",
+    "NegativeSampling",
+    "OutputLayer",
     "PatchEmbedding",
     "Pattern",
     "Perceptron",
     "PiecewiseEncoding",
+    "Proposal",
     "RMSNorm",
     "RNNState",
     "RelativeBias",
     "Residual",
     "Rotary",
+    "SampledSoftmax",
     "Sharing",
     "SinusoidalPosition",
     "Skip",
@@ -192,6 +211,7 @@ __all__ = [
     "SoftmaxLayer",
     "StochasticBinary",
     "Task",
+    "Tree",
     "WeightNormLinear",
     "WindowRegions",
     "YaRNScaling",
@@ -273,8 +293,11 @@ __all__ = [
     "mix_values",
     "monte_carlo",
     "multiclass_hinge_loss",
+    "nce_loss",
+    "negative_sampling_loss",
     "noisy_weights",
     "normal_",
+    "one_hot",
     "orthogonal_",
     "outer",
     "pattern",
@@ -296,6 +319,7 @@ __all__ = [
     "rnn_step",
     "rotary_angles",
     "rotate",
+    "sampled_softmax_loss",
     "scaled_dot_scores",
     "silu",
     "sinusoids",

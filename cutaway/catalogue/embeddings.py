@@ -1,12 +1,24 @@
-"""Vectors for tokens, image patches and numbers."""
+"""Vectors for tokens, image patches and numbers, and output layers for many classes."""
 
 import torch
 
+from cutaway.blocks.embeddings.hierarchical import HierarchicalSoftmax
 from cutaway.blocks.embeddings.numbers import PiecewiseEncoding, piecewise_encode
+from cutaway.blocks.embeddings.output_layers import FullSoftmax
 from cutaway.blocks.embeddings.patches import PatchEmbedding, cut_patches
-from cutaway.blocks.embeddings.tokens import Embedding, embed
+from cutaway.blocks.embeddings.sampled import (
+    NCE,
+    NegativeSampling,
+    SampledSoftmax,
+    nce_loss,
+    negative_sampling_loss,
+    sampled_softmax_loss,
+)
+from cutaway.blocks.embeddings.tokens import Embedding, embed, one_hot
+from cutaway.blocks.embeddings.trees import Tree
 from cutaway.registry import register
 
+register(one_hot, example=lambda: (one_hot, torch.arange(10).view(2, 5) % 7, 7))
 register(embed, example=lambda: (embed, torch.arange(10).view(2, 5) % 7, torch.randn(7, 3)))
 # Every category occurs: no gradient reaches the rows of the others.
 register(Embedding, example=lambda: (Embedding(7, 3), torch.arange(10).view(2, 5) % 7))
@@ -29,3 +41,41 @@ def pieces(scale: float = 1.0) -> tuple[object, ...]:
 
 register(piecewise_encode, example=pieces, extreme=lambda: pieces(1e4))
 register(PiecewiseEncoding, example=lambda: (encoding(), torch.randn(2, 5, 3)))
+
+
+def with_biases(layer: torch.nn.Module) -> torch.nn.Module:
+    for name, parameter in layer.named_parameters():
+        if name == "bias":
+            torch.nn.init.normal_(parameter)
+    return layer
+
+
+register(FullSoftmax, example=lambda: (with_biases(FullSoftmax(3, 7)), torch.randn(2, 5, 3)))
+register(HierarchicalSoftmax, example=lambda: (with_biases(HierarchicalSoftmax(3, 7)), torch.randn(2, 5, 3)))
+mixed = Tree.from_nested([[0, 1, 2], 3, [4, [5, 6]]])
+register(
+    HierarchicalSoftmax,
+    name="HierarchicalSoftmax of many branches",
+    example=lambda: (with_biases(HierarchicalSoftmax(3, 7, mixed)), torch.randn(2, 5, 3)),
+)
+register(SampledSoftmax, example=lambda: (with_biases(SampledSoftmax(3, 7)), torch.randn(2, 5, 3)))
+register(NCE, example=lambda: (with_biases(NCE(3, 7)), torch.randn(2, 5, 3)))
+register(NegativeSampling, example=lambda: (NegativeSampling(3, 7, counts=range(1, 8)), torch.randn(2, 5, 3)))
+
+
+def samples(scale: float = 1.0) -> tuple[object, ...]:
+    """Scores of 2 targets and of 3 samples, one of which hits its target, with q = 1/4."""
+    log_q, hits = torch.full((2, 3), 0.25).log(), torch.tensor([[False, True, False], [False] * 3])
+    return (
+        sampled_softmax_loss,
+        scale * torch.randn(2),
+        scale * torch.randn(2, 3),
+        log_q,
+        hits,
+        torch.full((2,), 0.75).log(),
+    )
+
+
+register(sampled_softmax_loss, example=samples, extreme=lambda: samples(1e4))
+register(nce_loss, example=lambda: (nce_loss, torch.randn(2), torch.randn(2, 3), -torch.rand(2), -torch.rand(2, 3)))
+register(negative_sampling_loss, example=lambda: (negative_sampling_loss, torch.randn(2), torch.randn(2, 3)))

@@ -15,6 +15,18 @@ from cutaway.blocks.checks import expect_positive
 from cutaway.inside.taps import Tap
 
 
+def one_hot(tokens: Integer[Tensor, "*b"], classes: int) -> Integer[Tensor, "*b c"]:
+    """e_v: 1 at place v, 0 elsewhere. ``one_hot(tokens, v).to(table) @ table`` equals ``embed(tokens, table)``.
+
+    The product costs v · w multiplications for each token, of which all but w are by 0; the lookup costs none.
+
+    >>> one_hot(torch.tensor([1, 0]), 3)
+    tensor([[0, 1, 0],
+            [1, 0, 0]])
+    """
+    return (tokens[..., None] == torch.arange(classes, device=tokens.device)).long()
+
+
 def embed(tokens: Integer[Tensor, "*b"], table: Float[Tensor, "v w"]) -> Float[Tensor, "*b w"]:
     """Row v of the table for each token v: y = e_v E.
 

@@ -1,0 +1,146 @@
+"""Hierarchical softmax: exact for its own family, one path for training, sums to 1, and its tree travels with it."""
+
+import pytest
+import torch
+from torch import nn
+
+import cutaway as cut
+from cutaway.blocks import HierarchicalSoftmax, Tree
+
+TREES = {
+    "balanced": Tree.balanced(13),
+    "huffman": Tree.huffman([2.0**-c for c in range(13)]),
+    "five branches": Tree.balanced(13, 5),
+    "flat": Tree.from_nested(list(range(13))),
+    "mixed": Tree.from_nested([[0, 1], 5, [2, [3, 4], [6]], [[[7, 8, 9, 10]], 11], 12]),
+}
+
+
+def layer_on(tree, **options) -> HierarchicalSoftmax:
+    layer = HierarchicalSoftmax(6, tree.classes, tree, **options)
+    nn.init.normal_(layer.bias)
+    return layer
+
+
+def test_by_hand():
+    """Classes 0 | (1 | 2): p = ¼, ¾·⅔, ¾·⅓ for z = log 3, log 2 at the two vertices."""
+    layer = HierarchicalSoftmax(2, 3, Tree.from_nested([0, [1, 2]]), bias=False)
+    layer.weight.data = torch.tensor([[1.0, 0.0], [0.0, -1.0]])
+    z = torch.tensor([3.0, 2.0]).log()
+    assert torch.allclose(layer.log_probabilities(z).exp(), torch.tensor([1 / 4, 1 / 2, 1 / 4]))
+    assert layer.loss(z, torch.tensor(1)).exp().item() == pytest.approx(2)
+
+
+@pytest.mark.parametrize("tree", TREES.values(), ids=TREES)
+def test_probabilities_are_products_along_the_path(tree, float64):
+    layer, z = layer_on(tree), torch.randn(4, 6)
+    rows = (tree.arities - 1).cumsum(0) - (tree.arities - 1)
+    expected = torch.ones(4, 13)
+    for c in range(13):
+        for vertex, branch in tree.path(c):
+            own = slice(int(rows[vertex]), int(rows[vertex] + tree.arities[vertex]) - 1)
+            s = z @ layer.weight[own].T + layer.bias[own]
+            expected[:, c] *= torch.cat([torch.zeros(4, 1), s], 1).softmax(1)[:, branch]
+    torch.testing.assert_close(layer.log_probabilities(z).exp(), expected)
+    torch.testing.assert_close(expected.sum(1), torch.ones(4), atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("tree", TREES.values(), ids=TREES)
+def test_the_loss_of_a_path_is_that_of_all_classes_with_its_gradients(tree, float64):
+    layer, z, y = layer_on(tree), torch.randn(3, 5, 6, requires_grad=True), torch.randint(13, (3, 5))
+    inputs = (z, layer.weight, layer.bias)
+    full = nn.functional.nll_loss(layer.log_probabilities(z).flatten(0, 1), y.flatten())
+    path = layer.loss(z, y)
+    torch.testing.assert_close(path, full)
+    for one, other in zip(torch.autograd.grad(path, inputs), torch.autograd.grad(full, inputs)):
+        torch.testing.assert_close(one, other)
+    assert torch.autograd.gradcheck(lambda z: layer.losses(z, y), (z,))
+
+
+def test_a_flat_tree_is_the_softmax(float64):
+    """One decision among all classes; the score of the first is 0."""
+    layer, z = layer_on(TREES["flat"]), torch.randn(3, 6)
+    s = torch.cat([torch.zeros(3, 1), z @ layer.weight.T + layer.bias], 1)
+    torch.testing.assert_close(layer.log_probabilities(z), s.log_softmax(1))
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-12)])
+def test_many_classes_sum_to_one(dtype, tolerance):
+    layer = HierarchicalSoftmax(16, 100_000).to(dtype)
+    z = 5 * torch.randn(3, 16, dtype=dtype)
+    with torch.no_grad():
+        assert (layer.log_probabilities(z).exp().sum(-1) - 1).abs().max() < tolerance
+
+
+def test_one_step_touches_one_path():
+    """The notes' tree of 16 classes: 4 of 15 vertices."""
+    layer = HierarchicalSoftmax(6, 16, sparse=True)
+    before = layer.weight.detach().clone()
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.5)
+    layer.loss(torch.randn(1, 6), torch.tensor([5])).backward()
+    assert layer.weight.grad.coalesce().indices()[0].tolist() == sorted(s.vertex for s in layer.tree.path(5))
+    optimizer.step()
+    assert (layer.weight != before).any(1).nonzero()[:, 0].tolist() == [s.vertex for s in layer.tree.path(5)]
+
+
+def test_it_learns_the_frequencies(float64):
+    """With z = 1 for all, the best layer gives each class its share of the data, whatever the tree."""
+    counts = torch.tensor([5.0, 1.0, 2.0, 1.0, 1.0])
+    for tree in (Tree.balanced(5), Tree.from_nested([[3, 4, 0], [1, 2]])):
+        layer = HierarchicalSoftmax(1, 5, tree, bias=False)
+        optimizer = torch.optim.LBFGS(layer.parameters(), max_iter=50, line_search_fn="strong_wolfe")
+        data = torch.repeat_interleave(torch.arange(5), counts.long())
+
+        def again(layer=layer, optimizer=optimizer, data=data):
+            optimizer.zero_grad()
+            loss = layer.loss(torch.ones(10, 1), data)
+            loss.backward()
+            return loss
+
+        optimizer.step(again)
+        torch.testing.assert_close(layer(torch.ones(1)).exp(), counts / 10, atol=1e-4, rtol=0)
+
+
+def test_the_tree_comes_with_the_weights():
+    first = HierarchicalSoftmax(6, 13, "huffman", counts=[2.0**-c for c in range(13)])
+    second = HierarchicalSoftmax(6, 13)
+    second.load_state_dict(first.state_dict())
+    z = torch.randn(3, 6)
+    assert second.tree == first.tree
+    assert torch.equal(second(z), first(z))
+    other = HierarchicalSoftmax(6, 13, TREES["mixed"])  # fewer vertices
+    other.load_state_dict(first.state_dict())
+    assert torch.equal(other(z), first(z))
+    first.load_state_dict(HierarchicalSoftmax(6, 13, TREES["mixed"]).state_dict())
+    assert first.tree == TREES["mixed"]
+    with pytest.raises(RuntimeError, match="size mismatch for weight"):
+        second.load_state_dict(HierarchicalSoftmax(6, 14).state_dict())
+
+
+def test_taps_reach_the_loss():
+    layer, z, y = layer_on(TREES["mixed"]), torch.randn(4, 6), torch.randint(13, (4,))
+    plain = layer.loss(z, y)
+    with cut.trace(layer, "scores") as seen:
+        assert torch.allclose(layer.loss(z, y), plain)
+    assert seen["scores"].shape == (4, 12)
+    with cut.patch(layer, {"scores": torch.zeros(4, 12)}):
+        assert not torch.allclose(layer.loss(z, y), plain)
+
+
+def test_bad_trees():
+    with pytest.raises(ValueError, match="a huffman tree needs counts, got none; pass counts="):
+        HierarchicalSoftmax(6, 13, "huffman")
+    with pytest.raises(ValueError, match="counts must be one for each of the 13 classes, got 3"):
+        HierarchicalSoftmax(6, 13, "huffman", counts=[1, 2, 3])
+    with pytest.raises(ValueError, match="the tree must have 13 classes, got 16"):
+        HierarchicalSoftmax(6, 13, Tree.balanced(16))
+    with pytest.raises(ValueError, match="tree must be one of balanced, huffman, got 'oak'"):
+        HierarchicalSoftmax(6, 13, "oak")
+
+
+@pytest.mark.untyped
+def test_the_loss_compiles():
+    for tree in (TREES["balanced"], TREES["mixed"]):
+        layer, z, y = layer_on(tree), torch.randn(4, 6), torch.randint(13, (4,))
+        compiled = torch.compile(layer.loss, fullgraph=True, backend="aot_eager")
+        torch.testing.assert_close(compiled(z, y), layer.loss(z, y))

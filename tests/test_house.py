@@ -178,6 +178,7 @@ TESTED_THROUGH = {
     "look/pages/parts.py": "look/pages/test_page.py: a page is made of its parts",
     "look/style/stylesheet.py": "look/pages/test_page.py: the style of a page in light, dark and print",
     "look/style/theme.py": "look/style/test_colours.py: a theme is a set of colours",
+    "models/count_tables.py": "models/test_markov_chain.py: a chain is its counts",
     "models/recurrent/carried_state.py": "models/recurrent/test_language_model.py: a state is what a model carries",
     "recipes/imported.py": "runs/test_checkpoints_in_and_out.py: the recipe of runs that were imported",
     "runs/views/": "runs/test_pages.py: the pages of every kind of run hold every view that suits them",

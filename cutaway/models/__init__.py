@@ -6,6 +6,7 @@ from cutaway.models.generation.beams import Found, beam_search, exact_top
 from cutaway.models.generation.sampling import Sampling
 from cutaway.models.generation.texts import generate_text, stream_text
 from cutaway.models.generation.token_streams import generate, log_probabilities, stream
+from cutaway.models.markov_chain import MarkovChain, MarkovSpec
 from cutaway.models.recurrent.carried_state import CarriedState
 from cutaway.models.recurrent.language_model import RecurrentLM, RecurrentLMSpec
 from cutaway.models.specs.architectures import (
@@ -41,6 +42,8 @@ __all__ = [
     "GPTSpec",
     "HeadSpec",
     "MLPSpec",
+    "MarkovChain",
+    "MarkovSpec",
     "Model",
     "ModelSpec",
     "NamedSpec",

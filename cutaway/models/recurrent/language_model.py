@@ -27,7 +27,7 @@ from cutaway.models.generation.next_token import Prompt
 from cutaway.models.recurrent.carried_state import CarriedState, RecurrentDecoder
 from cutaway.models.specs.plain_data import NamedSpec
 from cutaway.models.transformers.construction import drop
-from cutaway.models.transformers.token_inputs import expect_real, expect_tokens
+from cutaway.models.transformers.token_inputs import expect_real, expect_tokens, real_first
 
 CELLS: dict[str, Any] = {
     "rnn": RNN,
@@ -119,11 +119,9 @@ class RecurrentLM(Model):
         if mask is None:
             y, after = self.recurrence(x, before)
         else:
-            # Real tokens first, in their order: padding then stands at the end, and `lengths` cuts it off.
-            order = mask.logical_not().to(x.dtype).argsort(dim=-1, stable=True)
-            gathered = x.gather(1, order[..., None].expand_as(x))
-            y, after = self.recurrence(gathered, before, mask.sum(-1))
-            y = y.gather(1, order.argsort(-1)[..., None].expand_as(y))
+            order, back = real_first(mask)
+            y, after = self.recurrence(x.gather(1, order[..., None].expand_as(x)), before, mask.sum(-1))
+            y = y.gather(1, back[..., None].expand_as(y))
         if state is not None:
             state.value = after
         return drop(y, self.spec.dropout, self.training)

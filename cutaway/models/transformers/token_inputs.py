@@ -59,6 +59,18 @@ def real_positions(mask: Bool[Tensor, "b t"]) -> Int[Tensor, "b t"]:
     return (mask.long().cumsum(-1) - 1).clamp(min=0)
 
 
+def real_first(mask: Bool[Tensor, "b t"]) -> tuple[Int[Tensor, "b t"], Int[Tensor, "b t"]]:
+    """For ``gather``: the order that puts the real tokens of each row first, and the one that puts them back.
+
+    For models that read one token after another: padding, wherever it stood, then comes last and changes nothing.
+
+    >>> real_first(torch.tensor([[False, True, True]]))
+    (tensor([[1, 2, 0]]), tensor([[2, 0, 1]]))
+    """
+    order = mask.logical_not().byte().argsort(dim=-1, stable=True)
+    return order, order.argsort(dim=-1)
+
+
 def segment_positions(segments: Int[Tensor, "b t"], mask: Bool[Tensor, "b t"] | None = None) -> Int[Tensor, "b t"]:
     """Positions that start again at 0 with each packed document, and count its real tokens only.
 

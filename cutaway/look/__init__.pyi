@@ -20,6 +20,8 @@ from cutaway.look.embeddings.positions import position_profile as position_profi
 from cutaway.look.embeddings.positions import position_similarity as position_similarity
 from cutaway.look.embeddings.tsne import embedding_map as embedding_map
 from cutaway.look.embeddings.tsne import tsne as tsne
+from cutaway.look.embeddings.vector_index import VectorIndex as VectorIndex
+from cutaway.look.embeddings.vector_index import recall as recall
 from cutaway.look.flows import Flow as Flow
 from cutaway.look.flows import flow as flow
 from cutaway.look.gradient_flow.over_depth import flow_picture as flow_picture

@@ -1,76 +1,30 @@
-r"""Nearest neighbours: the rows of an embedding matrix that are nearest to a vector.
+r"""Nearest neighbours: the rows of an embedding matrix that are nearest to others, by name, and their picture.
 
     cosine      x·y / (‖x‖ ‖y‖)        1: the same direction; the larger, the nearer
-    dot         x·y                    as a model with tied embeddings compares; the larger, the nearer
-    euclidean   ‖x − y‖                0: the same vector; the smaller, the nearer
 
-All are exact: many rows are searched by faiss's flat index (Johnson, Douze and Jégou 2017), few by one product.
+Exact; how rows are searched, by which measures, and fast where they are many, is in vector_index.py.
 """
 
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
-import torch
 
 from cutaway.look.charts.arrays import Values, as_array
-from cutaway.look.embeddings.tsne import unit
+from cutaway.look.embeddings.vector_index import UNITS, By, Nearest, VectorIndex
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.wording import number, short, visible
-
-By = Literal["cosine", "dot", "euclidean"]
-UNITS = {"cosine": "cosine", "dot": "dot product", "euclidean": "distance"}
-_MANY = 50_000  # rows from which faiss is used, if it is installed
-
-
-class Nearest(NamedTuple):
-    """For each vector its nearest rows, the nearest first, and how near they are."""
-
-    rows: np.ndarray
-    scores: np.ndarray
 
 
 def nearest(matrix: Values, vectors: Values, count: int = 10, by: By = "cosine") -> Nearest:
     """The ``count`` rows nearest to each of the ``vectors`` (vectors, dimensions); equal ones in the order of the rows.
 
+    To search one matrix many times, build a `VectorIndex` of it.
+
     >>> nearest([[1.0, 0.0], [0.0, 1.0], [3.0, 4.0]], [[0.0, 2.0]], count=2)
     Nearest(rows=array([[1, 2]]), scores=array([[1. , 0.8]]))
     """
-    if by not in UNITS:
-        raise ValueError(f"by must be cosine, dot or euclidean, got {by!r}; pick one of these")
-    x = as_array("matrix", matrix, "rows", "dimensions")
-    q = as_array("vectors", vectors, "vectors", "dimensions").astype(x.dtype)
-    if q.shape[1] != x.shape[1]:
-        raise ValueError(
-            f"vectors must be as wide as the matrix, got width {q.shape[1]} for rows of {x.shape[1]}; "
-            "take both from one embedding"
-        )
-    if not 1 <= count <= len(x):
-        raise ValueError(f"count must be from 1 to the number of rows, {len(x)}, got {count}; ask for fewer")
-    if by == "cosine":
-        x, q = unit(x), unit(q)
-    search = _by_faiss if len(x) >= _MANY and find_spec("faiss") else _by_torch
-    return search(x, q, count, by)
-
-
-def _by_torch(x: np.ndarray, q: np.ndarray, count: int, by: By) -> Nearest:
-    rows, vectors = torch.from_numpy(x), torch.from_numpy(q)
-    if by == "euclidean":  # by differences: products would lose the small ones
-        scores = torch.cdist(vectors, rows, compute_mode="donot_use_mm_for_euclid_dist")
-    else:
-        scores = vectors @ rows.T
-    order = scores.sort(dim=1, descending=by != "euclidean", stable=True)
-    return Nearest(order.indices[:, :count].numpy(), order.values[:, :count].numpy())
-
-
-def _by_faiss(x: np.ndarray, q: np.ndarray, count: int, by: By) -> Nearest:
-    import faiss
-
-    index = faiss.IndexFlatL2(x.shape[1]) if by == "euclidean" else faiss.IndexFlatIP(x.shape[1])
-    index.add(np.ascontiguousarray(x, dtype=np.float32))
-    scores, rows = index.search(np.ascontiguousarray(q, dtype=np.float32), count)
-    return Nearest(rows, np.sqrt(np.maximum(scores, 0)) if by == "euclidean" else scores)
+    return VectorIndex(matrix, by).search(vectors, count)
 
 
 def neighbour_rows(

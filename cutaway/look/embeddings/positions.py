@@ -14,7 +14,7 @@ import numpy as np
 
 from cutaway.look.charts.arrays import Values, as_array
 from cutaway.look.charts.heatmaps import heatmap
-from cutaway.look.embeddings.tsne import unit
+from cutaway.look.embeddings.vector_index import unit
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.colours import CATEGORIES
 

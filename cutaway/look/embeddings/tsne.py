@@ -17,6 +17,7 @@ from torch import Tensor
 from cutaway.extras import need
 from cutaway.look.charts.arrays import Values, as_array
 from cutaway.look.charts.scatters import scatter
+from cutaway.look.embeddings.vector_index import unit
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.colours import CATEGORIES
 
@@ -57,12 +58,6 @@ def tsne(
     return _few(x, perplexity, seed) if len(x) <= FEW else _many(x, perplexity, seed)
 
 
-def unit(x: np.ndarray) -> np.ndarray:
-    """Rows of length 1; a row of zeros stays what it is."""
-    lengths = np.linalg.norm(x, axis=1, keepdims=True)
-    return x / np.where(lengths > 0, lengths, 1.0)
-
-
 def _few(x: np.ndarray, perplexity: float, seed: int) -> np.ndarray:
     manifold = need("sklearn.manifold", "words", "a t-SNE map")
     from threadpoolctl import threadpool_limits  # comes with scikit-learn
@@ -80,7 +75,7 @@ def _many(x: np.ndarray, perplexity: float, seed: int) -> np.ndarray:
     return np.asarray(model.fit(x))
 
 
-__all__ = ["FEW", "tsne", "unit"]
+__all__ = ["FEW", "tsne"]
 
 _WRITTEN = 200  # labels that are written on the map; more of them stand under the pointer
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from cutaway.look import neighbour_rows
-from cutaway.look.embeddings import neighbours
+from cutaway.look.embeddings import vector_index
 from cutaway.look.embeddings.neighbours import nearest
 
 ROWS = [[1.0, 0.0], [0.0, 1.0], [3.0, 4.0], [-1.0, 0.0]]
@@ -32,7 +32,7 @@ def test_by_hand(by, rows, scores):
 def test_faiss_says_the_same(by, monkeypatch):
     x, q = torch.randn(500, 7), torch.randn(3, 7)
     plain = nearest(x, q, 5, by)
-    monkeypatch.setattr(neighbours, "_MANY", 100)
+    monkeypatch.setattr(vector_index, "_MANY", 100)
     fast = nearest(x, q, 5, by)
     assert np.array_equal(plain.rows, fast.rows)
     assert np.allclose(plain.scores, fast.scores, atol=1e-5)

@@ -9,6 +9,7 @@ from cutaway.models.generation.token_streams import generate, log_probabilities,
 from cutaway.models.markov_chain import MarkovChain, MarkovSpec
 from cutaway.models.recurrent.carried_state import CarriedState
 from cutaway.models.recurrent.language_model import RecurrentLM, RecurrentLMSpec
+from cutaway.models.sequences.series_classifier import SeriesClassifier, SeriesClassifierSpec
 from cutaway.models.specs.architectures import (
     AttentionSpec,
     BERTSpec,
@@ -53,6 +54,8 @@ __all__ = [
     "RecurrentLMSpec",
     "Sampling",
     "ScalingSpec",
+    "SeriesClassifier",
+    "SeriesClassifierSpec",
     "T5Spec",
     "TableNet",
     "TableNetSpec",

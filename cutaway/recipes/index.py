@@ -14,6 +14,7 @@ RECIPES = {
     "softmax": "cutaway.recipes.tables.linear_models:SoftmaxRecipe",
     "perceptron": "cutaway.recipes.tables.linear_models:PerceptronRecipe",
     "mlp": "cutaway.recipes.tables.mlp:MLPRecipe",
+    "series-classifier": "cutaway.recipes.series.series_classifier:SeriesClassifierRecipe",
 }
 IMPORTED = {"imported": "cutaway.recipes.imported:ImportedRecipe"}  # runs that `cutaway import` makes
 _own: dict[str, type[Recipe]] = {}

@@ -45,6 +45,8 @@ class LabelledSeries:
     counts: dict[str, int]
     fingerprint: Fingerprint
     notes: tuple[str, ...] = ()
+    target: str = ""  # the column of the class, and how many columns the table had, for reading new series
+    columns: int = 0
 
     @property
     def train(self) -> SeriesRows:
@@ -140,6 +142,8 @@ def read_labelled_series(
         {"training": len(train.targets), "validation": len(held.targets), "test": len(last.targets)},
         mark,
         notes,
+        raw.target,
+        raw.columns,
     )
 
 

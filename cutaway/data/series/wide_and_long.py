@@ -36,6 +36,8 @@ class RawSeries(NamedTuple):
     labels: list[str | None]
     channels: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    target: str = ""  # the column of the class, if there is one
+    columns: int = 0  # of the table, that of the class included
 
 
 def load_series(
@@ -45,9 +47,12 @@ def load_series(
     time: str = "",
     encoding: str = "utf-8",
     header: bool | None = None,
-    needs_labels: bool = True,
+    trained: tuple[str, int] | None = None,
 ) -> RawSeries:
-    """The series of a file or a DataFrame, with their labels where they have any."""
+    """The series of a file or a DataFrame, with their labels where they have any.
+
+    New series need no class: ``trained`` is the column of the class in training and how many columns there were.
+    """
     if isinstance(source, (str, os.PathLike)):
         path = Path(source).expanduser()
         find_files(path)
@@ -61,10 +66,13 @@ def load_series(
         frame, name, notes, named = as_frame(source), "the table", (), True
     frame = frame.rename(columns=str)
     group = _column(frame, group, _GROUPS, "group", found=lambda c: frame[c].duplicated().any()) or ""
-    label = _column(frame, target, _LABELS, "target")
+    if trained is None:
+        label = _column(frame, target, _LABELS, "target")
+    else:
+        label = _trained_label(frame, named, *trained)
     if group:
         return _of_long(frame, group, label, _column(frame, time, _TIMES, "time"), name, notes)
-    if label is None and needs_labels:
+    if label is None and trained is None:
         label = _label_by_sight(frame, named)
     return _of_wide(frame, label, name, notes)
 
@@ -79,6 +87,11 @@ def _column(frame: "pandas.DataFrame", asked: str, usual: Sequence[str], setting
         return asked
     names = [c for c in frame.columns if c.casefold() in usual and (found is None or found(c))]
     return names[0] if names else None
+
+
+def _trained_label(frame: "pandas.DataFrame", named: bool, target: str, columns: int) -> str | None:
+    """The column that was the class in training, if it is there; without names, only if no column is missing."""
+    return target if target in frame.columns and (named or len(frame.columns) == columns) else None
 
 
 def _label_by_sight(frame: "pandas.DataFrame", named: bool) -> str:
@@ -121,7 +134,8 @@ def _of_wide(frame: "pandas.DataFrame", label: str | None, name: str, notes: tup
         raise ValueError(f"a series must have a value, got {name} with the class alone; give its values as columns")
     values = steps.to_numpy(np.float32)
     labels: list[str | None] = [None] * len(frame) if label is None else _labels(frame[label])
-    return RawSeries([row[:, None] for row in values], labels, ("value",), (*notes, *_gaps(values)))
+    notes = (*notes, *_gaps(values))
+    return RawSeries([row[:, None] for row in values], labels, ("value",), notes, label or "", len(frame.columns))
 
 
 def _gaps(values: Float[np.ndarray, "n t"]) -> tuple[str, ...]:
@@ -158,7 +172,7 @@ def _of_long(
                 "name the column of the class with --target"
             )
         labels.append(own[0])
-    return RawSeries(values, labels, tuple(kept), notes)
+    return RawSeries(values, labels, tuple(kept), notes, label or "", len(frame.columns))
 
 
 def _labels(column: "pandas.Series") -> list[str | None]:

@@ -4,7 +4,7 @@ Those with ``report=True`` also stand in the report of a run.
 """
 
 from cutaway.registry import register
-from cutaway.runs.views import attention, embeddings, general, language, table_results, tables
+from cutaway.runs.views import attention, embeddings, general, language, series_classes, table_results, tables
 
 register(general.losses, suits=general.has_metrics, section="Training")
 register(general.gradient_flow, suits=general.has_flow, section="Training", report=True)
@@ -22,6 +22,10 @@ register(table_results.results, suits=tables.is_table, section="Predictions", re
 register(tables.decisions, suits=tables.has_two_inputs, section="The function that was learned")
 register(tables.fit, suits=tables.has_one_input, section="The function that was learned")
 register(tables.row_saliency, suits=tables.is_table, section="What a prediction depends on")
+
+register(series_classes.mistakes, suits=series_classes.classifies_series, section="Predictions", report=True)
+register(series_classes.speaking_parts, suits=series_classes.classifies_series, section="Predictions", report=True)
+register(series_classes.hardest, suits=series_classes.classifies_series, section="Predictions", report=True)
 
 register(embeddings.tokens, suits=embeddings.has_tokens, section="Embeddings")
 register(embeddings.token_neighbours, suits=embeddings.has_tokens, section="Embeddings")

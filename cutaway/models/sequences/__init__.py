@@ -1,0 +1,1 @@
+"""Models that say something of whole sequences: classes and tags."""

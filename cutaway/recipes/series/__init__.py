@@ -1,0 +1,1 @@
+"""Recipes for series: forecasts, classes of whole series, odd points."""

@@ -21,6 +21,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from cutaway.extras import need
 from cutaway.look.charts.arrays import Values, as_array
@@ -30,6 +31,7 @@ Kind = Literal["exact", "hnsw", "ivf"]
 UNITS = {"cosine": "cosine", "dot": "dot product", "euclidean": "distance"}
 _KINDS = ("exact", "hnsw", "ivf")
 _MANY = 50_000  # rows from which faiss is used for exact search, if it is installed
+_PAIRS = 4_000_000  # compared at a time
 _LINKS = 32  # of each row in the graph of hnsw
 
 
@@ -87,14 +89,16 @@ class VectorIndex:
         return self._approximate(q, count)
 
     def _compared(self, q: np.ndarray, count: int) -> Nearest:
-        """By comparing with every row."""
-        rows, vectors = torch.from_numpy(self.matrix), torch.from_numpy(q)
-        if self.by == "euclidean":  # by differences: products would lose the small ones
-            scores = torch.cdist(vectors, rows, compute_mode="donot_use_mm_for_euclid_dist")
-        else:
-            scores = vectors @ rows.T
-        order = scores.sort(dim=1, descending=self.by != "euclidean", stable=True)
-        return Nearest(order.indices[:, :count].numpy(), order.values[:, :count].numpy())
+        """By comparing with every row, a few million pairs at a time."""
+        rows, parts = torch.from_numpy(self.matrix), list[tuple[Tensor, Tensor]]()
+        for vectors in torch.from_numpy(q).split(max(1, _PAIRS // len(rows))):
+            if self.by == "euclidean":  # by differences: products would lose the small ones
+                nearness = -torch.cdist(vectors, rows, compute_mode="donot_use_mm_for_euclid_dist")
+            else:
+                nearness = vectors @ rows.T
+            parts.append(_largest(nearness, count))
+        found, scores = (torch.cat(part).numpy() for part in zip(*parts))
+        return Nearest(found, np.abs(scores) if self.by == "euclidean" else scores)
 
     def _flat(self) -> Any:
         if len(self) < _MANY or not find_spec("faiss"):
@@ -145,6 +149,17 @@ class VectorIndex:
             scores = np.einsum("vcd,vd->vc", found, q)
         order = np.argsort(scores if self.by == "euclidean" else -scores, axis=1, kind="stable")
         return Nearest(np.take_along_axis(rows, order, 1), np.take_along_axis(scores, order, 1))
+
+
+def _largest(x: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Places and values of the largest entries of each row, largest first, equal ones in order."""
+    values, places = x.topk(count, dim=1)
+    tied = (x >= values[:, -1:]).sum(1) > count  # more are equal to the last: which came is up to chance
+    if tied.any():
+        places[tied] = x[tied].sort(dim=1, descending=True, stable=True).indices[:, :count]
+    places = places.sort(dim=1).values
+    order = x.gather(1, places).sort(dim=1, descending=True, stable=True)
+    return places.gather(1, order.indices), order.values
 
 
 def recall(found: Nearest, exact: Nearest) -> float:

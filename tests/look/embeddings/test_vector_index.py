@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from cutaway.look import VectorIndex, recall
+from cutaway.look.embeddings import vector_index
 from cutaway.look.embeddings.vector_index import Nearest
 
 MEASURES = ["cosine", "dot", "euclidean"]
@@ -79,3 +80,16 @@ def test_bad_options():
         VectorIndex(np.eye(3), effort=3)
     with pytest.raises(ValueError, match="count must be from 1 to the number of rows, 3, got 4"):
         VectorIndex(np.eye(3), kind="hnsw").search(np.eye(3), 4)
+
+
+@pytest.mark.parametrize("by", MEASURES)
+def test_many_vectors_are_searched_in_parts_and_equals_stay_in_order(by, monkeypatch):
+    x = np.repeat(rows_of_many_lengths(20, 3), 5, axis=0)[np.random.default_rng(1).permutation(100)]  # many equals
+    whole = VectorIndex(x, by).search(x, 7)
+    monkeypatch.setattr(vector_index, "_PAIRS", 300)
+    parts = VectorIndex(x, by).search(x, 7)
+    assert np.array_equal(whole.rows, parts.rows)
+    for i in range(100):
+        equal = [j for j in range(100) if np.array_equal(x[j], x[i])]
+        if by != "dot":
+            assert whole.rows[i][:5].tolist() == equal

@@ -122,6 +122,14 @@ from cutaway.blocks.losses.pointwise import (
     squared_loss,
     zero_one_loss,
 )
+from cutaway.blocks.losses.quantiles import (
+    coverage,
+    crps_from_quantiles,
+    crps_from_samples,
+    mase,
+    quantile_loss,
+    weighted_quantile_loss,
+)
 from cutaway.blocks.losses.tasks import Head, Task, find_task
 from cutaway.blocks.losses.warping import time_warping_distance
 from cutaway.blocks.norms.batch import BatchNorm, batch_norm
@@ -232,11 +240,14 @@ __all__ = [
     "convolve",
     "cosine_scores",
     "cost",
+    "coverage",
     "cross_correlate",
     "cross_correlate_open",
     "cross_entropy",
     "cross_entropy_from_logits",
     "cross_entropy_loss",
+    "crps_from_quantiles",
+    "crps_from_samples",
     "cut_patches",
     "decay_weights",
     "dot_scores",
@@ -287,6 +298,7 @@ __all__ = [
     "lp_distance",
     "lstm_step",
     "macro_f1",
+    "mase",
     "matricise",
     "max_pool_steps",
     "mean_pool_steps",
@@ -309,6 +321,7 @@ __all__ = [
     "pool_mean",
     "power_loss",
     "pure_tensor",
+    "quantile_loss",
     "r_squared",
     "region_upper_bound",
     "relative_buckets",
@@ -337,6 +350,7 @@ __all__ = [
     "total_variation",
     "weight_norm",
     "weight_sharing",
+    "weighted_quantile_loss",
     "window_regions",
     "xavier_normal_",
     "xavier_uniform_",

@@ -28,6 +28,14 @@ from cutaway.blocks.losses.pointwise import (
     squared_loss,
     zero_one_loss,
 )
+from cutaway.blocks.losses.quantiles import (
+    coverage,
+    crps_from_quantiles,
+    crps_from_samples,
+    mase,
+    quantile_loss,
+    weighted_quantile_loss,
+)
 from cutaway.blocks.losses.tasks import Head, Task
 from cutaway.blocks.losses.warping import time_warping_distance
 from cutaway.registry import register
@@ -118,3 +126,19 @@ register(l2_penalty, example=lambda: (l2_penalty, [torch.randn(3, 7), torch.rand
 register(Head, example=lambda: (Head(3, Task("multi-class", outputs=7)), torch.randn(2, 5, 3)))
 
 register(time_warping_distance, example=lambda: (time_warping_distance, torch.randn(2, 5, 3), torch.randn(2, 7, 3), 4))
+
+
+def _quantiles() -> tuple[Tensor, Tensor, Tensor]:
+    return torch.randn(2, 5, 3).sort(-1).values, torch.randn(2, 5), torch.tensor([0.1, 0.5, 0.9])
+
+
+register(quantile_loss, example=lambda: (quantile_loss, *_quantiles()))
+register(weighted_quantile_loss, example=lambda: (weighted_quantile_loss, *_quantiles()))
+register(crps_from_quantiles, example=lambda: (crps_from_quantiles, *_quantiles()))
+register(crps_from_samples, example=lambda: (crps_from_samples, torch.randn(7, 2, 5), torch.randn(2, 5)))
+register(mase, example=lambda: (mase, torch.randn(2, 5), torch.randn(2, 5), torch.randn(2, 11), 3))
+register(
+    coverage,
+    example=lambda: (coverage, -torch.rand(2, 5), torch.rand(2, 5), torch.randn(2, 5)),
+    kinks="a share of yes and no: its slope is 0",
+)

@@ -1,4 +1,4 @@
-r"""`open_data` opens data of any kind, and finds out whether it is text, a table, pairs or labelled texts."""
+r"""`open_data` opens data of any kind, and finds out whether it is text, a table, pairs, labelled texts or series."""
 
 import os
 from pathlib import Path
@@ -7,22 +7,32 @@ from typing import Any
 from cutaway.data.checks import expect_choice
 from cutaway.data.files import TextSource
 from cutaway.data.samples.embedded import expect_data, list_samples
+from cutaway.data.series.series_reading import read_series
+from cutaway.data.series.series_table import SeriesTable
 from cutaway.data.tables.reading import Table, read_table
 from cutaway.data.text.corpus import Corpus, read_text
 from cutaway.data.text.labelled import LabelledTexts, read_labelled
 from cutaway.data.text.pairs import Pairs, read_pairs
 
-_READERS: dict[str, Any] = {"text": read_text, "table": read_table, "pairs": read_pairs, "labelled": read_labelled}
+_READERS: dict[str, Any] = {
+    "text": read_text,
+    "table": read_table,
+    "pairs": read_pairs,
+    "labelled": read_labelled,
+    "series": read_series,
+}
 _TABLES = (".csv", ".tsv", ".parquet", ".pq", ".xlsx", ".xls", ".ods")
 _PACKED = (".gz", ".xz", ".bz2", ".zip")
 
 
-def open_data(data: Any, kind: str | None = None, **options: Any) -> Corpus | Table | Pairs | LabelledTexts:
-    """Text, a table, pairs or labelled texts, ready to train on.
+def open_data(
+    data: Any, kind: str | None = None, **options: Any
+) -> Corpus | Table | Pairs | LabelledTexts | SeriesTable:
+    """Text, a table, pairs, labelled texts or series, ready to train on.
 
     ``data`` is the name of a sample (see `list_samples`), a path (./name for a file that is called like a sample), a
-    DataFrame or a `TextSource`. ``kind`` is "text", "table", "pairs" or "labelled"; without it, it is found from
-    ``data``. ``options`` go to `read_text`, `read_table`, `read_pairs` or `read_labelled`.
+    DataFrame or a `TextSource`. ``kind`` is "text", "table", "pairs", "labelled" or "series"; without it, it is
+    found from ``data``. ``options`` go to `read_text`, `read_table`, `read_pairs`, `read_labelled` or `read_series`.
     """
     if kind is None:
         expect_data(data)

@@ -4,6 +4,7 @@ Nothing heavy is imported before a recipe is used: `cutaway train gpt --help` ne
 """
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -15,6 +16,8 @@ from cutaway.training.optimizers.schedules import BatchSizes, Schedule, Shape, b
 if TYPE_CHECKING:
     from torch import nn
 
+    from cutaway.recipes.series.backtesting import Backtest
+    from cutaway.recipes.series.forecasts import Forecast
     from cutaway.recipes.subjects import Subject
     from cutaway.runs.run import Run
     from cutaway.training.jobs import Job
@@ -172,6 +175,23 @@ class Recipe:
     def predict(self, run: "Run", inputs: Any) -> Any:
         """Predictions for new inputs."""
         raise self._cannot("predict")
+
+    def forecast(
+        self,
+        run: "Run",
+        history: Any = None,
+        horizon: int | None = None,
+        future: Any = None,
+        quantiles: Sequence[float] = (0.1, 0.5, 0.9),
+        samples: int = 200,
+        seed: int = 0,
+    ) -> "Forecast":
+        """What comes after some series."""
+        raise self._cannot("forecast")
+
+    def backtest(self, run: "Run", windows: int | None = None, samples: int = 200, seed: int = 0) -> "Backtest":
+        """Forecasts of windows in the past beside what came."""
+        raise self._cannot("forecast")
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         """What `cutaway look` and the report put into the model: what was given, else data that it was not trained on.

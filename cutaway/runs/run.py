@@ -3,9 +3,10 @@ r"""A run that is there, finished or not: its model, settings and metrics, and w
 import dataclasses
 import os
 import warnings
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 
@@ -20,6 +21,10 @@ from cutaway.runs.metric_rows import MetricRows
 from cutaway.training.run_folder.checkpoints import latest_checkpoint, newest_weights, writing_to
 from cutaway.training.run_folder.folder import expect_file, read_config, read_metrics, resume_command
 from cutaway.training.run_folder.weights import expect_sound, find_misfit, is_whole, read_tensors
+
+if TYPE_CHECKING:
+    from cutaway.recipes.series.backtesting import Backtest
+    from cutaway.recipes.series.forecasts import Forecast
 
 
 class Run:
@@ -179,6 +184,29 @@ class Run:
     def predict(self, inputs: Any) -> Any:
         """Predictions for new inputs."""
         return self.recipe.predict(self, inputs)
+
+    def forecast(
+        self,
+        history: Any = None,
+        horizon: int | None = None,
+        future: Any = None,
+        quantiles: Sequence[float] = (0.1, 0.5, 0.9),
+        samples: int = 200,
+        seed: int = 0,
+    ) -> "Forecast":
+        """What comes after some series: quantiles, means and whole paths of the next ``horizon`` steps, by series.
+
+        ``history`` are other series than those trained on: a file, a DataFrame, a dict of arrays … ``future`` holds the
+        covariates known ahead, if the history does not.
+        """
+        return self.recipe.forecast(self, history, horizon, future, quantiles, samples, seed)
+
+    def backtest(self, windows: int | None = None, samples: int = 200, seed: int = 0) -> "Backtest":
+        """Forecasts of the last ``windows`` windows of every series beside what came; by default those of validation.
+
+        ``samples`` paths are drawn for each.
+        """
+        return self.recipe.backtest(self, windows, samples, seed)
 
     def __repr__(self) -> str:
         metrics = self.metrics

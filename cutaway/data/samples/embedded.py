@@ -69,6 +69,20 @@ _SAMPLES = (
         "a plateau, a rise or a fall in noise; 3 classes",
         "cutaway.data.samples.cylinder_bell_funnel:sample_series",
     ),
+    Sample(
+        "shop-sales",
+        "series",
+        "24 series of 600 days",
+        "daily sales of shops: counts, with promotions, holidays and a region",
+        "cutaway.data.samples.generated_series:sample_forecasting",
+    ),
+    Sample(
+        "city-power",
+        "series",
+        "8 series of 1,344 hours",
+        "hourly power of cities, with the rhythm of days and weeks",
+        "cutaway.data.samples.generated_series:sample_forecasting",
+    ),
 )
 # The function of scikit-learn that has it, what its target is called here, and whether the target has names.
 _TABLES = {

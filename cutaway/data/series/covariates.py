@@ -1,12 +1,15 @@
 r"""Columns beside the values of series: those known ahead (price, holiday) and those of a whole series (region)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from cutaway.data.checks import nearest
 from cutaway.data.series.regular_steps import Steps, place
+from cutaway.data.series.series_table import SeriesTable
 from cutaway.extras import need
 
 if TYPE_CHECKING:
@@ -77,4 +80,44 @@ def static_columns(
     return static, levels
 
 
-__all__ = ["known_columns", "static_columns"]
+def as_in_training(table: SeriesTable, about: dict[str, Any]) -> SeriesTable:
+    """New series with the covariates of training, in their order; words that training never saw are named."""
+    static, levels = dict(table.static), dict(table.levels)
+    for name, words in about.get("levels", {}).items():
+        codes = {word: code for code, word in enumerate(words)}
+        own = [levels[name][int(code)] for code in static[name]]
+        new = [word for word in own if word not in codes]
+        if new:
+            raise ValueError(
+                f"a static column must have the words of training, got {new[0]!r} in {name!r}; the nearest are: "
+                f"{nearest(new[0], codes)}"
+            )
+        static[name], levels[name] = np.array([codes[word] for word in own], np.int64), tuple(words)
+    wanted = about.get("known_names", [])
+    if tuple(wanted) == table.known_names:
+        return replace(table, static=static, levels=levels)
+    absent = [name for name in wanted if name not in table.known_names and ": " not in name]
+    if absent:
+        raise ValueError(f"new series must have the covariates of training, got none called {absent[0]!r}; add it")
+    places = {name: j for j, name in enumerate(table.known_names)}
+    known = [
+        np.stack([x[:, places[name]] if name in places else np.zeros(len(x)) for name in wanted], 1)
+        for x in table.known
+    ]
+    return replace(table, static=static, levels=levels, known=known, known_names=tuple(wanted))
+
+
+def expect_known_ahead(table: SeriesTable, horizon: int) -> None:
+    """Covariates that are known ahead must reach to the end of the forecast."""
+    for i, known in enumerate(table.known):
+        reach = known[len(table.values[i]) : len(table.values[i]) + horizon]
+        there = len(reach) - int(np.isnan(reach).any(1).sum())
+        if there < horizon:
+            raise ValueError(
+                f"covariates known ahead must reach to the end of the forecast, got {there} of {horizon} steps of "
+                f"{', '.join(table.known_names)} for series {table.names[i]!r}; give them in rows without a value, or "
+                "as future (--future FILE)"
+            )
+
+
+__all__ = ["as_in_training", "expect_known_ahead", "known_columns", "static_columns"]

@@ -48,6 +48,7 @@ def read_series(
     duplicates: str = "refuse",
     encoding: str = "utf-8",
     header: bool | None = None,
+    future: Any = None,
 ) -> SeriesTable:
     """Series of one frequency.
 
@@ -57,7 +58,8 @@ def read_series(
     ``known`` are covariates that are known ahead, in rows beyond the last value too; ``static`` hold for a whole
     series. ``frequency`` is pandas' name of the distance of two steps; without it, it is found from the times, and
     without times series have none. ``start`` is the first time of series without times. ``missing`` is keep (as NaN),
-    zero, forward, interpolate or refuse; ``duplicates`` is refuse, mean, sum, first or last.
+    zero, forward, interpolate or refuse; ``duplicates`` is refuse, mean, sum, first or last. ``future`` is another
+    table that goes on with the covariates known ahead.
     """
     expect_choice("missing", missing, MISSING)
     expect_choice("duplicates", duplicates, ("refuse", *MERGES))
@@ -73,6 +75,8 @@ def read_series(
             expect_column(frame, column, role, name)
     others = [*asked["known"], *asked["static"]]
     layout = find_series_layout(frame, _names(series), _names(time), _names(target), others, name)
+    if future is not None:
+        frame = _with_future(frame, layout, asked["known"], _load(future, encoding, header)[0])
     if layout.kind == "rows":
         table = _of_rows(frame, layout, name)
     else:
@@ -98,6 +102,19 @@ def _load(source: Any, encoding: str, header: bool | None) -> tuple["pandas.Data
         return load_frame(source, encoding, header=header), Path(source).name, fingerprint_files(files)
     frame = as_series_frame(source)
     return frame, str(frame.attrs.get("name", "series in memory")), fingerprint_frame(frame)
+
+
+def _with_future(
+    frame: "pandas.DataFrame", layout: SeriesLayout, known: list[str], future: "pandas.DataFrame"
+) -> "pandas.DataFrame":
+    """The table with rows after it that have times and covariates, but no values."""
+    pd = need("pandas", "series", "reading series")
+    if not known:
+        raise ValueError("future is for covariates known ahead, got none that the run knows; train with known=COLUMNS")
+    columns = [*layout.series, *layout.time, *known]
+    for column in columns:
+        expect_column(future, column, "future", "the future")
+    return pd.concat([frame, future[columns]], ignore_index=True)
 
 
 def as_series_frame(source: Any) -> "pandas.DataFrame":
@@ -212,6 +229,7 @@ def _of_times(
         levels,
         known * copies if layout.kind == "wide" else known,
         known_names,
+        columns={} if layout.kind == "wide" else {r: getattr(layout, r) for r in ("series", "time", "target")},
         notes=tuple(notes),
     )
 

@@ -42,6 +42,7 @@ class SeriesTable:
     known: list[Float[np.ndarray, "_ _"]] = field(default_factory=list)
     known_names: tuple[str, ...] = ()
     fingerprint: Fingerprint = field(default_factory=lambda: fingerprint_bytes(b""))
+    columns: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of a long table: its series, time and target
     notes: tuple[str, ...] = ()  # what was found out about the data, and how to overrule it
 
     def __len__(self) -> int:

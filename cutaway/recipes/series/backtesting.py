@@ -1,0 +1,144 @@
+r"""A backtest: forecasts from origins in the past, compared with what came.
+
+origin 1   |—— history ——|·· horizon ··|
+origin 2   |—— history ————————————————|·· horizon ··|
+origin 3   |—— history —————————————————————————————————|·· horizon ··|
+
+wQL = mean over q of 2 Σ ρ_q(y, ŷ_q) / Σ |y|          q = .1, .2 … .9: GluonTS's mean weighted quantile loss
+the unweighted one is the mean over series of their own wQL: large series weigh no more than small ones
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from cutaway.blocks.losses.quantiles import coverage, crps_from_samples, quantile_loss, weighted_quantile_loss
+from cutaway.extras import need
+from cutaway.recipes.series.histories import Histories, tails
+
+if TYPE_CHECKING:
+    import pandas
+
+LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+Quantiles = Float[np.ndarray, "rows horizon levels"]
+
+
+@dataclass(frozen=True)
+class Backtest:
+    """Forecasts of past windows beside what came: quantiles at `LEVELS`, and the paths that they are from, if any."""
+
+    histories: Histories
+    quantiles: Quantiles
+    season: int = 1
+    paths: Float[np.ndarray, "rows samples horizon"] | None = None
+
+    @property
+    def truth(self) -> Float[np.ndarray, "rows horizon"]:
+        """What came."""
+        return self.histories.truth
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """The mean weighted quantile loss and its like; see `measure`."""
+        return measure(self.histories, self.quantiles, self.season, self.paths)
+
+    def losses(self) -> Float[np.ndarray, "rows horizon"]:
+        """The quantile loss of every step of every window, twice and in the mean over levels: about its CRPS."""
+        q, y = torch.from_numpy(self.quantiles), torch.from_numpy(self.truth)
+        return 2 * quantile_loss(q, y, torch.tensor(LEVELS, dtype=q.dtype)).mean(-1).numpy()
+
+    def ranks(self) -> Float[np.ndarray, "rows horizon"]:
+        """Where the truth lies in its forecast, from 0 to 1: even if the forecast is calibrated; NaN if missing."""
+        if self.paths is not None:
+            below = (self.paths < self.truth[:, None]).mean(1)
+            equal = (self.paths == self.truth[:, None]).mean(1)
+            found = below + equal / 2
+        else:
+            found = _rank_between(self.quantiles, self.truth)
+        return np.where(np.isnan(self.truth), np.nan, found)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """unique_id, the last time known (cutoff), ds, y, and a column for each level."""
+        pd = need("pandas", "series", "a table of a backtest")
+        table, parts = self.histories.table, []
+        for row, name in enumerate(table.names):
+            end, steps = len(table.values[row]), self.truth.shape[1]
+            times = table.times(row, end - 1, end + steps)
+            columns = {"unique_id": name, "cutoff": times[0], "ds": times[1:], "y": self.truth[row]}
+            columns |= {f"{level:g}": self.quantiles[row, :, j] for j, level in enumerate(LEVELS)}
+            parts.append(pd.DataFrame(columns))
+        return pd.concat(parts, ignore_index=True)
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name} {value:.4g}" for name, value in self.metrics.items())
+        return f"Backtest({len(self.truth):,} windows of {self.truth.shape[1]} steps: {told})"
+
+
+def _rank_between(quantiles: Quantiles, truth: Float[np.ndarray, "rows horizon"]) -> Float[np.ndarray, "rows horizon"]:
+    """The level at which a truth lies, by straight lines between the quantiles."""
+    found = np.empty_like(truth)
+    for at in np.ndindex(*truth.shape):
+        found[at] = np.interp(truth[at], quantiles[at], LEVELS, left=LEVELS[0] / 2, right=1 - LEVELS[0] / 2)
+    return found
+
+
+def measure(
+    histories: Histories,
+    quantiles: Quantiles,
+    season: int = 1,
+    paths: Float[np.ndarray, "rows samples horizon"] | None = None,
+) -> dict[str, float]:
+    """Metrics of forecasts: ``quantiles`` at `LEVELS`; CRPS too if there are sample paths."""
+    levels = torch.tensor(LEVELS, dtype=torch.float64)
+    q = torch.from_numpy(np.asarray(quantiles, np.float64))
+    y = torch.from_numpy(np.asarray(histories.truth, np.float64))
+    found = {"wql": weighted_quantile_loss(q, y, levels).mean().item()}
+    found["unweighted_wql"] = _unweighted(histories, q, y, levels)
+    if paths is not None:
+        scores = crps_from_samples(torch.from_numpy(np.asarray(paths, np.float64)).transpose(0, 1), y)
+        found["crps"] = scores.nanmean().item()
+    else:
+        found["crps"] = 2 * quantile_loss(q, y, levels).nanmean().item()
+    found["mase"] = _mase(histories, np.asarray(quantiles)[..., LEVELS.index(0.5)], season)
+    found["coverage_80"] = coverage(q[..., 0], q[..., -1], y).item()
+    return found
+
+
+def _unweighted(histories: Histories, q: torch.Tensor, y: torch.Tensor, levels: torch.Tensor) -> float:
+    """The mean over series of their own weighted quantile loss; series that were 0 all the time have none."""
+    there = ~y.isnan()
+    losses = torch.where(there, quantile_loss(q, y, levels).mean(-1), 0.0).sum(1).numpy()
+    sizes = torch.where(there, y.abs(), 0.0).sum(1).numpy()
+    loss, size = (np.bincount(histories.series, weights=part) for part in (losses, sizes))
+    return float((2 * loss[size > 0] / size[size > 0]).mean()) if (size > 0).any() else 0.0
+
+
+def _mase(histories: Histories, median: Float[np.ndarray, "rows horizon"], season: int) -> float:
+    """The mean over windows of the absolute error of the median beside the seasonal naive's in the history.
+
+    The season is 1 where a history is no longer than a season; histories that repeat themselves exactly are left out.
+    """
+    x = tails(histories.table.values, int(max(histories.table.lengths)))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scale = _mean_apart(x, season) if x.shape[1] > season else np.full(len(x), np.nan)
+        scale = np.where(np.isnan(scale), _mean_apart(x, 1), scale)
+        errors = _nanmean(np.abs(histories.truth - median))
+        found = errors / scale
+    found = found[np.isfinite(found)]
+    return float(found.mean()) if len(found) else float("nan")
+
+
+def _mean_apart(x: Float[np.ndarray, "rows steps"], season: int) -> Float[np.ndarray, "rows"]:
+    return _nanmean(np.abs(x[:, season:] - x[:, :-season]))
+
+
+def _nanmean(x: Float[np.ndarray, "rows n"]) -> Float[np.ndarray, "rows"]:
+    """As NumPy's, with NaN and no warning for a row without numbers."""
+    there = ~np.isnan(x)
+    return np.where(there, x, 0.0).sum(1) / np.where(there.any(1), there.sum(1), np.nan)
+
+
+__all__ = ["LEVELS", "Backtest", "measure"]

@@ -1,0 +1,58 @@
+r"""The simple methods that every forecast is measured by, each fitted to what was known before the test.
+
+random walk · seasonal naive · exponential smoothing · linear model on lags
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from cutaway.data.series.series_table import SeriesTable
+from cutaway.recipes.series.backtesting import LEVELS, measure
+from cutaway.recipes.series.histories import Histories, histories_before
+from cutaway.recipes.series.naive_forecasts import Method, fitted_random_walk, fitted_seasonal_naive
+
+_TRIALS = 4  # windows of the training part that settings are chosen on
+
+
+class SimpleMethod(NamedTuple):
+    """A method that is fitted: its name, its rule in words, and the quantiles that it gives for histories."""
+
+    name: str
+    rule: str
+    quantiles: Method
+
+
+def fit_simple_methods(train: SeriesTable, horizon: int) -> list[SimpleMethod]:
+    """All simple methods, their settings chosen on the last windows of ``train``."""
+    trials = _trials(train, horizon)
+    walk, rule = fitted_random_walk(trials, horizon, LEVELS)
+    found = [SimpleMethod("random walk", rule, walk)]
+    seasons = [season for season in train.seasons if season > 1 and 2 * season < int(train.lengths.max())]
+    if seasons:
+        naive, rule = fitted_seasonal_naive(trials, horizon, LEVELS, seasons)
+        found.append(SimpleMethod("seasonal naive", rule, naive))
+    return found
+
+
+def _trials(train: SeriesTable, horizon: int) -> Histories:
+    """The last windows of the training part: as many as half of the longest series has room for, at least one."""
+    room = max(int(train.lengths.max()) // (2 * horizon), 1)
+    return histories_before(train, min(horizon, max(int(train.lengths.max()) // 2, 1)), min(_TRIALS, room))
+
+
+def measure_simple_methods(
+    methods: Sequence[SimpleMethod], histories: Histories, horizon: int, season: int
+) -> list[dict[str, Any]]:
+    """The metrics of each method on some windows, the best first."""
+    rows = [
+        {
+            "name": method.name,
+            "rule": method.rule,
+            "metrics": measure(histories, method.quantiles(histories, horizon, LEVELS), season),
+        }
+        for method in methods
+    ]
+    return sorted(rows, key=lambda row: row["metrics"]["wql"])
+
+
+__all__ = ["SimpleMethod", "fit_simple_methods", "measure_simple_methods"]

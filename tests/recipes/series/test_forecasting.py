@@ -1,0 +1,168 @@
+"""What recipes that forecast share, seen through the smallest of them: a random walk with a learned spread."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from torch import nn
+
+import cutaway as cut
+from cutaway.data.batches import ShuffledRows
+from cutaway.recipes.index import register_recipe
+from cutaway.recipes.series.forecasting import ForecastRecipe
+from cutaway.training.jobs import Job
+
+
+class Spread(nn.Module):
+    """log σ of a step."""
+
+    def __init__(self):
+        super().__init__()
+        self.log_std = nn.Parameter(torch.zeros(()))
+
+    def forward(self, differences):
+        return self.log_std + 0.5 * (differences / self.log_std.exp()) ** 2
+
+
+@register_recipe
+@dataclass(frozen=True)
+class WalkRecipe(ForecastRecipe):
+    name = "walk-for-tests"
+    steps: int = 20
+    rate: float = 0.05
+
+    def job(self, rank=0, world=1):
+        parts = self.parts()
+        apart = torch.tensor(np.concatenate([np.diff(x) for x in parts.train.values]), dtype=torch.float32)
+        apart = apart[apart.isfinite()]
+        histories = parts.validation()
+        return Job(
+            model=Spread(),
+            batches=ShuffledRows(len(apart), min(self.batch, len(apart)), self.seed, rank, world),
+            objective=lambda model, rows: model(apart[torch.from_numpy(rows)]).mean(),
+            evaluate=lambda model: {"loss": self.measure(model, histories)["wql"]} if len(histories.series) else {},
+            files=self.files(),
+            data=self.facts(parts),
+        )
+
+    def open_model(self, config):
+        return Spread()
+
+    def sample_paths(self, model, table, horizon, samples, seed):
+        noise = torch.randn(len(table), samples, horizon, generator=torch.Generator().manual_seed(seed))
+        last = np.array([x[~np.isnan(x)][-1] for x in table.values])
+        return last[:, None, None] + (noise.cumsum(-1) * model.log_std.exp()).detach().double().numpy()
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    days = pd.date_range("2024-01-01", periods=80)
+    return pd.concat(
+        [
+            pd.DataFrame(
+                {"shop": name, "day": days, "sold": 50 + rng.normal(size=80).cumsum(), "price": np.arange(80.0)}
+            )
+            for name in ("a", "b")
+        ]
+    )
+
+
+@pytest.fixture(scope="module")
+def run(frame, tmp_path_factory):
+    path = tmp_path_factory.mktemp("walk") / "run"
+    return cut.train("walk-for-tests", data=frame, target="sold", horizon=5, out=path, show="quiet")
+
+
+def test_a_run_has_its_series_and_the_simple_methods(run):
+    told = run.about["data"]
+    assert (told["frequency"], told["horizon"], told["season"]) == ("D", 5, 7)
+    assert told["baseline"]["rule"].startswith("the best simple method, ")
+    assert {row["name"] for row in told["simple_methods"]} >= {"random walk", "seasonal naive"}
+    again = cut.load(run.path)
+    assert again.recipe.parts(again).train.lengths.tolist() == [70, 70]
+    assert "Results" in (run.path / "report.html").read_text()
+
+
+def test_a_forecast_of_its_own_series(run):
+    forecast = run.forecast()
+    assert list(forecast) == ["a", "b"]
+    assert forecast.paths["a"].shape == (200, 5)
+    assert forecast.quantiles["b"].index[0] == pd.Timestamp("2024-03-21")
+    assert run.forecast(seed=1).mean["a"].tolist() != forecast.mean["a"].tolist()
+    assert run.forecast().mean["a"].tolist() == forecast.mean["a"].tolist()
+    short = run.forecast(horizon=2, quantiles=(0.25,), samples=7)
+    assert short.paths["a"].shape == (7, 2)
+    assert list(short.to_pandas()) == ["unique_id", "ds", "mean", "0.25"]
+
+
+def test_a_forecast_of_other_series(run, frame, tmp_path):
+    new = frame[frame["shop"] == "a"].assign(shop="c").head(9)
+    forecast = run.forecast(new)
+    assert list(forecast) == ["c"]
+    assert forecast.times(0)[0] == pd.Timestamp("2024-01-10")
+    path = tmp_path / "new.csv"
+    new.to_csv(path, index=False)
+    assert run.forecast(str(path)).mean["c"].tolist() == forecast.mean["c"].tolist()
+    assert run.predict(str(path))["unique_id"].tolist() == ["c"] * 5
+    assert list(run.forecast({"d": [1.0, 2.0, 3.0]})) == ["d"]
+
+
+def test_a_backtest_of_past_windows(run):
+    backtest = run.backtest(3)
+    assert backtest.truth.shape == (6, 5)
+    assert backtest.metrics["wql"] < 0.2
+    assert run.backtest().truth.shape == (2, 5)
+    with pytest.raises(ValueError, match=r"got windows=40 of 5 steps where the longest has 80 values; try windows=15"):
+        run.backtest(40)
+
+
+def test_the_test_windows_are_read_once_beside_the_simple_methods(run):
+    found = run.test()
+    assert {"wql", "unweighted_wql", "crps", "mase", "coverage_80", "baseline_random_walk_wql"} <= set(found)
+
+
+def test_series_shorter_than_their_windows(tmp_path):
+    data = {"long": np.arange(30.0), "short": np.arange(6.0)}
+    parts = WalkRecipe(data=data, horizon=4).parts()
+    assert parts.table.names == ["long"]
+    assert "left out 1 of 2 series with at most 9 values: short" in parts.table.summary()
+    with pytest.raises(
+        ValueError,
+        match=r"2 series of at most 30 values for 1 \+ 1 windows of horizon=20, which take 41; lower horizon to 14",
+    ):
+        WalkRecipe(data=data, horizon=20).parts()
+
+
+def test_windows_may_be_none():
+    parts = WalkRecipe(data={"a": np.arange(30.0)}, horizon=4, validation=0, windows=0).parts()
+    assert parts.train.lengths.tolist() == [30]
+
+
+def test_covariates_must_reach_to_the_end_of_the_forecast(frame, tmp_path):
+    run = cut.train("walk-for-tests", data=frame, known="price", horizon=5, steps=2, out=tmp_path / "r", show="quiet")
+    with pytest.raises(ValueError, match="got 0 of 5 steps of price for series 'a'"):
+        run.forecast()
+    days = pd.date_range("2024-03-21", periods=5)
+    future = pd.concat([pd.DataFrame({"shop": name, "day": days, "price": 9.0}) for name in ("a", "b")])
+    forecast = run.forecast(future=future)
+    assert forecast.history.known[0][-5:, 0].tolist() == [9.0] * 5
+    with pytest.raises(ValueError, match="--future must name a column, got 'price' for the future"):
+        run.forecast(future=future.drop(columns="price"))
+
+
+def test_test_windows_in_a_file_of_their_own(tmp_path):
+    (tmp_path / "train.csv").write_text("id,V1,V2,V3,V4,V5,V6,V7\n" + "a,1,2,3,4,5,6,7\nb,2,3,4,5,6,7,\n")
+    (tmp_path / "test.csv").write_text("id,V1,V2\nb,8,9\na,8,9\n")
+    recipe = WalkRecipe(data=str(tmp_path / "train.csv"), test_file=str(tmp_path / "test.csv"), horizon=2)
+    parts = recipe.parts()
+    assert parts.test().truth.tolist() == [[8, 9], [8, 9]]
+    assert parts.before_test.lengths.tolist() == [7, 6]
+
+
+def test_other_runs_cannot_forecast(tmp_path):
+    run = cut.train("linear", data="diabetes", steps=2, out=tmp_path / "r", show="quiet")
+    with pytest.raises(ValueError, match="a run of 'linear' cannot forecast"):
+        run.forecast()

@@ -1,0 +1,26 @@
+"""The simple methods beside a model: which there are, fitted before the test, the best first."""
+
+import numpy as np
+
+from cutaway.data import read_series
+from cutaway.recipes.series.histories import histories_before
+from cutaway.recipes.series.simple_methods import fit_simple_methods, measure_simple_methods
+
+
+def test_the_best_comes_first():
+    table = read_series("city-power")
+    histories = histories_before(table, 24, 1)
+    methods = fit_simple_methods(table.cut(-24), 24)
+    found = measure_simple_methods(methods, histories, 24, table.season)
+    names = {row["name"] for row in found}
+    assert {"random walk", "seasonal naive"} <= names
+    losses = [row["metrics"]["wql"] for row in found]
+    assert losses == sorted(losses)
+    assert found[0]["name"] != "random walk"  # power has a day
+    assert all(np.isfinite(list(row["metrics"].values())).all() for row in found)
+
+
+def test_a_short_series_without_dates_has_methods_too():
+    table = read_series({"a": [1.0, 2, 3, 4, 3, 2, 3, 4, 5, 4]})
+    for row in measure_simple_methods(fit_simple_methods(table.cut(-3), 3), histories_before(table, 3, 1), 3, 1):
+        assert np.isfinite(row["metrics"]["wql"]), row["name"]

@@ -27,13 +27,15 @@ class Predict:
 
     For a table: rows in, the target out, and for classes P(label) for every label. Categories that training never saw
     and empty fields are fine; a column that is not there is not. For bert: texts with [MASK] in, the five most probable
-    fillings of each out. For transformer: texts in, translations out.
+    fillings of each out. For transformer: texts in, translations out. For tagger: texts or CoNLL-U in, a tag for every
+    word out; a file of CoNLL-U comes back with its tags put in, and --json has the probabilities of all tags.
     """
 
     examples: ClassVar[tuple[str, ...]] = (
         "cutaway predict runs/mlp-1 rows.csv",
         "cutaway predict runs/mlp-1 rows.csv --out predictions.csv",
         'cutaway predict runs/bert-1 "The [MASK] is returned."',
+        "cutaway predict runs/tagger-1 text.conllu --out tagged.conllu",
     )
 
     run: Annotated[str, tyro.conf.Positional]
@@ -51,9 +53,7 @@ class Predict:
 
 def main(argv: Sequence[str]) -> None:
     asked = parse_flags(Predict, "cutaway predict", argv)
-    kind = Path(asked.out).suffix.lower() if asked.out else ".json" if asked.json else ".csv"
-    if kind not in (".csv", ".json", ".parquet"):
-        raise ValueError(f"--out must end in .csv, .json or .parquet, got {asked.out!r}; try --out predictions.csv")
+    kind = Path(asked.out).suffix.lower() if asked.out else ".json" if asked.json else ""
     if asked.out and Path(asked.out).exists() and not asked.overwrite:
         raise ValueError(f"--out must be a new file, got {asked.out}, which is there; add --overwrite to replace it")
     if asked.overwrite and not asked.out:
@@ -61,13 +61,14 @@ def main(argv: Sequence[str]) -> None:
     from cutaway.runs.execution import load
 
     run = load(asked.run)
+    _expect_kind(kind, asked.out, run.recipe.output_formats)
     with tempfile.TemporaryDirectory() as folder:
         source = asked.input
         if source == "-":
             source = str(Path(folder) / "stdin")
             Path(source).write_bytes(sys.stdin.buffer.read())
         found = run.predict(run.recipe.read_inputs(source))
-    content = written(found, kind)
+    content = written(found, kind or getattr(found, "preferred_format", "") or ".csv")
     if not asked.out:
         sys.stdout.write(content.decode())
         return
@@ -77,8 +78,19 @@ def main(argv: Sequence[str]) -> None:
     print(f"{len(found):,} predictions: {asked.out}", file=sys.stderr)
 
 
+def _expect_kind(kind: str, out: str, own: tuple[str, ...]) -> None:
+    """A file's ending must be that of a format in which predictions can be written."""
+    kinds = (".csv", ".json", ".parquet", *own)
+    if out and kind not in kinds:
+        listed = f"{', '.join(kinds[:-1])} or {kinds[-1]}"
+        raise ValueError(f"--out must end in {listed}, got {out!r}; try --out predictions{own[0] if own else '.csv'}")
+
+
 def written(predictions: "pandas.DataFrame | list[dict[str, Any]]", kind: str) -> bytes:
     """Predictions as a file of that kind: a table, or rows by the names of their columns."""
+    if kind not in (".csv", ".json", ".parquet"):
+        own: Any = predictions  # a recipe with a format of its own gives predictions that can be written in it
+        return own.to_text(kind).encode()
     if isinstance(predictions, list):
         return _listed(predictions, kind)
     if kind == ".parquet":
@@ -96,6 +108,7 @@ def _listed(rows: list[dict[str, Any]], kind: str) -> bytes:
     plain = [{k: float(_DIGITS % v) if isinstance(v, float) else v for k, v in row.items()} for row in rows]
     if kind == ".json":
         return f"{json.dumps(plain, ensure_ascii=False)}\n".encode()
+    plain = [{k: v for k, v in row.items() if not isinstance(v, dict)} for row in plain]  # a table has no room for them
     text = io.StringIO()
     writer = csv.DictWriter(text, list(plain[0]) if plain else [], lineterminator="\n")
     writer.writeheader()

@@ -10,6 +10,7 @@ from cutaway.models.markov_chain import MarkovChain, MarkovSpec
 from cutaway.models.recurrent.carried_state import CarriedState
 from cutaway.models.recurrent.language_model import RecurrentLM, RecurrentLMSpec
 from cutaway.models.sequences.series_classifier import SeriesClassifier, SeriesClassifierSpec
+from cutaway.models.sequences.tagger import Tagger, TaggerInput, TaggerSpec
 from cutaway.models.specs.architectures import (
     AttentionSpec,
     BERTSpec,
@@ -59,6 +60,9 @@ __all__ = [
     "T5Spec",
     "TableNet",
     "TableNetSpec",
+    "Tagger",
+    "TaggerInput",
+    "TaggerSpec",
     "Transformer",
     "TransformerSpec",
     "ViT",

@@ -32,6 +32,9 @@ class Recipe:
     unit: ClassVar[str] = ""  # of the loss
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
     input: ClassVar[str] = "rows.csv"  # what `cutaway predict` takes, as an example
+    output_formats: ClassVar[
+        tuple[str, ...]
+    ] = ()  # endings of files that `cutaway predict --out` can write beside tables
     input_is_file: ClassVar[bool] = False  # whether `subject` is given the path of a file; else a text
 
     data: str = setting("", FIRST, "PATH")

@@ -9,6 +9,7 @@ RECIPES = {
     "gpt": "cutaway.recipes.text.gpt:GPTRecipe",
     "bert": "cutaway.recipes.text.bert:BERTRecipe",
     "transformer": "cutaway.recipes.text.transformer:TransformerRecipe",
+    "tagger": "cutaway.recipes.text.tagger:TaggerRecipe",
     "linear": "cutaway.recipes.tables.linear_models:LinearRecipe",
     "logistic": "cutaway.recipes.tables.linear_models:LogisticRecipe",
     "softmax": "cutaway.recipes.tables.linear_models:SoftmaxRecipe",

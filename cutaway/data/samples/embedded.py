@@ -11,7 +11,7 @@ import os
 import sys
 import sysconfig
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -47,6 +47,13 @@ _SAMPLES = (
         "python-docs", "text", "about 1.4 MB", "Python's language reference and the docstrings of its library", _TEXT
     ),
     Sample("python-source", "text", "about 4.7 MB", "the source code of Python's library", _TEXT),
+    Sample(
+        "python-roles",
+        "tagged text",
+        "9,000 lines",
+        "lines of Python's library, each word with its role: keyword, function, parameter, variable …",
+        "cutaway.data.samples.python_roles:sample_roles",
+    ),
     Sample("iris", "table", "150 rows, 5 columns", "species of a flower from four lengths; 3 classes", _TABLE),
     Sample("wine", "table", "178 rows, 14 columns", "grower of a wine from its chemistry; 3 classes", _TABLE),
     Sample("breast-cancer", "table", "569 rows, 31 columns", "benign or malignant, from cell measurements", _TABLE),
@@ -169,9 +176,13 @@ def sample_pairs(name: str) -> TextSource:
 
 
 def sample_text(name: str) -> TextSource:
+    """A text made of Python's library."""
+    return cached_text(name, {"python-docs": _docs, "python-source": _source}[name])
+
+
+def cached_text(name: str, make: Callable[[], str]) -> TextSource:
     """A sample text, made when it is first asked for and kept in the cache."""
     key = {"sample": name, "version": _VERSION, "python": sys.version, "library": str(library())}
-    make = {"python-docs": _docs, "python-source": _source}[name]
     folder = cached(
         "samples", key, lambda part: write_text(part / "text.txt", make()), lambda found: (found / "text.txt").is_file()
     )
@@ -188,7 +199,7 @@ def library() -> Path:
     return Path(sysconfig.get_paths()["stdlib"])
 
 
-def _modules() -> dict[str, str]:
+def library_modules() -> dict[str, str]:
     """The source of each module at the top of Python's library."""
     found = {
         path.stem: path.read_text(encoding="utf-8")
@@ -205,7 +216,8 @@ def _modules() -> dict[str, str]:
 def _docs() -> str:
     texts = {f"topic {name}": str(text).strip() for name, text in _topics().items()}
     texts |= {
-        f"module {name}": "\n\n".join([name, "=" * len(name), *docstrings(code)]) for name, code in _modules().items()
+        f"module {name}": "\n\n".join([name, "=" * len(name), *docstrings(code)])
+        for name, code in library_modules().items()
     }
     # In an order that is fixed but mixed: else the parts of a contiguous split would be of different kinds.
     order = sorted(texts, key=lambda name: hashlib.sha256(name.encode()).digest())
@@ -233,7 +245,7 @@ def docstrings(code: str) -> Iterator[str]:
 
 
 def _source() -> str:
-    modules = _modules()
+    modules = library_modules()
     order = sorted(modules, key=lambda name: hashlib.sha256(name.encode()).digest())
     return "\n\n".join(modules[name] for name in order)
 

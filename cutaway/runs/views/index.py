@@ -4,7 +4,7 @@ Those with ``report=True`` also stand in the report of a run.
 """
 
 from cutaway.registry import register
-from cutaway.runs.views import attention, embeddings, general, language, series_classes, table_results, tables
+from cutaway.runs.views import attention, embeddings, general, language, series_classes, table_results, tables, tags
 
 register(general.losses, suits=general.has_metrics, section="Training")
 register(general.gradient_flow, suits=general.has_flow, section="Training", report=True)
@@ -26,6 +26,12 @@ register(tables.row_saliency, suits=tables.is_table, section="What a prediction 
 register(series_classes.mistakes, suits=series_classes.classifies_series, section="Predictions", report=True)
 register(series_classes.speaking_parts, suits=series_classes.classifies_series, section="Predictions", report=True)
 register(series_classes.hardest, suits=series_classes.classifies_series, section="Predictions", report=True)
+
+register(tags.tagged, suits="tagger", section="Predictions", report=True)
+register(tags.tag_results, suits="tagger", section="Predictions", report=True)
+register(tags.other_words, suits="tagger", section="What a prediction depends on", report=True)
+register(tags.word_parts, suits="tagger", section="What a prediction depends on", report=True)
+register(tags.letters_of_unknown_words, suits="tagger", section="What a prediction depends on")
 
 register(embeddings.tokens, suits=embeddings.has_tokens, section="Embeddings")
 register(embeddings.token_neighbours, suits=embeddings.has_tokens, section="Embeddings")

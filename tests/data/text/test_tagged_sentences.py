@@ -1,0 +1,81 @@
+"""Tagged text in three parts: by files, by the names of a folder's files, by shares; and data that has no tags."""
+
+import pytest
+
+from cutaway.data.text.tagged_sentences import read_tagged
+
+
+def write(path, count, tag="N"):
+    path.write_text("".join(f"w{i}\t{tag}\n.\tP\n\n" for i in range(count)), encoding="utf-8")
+    return str(path)
+
+
+def test_shares_are_drawn_by_seed(tmp_path):
+    path = write(tmp_path / "all.tsv", 100)
+    text, again, other = (read_tagged(path, seed=seed) for seed in (1, 1, 2))
+    assert (len(text.train), len(text.validation), len(text.open_test())) == (80, 10, 10)
+    assert text.train == again.train
+    assert text.train != other.train
+    parts = [*text.train, *text.validation, *text.open_test()]
+    assert sorted(s.words[0] for s in parts) == sorted(f"w{i}" for i in range(100))
+    assert "train 80 (160 words), validation 10 (20 words), and a test" in text.summary()
+    assert "tags: 2 (N, P)" in text.summary()
+
+
+def test_files_of_their_own(tmp_path):
+    train, dev, test = (write(tmp_path / f"{name}.tsv", n) for name, n in (("a", 9), ("b", 5), ("c", 3)))
+    text = read_tagged(train, validation_file=dev, test_file=test)
+    assert [len(part) for part in (text.train, text.validation, text.open_test())] == [9, 5, 3]
+    half = read_tagged(train, validation_file=dev, test=0.0)
+    assert (len(half.train), len(half.validation), half.splits.has_test) == (9, 5, False)
+    assert read_tagged(train, validation_file=dev, test=0.0).fingerprint.digest != read_tagged(train).fingerprint.digest
+
+
+def test_a_folder_with_parts_in_its_names(tmp_path):
+    for name, count in (("xx-ud-train", 8), ("xx-ud-dev", 4), ("xx-ud-test", 2)):
+        write(tmp_path / f"{name}.tsv", count)
+    (tmp_path / "xx-ud-train.txt").write_text("bare text")
+    (tmp_path / "README.md").write_text("about it")
+    text = read_tagged(tmp_path)
+    assert [len(part) for part in (text.train, text.validation, text.open_test())] == [8, 4, 2]
+
+
+def test_a_folder_without_parts_is_one_text(tmp_path):
+    write(tmp_path / "a.tsv", 10)
+    write(tmp_path / "b.tsv", 10)
+    assert len(read_tagged(tmp_path, validation=0.0, test=0.0).train) == 20
+
+
+def test_the_test_file_is_not_parsed_before_it_is_opened(tmp_path):
+    (tmp_path / "test.tsv").write_text("a\tA\nb\n")
+    text = read_tagged(write(tmp_path / "train.tsv", 9), test_file=str(tmp_path / "test.tsv"), validation=0.0)
+    with pytest.raises(ValueError, match=r"got 'b' in line 2 of test.tsv"):
+        text.open_test()
+
+
+def test_the_sample():
+    text = read_tagged("python-roles")
+    assert len(text.train) + len(text.validation) + len(text.open_test()) == 9000
+    assert {"keyword", "variable", "parameter", "method"} <= {tag for s in text.train for tag in s.tags}
+
+
+def test_messages(tmp_path):
+    empty, untagged = tmp_path / "empty.tsv", tmp_path / "untagged.conllu"
+    empty.write_text("\n\n# nothing\n")
+    with pytest.raises(ValueError, match=r"tagged text must have sentences, got empty.tsv with none"):
+        read_tagged(empty)
+    untagged.write_text("1\ta" + "\t_" * 8 + "\n\n")
+    with pytest.raises(
+        ValueError, match=r"words must have tags to learn from, got untagged.conllu with none in .* upos"
+    ):
+        read_tagged(untagged)
+    with pytest.raises(ValueError, match=r"training needs sentences, got 1 in one.tsv; lower validation=0.6 or test=0"):
+        read_tagged(write(tmp_path / "one.tsv", 1), validation=0.6, test=0.0)
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / "a.pdf").write_text("x")
+    with pytest.raises(ValueError, match=r"must hold files that end in .conllu, .* got .*odd with a.pdf"):
+        read_tagged(tmp_path / "odd")
+    with pytest.raises(ValueError, match=r"test_file must be a file or folder that exists, got .*nowhere"):
+        read_tagged(write(tmp_path / "a.tsv", 9), test_file=str(tmp_path / "nowhere"))
+    with pytest.raises(ValueError, match=r"tagged text was asked for, got the table sample iris"):
+        read_tagged("iris")

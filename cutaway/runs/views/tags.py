@@ -14,6 +14,7 @@ from cutaway.look.charts.bars import bar_chart
 from cutaway.look.language.tag_strips import tag_strip
 from cutaway.look.language.token_strips import token_strip
 from cutaway.look.pages.picture import Picture
+from cutaway.look.style.wording import quoted
 from cutaway.models.sequences.tagger import TaggerInput
 from cutaway.recipes.subjects import Subject
 from cutaway.recipes.text.tagged_output import read_lexicon, sentence_input
@@ -51,7 +52,7 @@ def other_words(run: "Run", subject: Subject) -> list[Picture]:
     i, j = divmod(int(np.abs(fall).argmax()), len(words))
     caption = (
         "Each row is a word whose tag is asked for, each column a word that is taken away: the stronger the colour, "
-        f"the more it was needed. Strongest here: the tag of “{words[i]}” needs “{words[j]}”."
+        f"the more it was needed. Strongest here: the tag of {quoted(words[i])} needs {quoted(words[j])}."
     )
     return [picture.captioned(caption)]
 

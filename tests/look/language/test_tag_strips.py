@@ -17,7 +17,7 @@ def test_the_likeliest_and_the_second():
     first, second = rows_of(picture)
     assert (first["tag"], first["second"]) == ("DET", "NOUN 10%")
     assert (second["tag"], second["second"]) == ("VERB", "DET 35%")
-    assert "It is least sure of “run”: VERB with 40%." in picture.caption
+    assert "It is least sure of 'run': VERB with 40%." in picture.caption
     assert first["right"] < second["left"]
 
 

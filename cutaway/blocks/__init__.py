@@ -147,9 +147,10 @@ from cutaway.blocks.positions.rotary_scalings import (
     YaRNScaling,
 )
 from cutaway.blocks.positions.sinusoidal import SinusoidalPosition, sinusoids
-from cutaway.blocks.recurrence.gru import GRU, gru_step
-from cutaway.blocks.recurrence.lstm import LSTM, lstm_step
-from cutaway.blocks.recurrence.rnn import RNN, rnn_step
+from cutaway.blocks.recurrence.equations import gru_step, lstm_step, rnn_step
+from cutaway.blocks.recurrence.gru import GRU
+from cutaway.blocks.recurrence.lstm import LSTM
+from cutaway.blocks.recurrence.rnn import RNN
 from cutaway.blocks.recurrence.states import GRUState, LSTMState, RNNState
 
 __all__ = [

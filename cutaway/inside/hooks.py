@@ -20,7 +20,7 @@ from cutaway.inside.address_globs import Site
 from cutaway.inside.arguments import Slot, find_slot
 from cutaway.inside.checkpoints import remember
 from cutaway.inside.results import LookError, rebuilt, tensors
-from cutaway.inside.taps import Tap, Watch, active_watches, open_watches
+from cutaway.inside.taps import Tap, Unread, Watch, Whole, active_watches, open_watches
 
 
 class HookedWatch(Watch):
@@ -252,8 +252,13 @@ def _pass(hook: _Hook, sites: Iterable[Site], value: Any) -> Any:
                 watch.passed_elsewhere = True
         return value
     remember([watch for watch, _ in here])
-    for watch, site in here:
-        value = watch.change(site, value)
+    if isinstance(value, Unread):
+        for watch, site in here:
+            value = Unread(watch.change(site, value.value))
+        return value
+    if not isinstance(value, Whole):
+        for watch, site in here:
+            value = watch.change(site, value)
     for watch, _ in here:
         value = watch.prepare(value)
     for watch, site in here:

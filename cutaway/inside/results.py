@@ -118,15 +118,16 @@ class Kept:
     """One value of one call: its tensors as they were, and their gradients once there are some.
 
     ``excuse`` says why there may be no gradient, ``{}`` standing for the address; None: gradients are not wanted.
+    ``source`` is the tensor that the gradient of a `Whole` arrives at, in place of the value.
     """
 
-    def __init__(self, value: Any, keeping: Keeping, excuse: str | None = None) -> None:
+    def __init__(self, value: Any, keeping: Keeping, excuse: str | None = None, source: Tensor | None = None) -> None:
         self._value = rebuilt(value, keeping.keep)
         self._versions = [(x, None if x.is_inference() else x._version) for x in tensors(self._value)]
         self._totals: list[list[Tensor]] = [[] for _ in self._versions]
         self.excuse = excuse or ""
         if excuse is not None:
-            for x, total in zip(tensors(value), self._totals, strict=True):
+            for x, total in zip(tensors(value if source is None else source), self._totals, strict=True):
                 if x.requires_grad and torch.is_grad_enabled():
                     # Never a leaf, on which a hook would stay for good: `HookedWatch.prepare` has made a view of it.
                     # The hook must not hold this object: the graph would hold it, and it the graph, for ever.

@@ -11,6 +11,8 @@ two integers. Somebody looking: `trace` reads what flows through it and `patch` 
 and take their fused kernel while `tap.edited` is False: a read computes the hidden value beside the fused output, so
 looking never changes the output by a bit; an edit or a gradient takes the written-out equation. Where all who read want
 the same part of it (`trace(only=...)`), a block may compute that part alone: `self.weights(Part(A[tap.wanted]))`.
+A value that comes into being step by step is edited at every step, `self.forget_gate(Unread(f)).value`, and read once
+when all of its steps are there: `self.forget_gate(Whole(f))`.
 """
 
 from collections.abc import Collection
@@ -54,6 +56,22 @@ class Part(NamedTuple):
     """What `Tap.wanted` asked for, computed without the rest."""
 
     value: Any
+
+
+class Unread(NamedTuple):
+    """A value that patches change now, and that traces read later: as a part of a `Whole`."""
+
+    value: Any
+
+
+class Whole(NamedTuple):
+    """A value that patches have changed part by part, for traces to read.
+
+    ``source`` is a tensor of the same shape whose gradient is that of the value, where somebody wants it.
+    """
+
+    value: Any
+    source: Any = None
 
 
 class Tap(nn.Module):

@@ -22,7 +22,7 @@ from cutaway.inside.address_globs import Addresses, Site, find_sites, named_site
 from cutaway.inside.checkpoints import computed_again, enclosing_function
 from cutaway.inside.hooks import AddressedWatch, HookedWatch, Stop, into_graph
 from cutaway.inside.results import Keeping, Kept, LookError, Seen, rebuilt, shape_of, tensors
-from cutaway.inside.taps import Part
+from cutaway.inside.taps import Part, Whole
 from cutaway.inside.tensor_layouts import sides_of
 from cutaway.inside.wrappers import kind_of
 
@@ -87,6 +87,9 @@ class trace(AddressedWatch):  # noqa: N801 -- used like a function
         names, keeping = self.names[site], self.keeping
         if isinstance(value, Part):  # the block has left out the rest
             value, keeping = value.value, keeping._replace(only=())
+        source = None
+        if isinstance(value, Whole):
+            value, source = value
         for x in tensors(value):
             if torch._C._functorch.is_functorch_wrapped_tensor(x):
                 raise LookError(
@@ -105,7 +108,7 @@ class trace(AddressedWatch):  # noqa: N801 -- used like a function
                 f"a trace may keep memory_limit={self.memory_limit:.0f} bytes, got {self.bytes} at {names[0]!r}; "
                 "ask for fewer addresses or raise the limit"
             )
-        kept = Kept(value, keeping, _why_no_gradient(value) if self.gradients else None)
+        kept = Kept(value, keeping, _why_no_gradient(value) if self.gradients else None, source)
         for name in names:
             self.seen._kept[name].append(kept)
 
@@ -288,7 +291,7 @@ class _Shapes(AddressedWatch):
         self.shapes: dict[str, Any] = {}
 
     def read(self, site: Site, value: Any) -> None:
-        value = value.value if isinstance(value, Part) else value
+        value = value.value if isinstance(value, (Part, Whole)) else value
         for address in self.names[site]:
             self.shapes.setdefault(address, shape_of(value))
 

@@ -27,7 +27,7 @@ from cutaway.inside.address_globs import Site, UnknownAddress, named_sites, unkn
 from cutaway.inside.checkpoints import enclosing_function
 from cutaway.inside.hooks import AddressedWatch, watchable
 from cutaway.inside.results import LookError, tensors
-from cutaway.inside.taps import Part, Tap
+from cutaway.inside.taps import Part, Tap, Whole
 from cutaway.look.gradient_flow.layers import Axes, Place, axes_of, default_places, named_places
 from cutaway.look.gradient_flow.tallies import Call, Layer, Ledger, Tally, Times, magnitudes
 from cutaway.look.gradient_flow.verdicts import named, verdicts
@@ -202,14 +202,15 @@ class flow(AddressedWatch):  # noqa: N801 -- used like a function
 
     def read(self, site: Site, value: Any) -> None:
         if site in self.places:
-            value = value.value if isinstance(value, Part) else value
+            source = value.source if isinstance(value, Whole) else None
+            value = value.value if isinstance(value, (Part, Whole)) else value
             x = next((x for x in tensors(value) if (x.is_floating_point() or x.is_complex()) and x.numel()), None)
             if x is not None:
-                self._take(self.places[site], x)
+                self._take(self.places[site], x, x if source is None else source)
         if site == self._whole:
             self._passes += 1
 
-    def _take(self, place: Place, x: Tensor) -> None:
+    def _take(self, place: Place, x: Tensor, source: Tensor) -> None:
         if not torch.is_grad_enabled():
             inside = enclosing_function()
             self._why_none = (
@@ -223,8 +224,8 @@ class flow(AddressedWatch):  # noqa: N801 -- used like a function
         values = magnitudes(x.detach())
         axes = Axes(values.ndim - 1, None) if x.is_nested else axes_of(x, place.site, self._layouts, self.time)
         call = tally.take(values, axes, self._passes, real=not x.is_complex())
-        if x.requires_grad and torch.is_grad_enabled():
-            x.register_hook(partial(self._come_back, call))  # holds sums, never the graph
+        if source.requires_grad and torch.is_grad_enabled():
+            source.register_hook(partial(self._come_back, call))  # holds sums, never the graph
 
     def _come_back(self, call: Call, gradient: Tensor) -> None:
         if self.is_open:

@@ -3,27 +3,24 @@ r"""A cell is one layer of a recurrent net in one direction: it reads a sequence
     a⁽ᵗ⁾ = x⁽ᵗ⁾ W + b                      for all steps at once
     state⁽ᵗ⁾ = f(a⁽ᵗ⁾, state⁽ᵗ⁻¹⁾)          one step after the other
 
-What f is, the families say: rnn.py, lstm.py, gru.py. Elman 1990. Notes: N3 §5.1. Axis letters: docs/notation.md.
+What f is, the families say: equations.py, rnn.py, lstm.py, gru.py. Two paths compute it. The *fused* one is a kernel
+for the whole sequence. The *written-out* one takes the equation step by step, where every value of every step can be
+changed; it is taken where somebody edits a value or wants its gradient. Reading alone keeps the fused output and
+computes the values beside it. Elman 1990. Notes: N3 §5.1. Axis letters: docs/notation.md.
 """
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from cutaway.blocks.dense.affine import Linear
-from cutaway.inside.taps import Tap
-
-Parts = tuple[Tensor, ...]  # of a state, for one layer and direction: hidden (b, w), and cell (b, w) for an LSTM
-Name = Callable[[str, Tensor], Tensor]  # gives a value its name, where somebody may change it
-
-
-def unnamed(name: str, value: Tensor) -> Tensor:
-    """Nobody changes the value."""
-    return value
+from cutaway.blocks.recurrence.edits import StepEdits
+from cutaway.blocks.recurrence.equations import Name, unnamed
+from cutaway.blocks.recurrence.loops import Parts, unroll
+from cutaway.inside.taps import Tap, Whole
 
 
 class Cell(nn.Module, ABC):
@@ -56,31 +53,51 @@ class Cell(nn.Module, ABC):
     def advance(self, a: Tensor, state: Parts, name: Name = unnamed) -> dict[str, Tensor]:
         """The values of one step, by name: the family's equation."""
 
+    @abstractmethod
+    def fused(self, x: Tensor, state: Parts, mask: Tensor | None, reverse: bool) -> tuple[Tensor, Parts]:
+        """The hidden states (t, b, w) and the last state by a kernel; x (t, b, i), mask (t, b, 1)."""
+
     def forward(
         self, x: Tensor, state: Parts, mask: Tensor | None = None, reverse: bool = False
     ) -> tuple[Tensor, Parts]:
         """x (b, t, i) → hidden states (b, t, w) and the last state; steps where ``mask`` is False are skipped."""
-        steps = x.shape[1]
-        a = self.map_input(x)
-        seen: list[dict[str, Tensor]] = []
-        for t in reversed(range(steps)) if reverse else range(steps):
-            values = self.advance(a[:, t], state)
-            new = tuple(values[name] for name in self.kept)
-            if mask is None:
-                state = new
-            else:
-                state = tuple(torch.where(mask[:, t, None], n, s) for n, s in zip(new, state, strict=True))
-            seen.append(values)
-        if reverse:
-            seen.reverse()
-        shown = {name: torch.stack([values[name] for values in seen], 1) for name in self.names}
-        if mask is not None:
-            shown = {name: value * mask[..., None] for name, value in shown.items()}
-        for name in self.names:
-            tap = getattr(self, name)
+        x = x.transpose(0, 1)
+        mask = None if mask is None else mask.mT.unsqueeze(-1)
+        taps: dict[str, Tap] = {name: getattr(self, name) for name in self.names}
+        edited = {name: tap for name, tap in taps.items() if tap.edited}
+        if edited or not self._plain():
+            hidden, state, values = self._written_out(x, state, mask, reverse, edited)
+        else:
+            first = state
+            hidden, state = self.fused(x, first, mask, reverse)
+            if any(tap.live for tap in taps.values()):
+                values = self._written_out(x, first, mask, reverse, {})[2] | {"hidden": Whole(hidden.transpose(0, 1))}
+        for name, tap in taps.items():
             if tap.live:
-                shown[name] = tap(shown[name])
-        return shown["hidden"], state
+                value, source = values[name]
+                tap(Whole(value if mask is None else value * mask.transpose(0, 1), source))
+        if mask is not None:
+            hidden = hidden * mask
+        return hidden.transpose(0, 1), state
+
+    def _written_out(
+        self, x: Tensor, state: Parts, mask: Tensor | None, reverse: bool, edited: dict[str, Tap]
+    ) -> tuple[Tensor, Parts, dict[str, Whole]]:
+        """Hidden states (t, b, w), the last state, and every value as (b, t, w), with edits at every step."""
+        a = self.map_input(x)
+        edits = StepEdits(edited, a, self.width)
+        seen, state = unroll(
+            lambda a, state, t: self.advance(a, state, edits.at(t)), self.kept, a, state, mask, reverse
+        )
+        values = {name: edits.whole(name, torch.stack(steps, 1)) for name, steps in seen.items()}
+        return torch.stack(seen["hidden"]), state, values
+
+    def _plain(self) -> bool:
+        """Whether a kernel computes what this cell does: its maps are its own, unwatched, outside torch.func."""
+        maps: tuple[Any, ...] = (self.map_input, self.map_hidden)
+        return all(type(m) is Linear and not m._forward_hooks and not m._forward_pre_hooks for m in maps) and (
+            torch.compiler.is_compiling() or torch._C._functorch.maybe_current_level() is None
+        )
 
     def extra_repr(self) -> str:
         return f"{self.inputs} → {self.width}"

@@ -12,27 +12,14 @@ from functools import partial
 from typing import ClassVar
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 
-from cutaway.blocks.recurrence.cells import Cell, Name, Parts, unnamed
+from cutaway.blocks.recurrence.cells import Cell
+from cutaway.blocks.recurrence.equations import Name, gru_step, unnamed
+from cutaway.blocks.recurrence.gru_kernel import gru_forward
+from cutaway.blocks.recurrence.loops import Parts
 from cutaway.blocks.recurrence.stacks import Recurrent
 from cutaway.blocks.recurrence.states import GRUState
-
-
-def gru_step(
-    inputs: Float[Tensor, "*b s"],
-    recurrent: Float[Tensor, "*b s"],
-    hidden: Float[Tensor, "*b w"],
-    name: Name = unnamed,
-) -> dict[str, Tensor]:
-    """One step from x⁽ᵗ⁾ W + b and z⁽ᵗ⁻¹⁾ U + b′, those of r, u and g side by side in both."""
-    (x_r, x_u, x_g), (z_r, z_u, z_g) = inputs.chunk(3, -1), recurrent.chunk(3, -1)
-    r = name("reset_gate", torch.sigmoid(x_r + z_r))
-    u = name("update_gate", torch.sigmoid(x_u + z_u))
-    g = name("candidate", torch.tanh(x_g + r * z_g))
-    z = name("hidden", u * hidden + (1 - u) * g)
-    return {"reset_gate": r, "update_gate": u, "candidate": g, "hidden": z}
 
 
 class GRUCell(Cell):
@@ -52,6 +39,11 @@ class GRUCell(Cell):
     def advance(self, a: Tensor, state: Parts, name: Name = unnamed) -> dict[str, Tensor]:
         b = torch.cat([self.candidate_bias.new_zeros(2 * self.width), self.candidate_bias])
         return gru_step(a, self.map_hidden(state[0]) + b, state[0], name)
+
+    def fused(self, x: Tensor, state: Parts, mask: Tensor | None, reverse: bool) -> tuple[Tensor, Parts]:
+        a, u = self.map_input(x), self.map_hidden.weight
+        Z, z, _, _ = gru_forward(a, u, self.candidate_bias, state[0], mask, reverse)
+        return Z, (z,)
 
 
 class GRU(Recurrent):

@@ -17,35 +17,15 @@ from functools import partial
 from typing import ClassVar
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 
-from cutaway.blocks.recurrence.cells import Cell, Name, Parts, unnamed
+from cutaway.blocks.recurrence.cells import Cell
+from cutaway.blocks.recurrence.equations import Name, lstm_step, unnamed
+from cutaway.blocks.recurrence.loops import Parts
+from cutaway.blocks.recurrence.lstm_kernel import lstm_forward
+from cutaway.blocks.recurrence.onednn_lstm import onednn_lstm, suits_onednn
 from cutaway.blocks.recurrence.stacks import Recurrent
 from cutaway.blocks.recurrence.states import LSTMState
-
-
-def lstm_step(
-    sums: Float[Tensor, "*b s"],
-    cell: Float[Tensor, "*b w"],
-    peepholes: Float[Tensor, "p w"] | None = None,
-    coupled: bool = False,
-    name: Name = unnamed,
-) -> dict[str, Tensor]:
-    """One step from the sums x⁽ᵗ⁾ W + z⁽ᵗ⁻¹⁾ U + b: those of i, f, g and o side by side; of f, g and o if coupled."""
-    *s_i, s_f, s_g, s_o = sums.chunk(3 if coupled else 4, -1)
-    *p_i, p_f, p_o = (None,) * 3 if peepholes is None else peepholes
-    f = name("forget_gate", torch.sigmoid(_peep(s_f, cell, p_f)))
-    i = name("input_gate", 1 - f if coupled else torch.sigmoid(_peep(s_i[0], cell, p_i[0])))
-    g = name("candidate", torch.tanh(s_g))
-    c = name("cell", f * cell + i * g)
-    o = name("output_gate", torch.sigmoid(_peep(s_o, c, p_o)))
-    z = name("hidden", o * torch.tanh(c))
-    return {"input_gate": i, "forget_gate": f, "candidate": g, "output_gate": o, "cell": c, "hidden": z}
-
-
-def _peep(sums: Tensor, cell: Tensor, peephole: Tensor | None) -> Tensor:
-    return sums if peephole is None else sums + cell * peephole
 
 
 class LSTMCell(Cell):
@@ -73,6 +53,16 @@ class LSTMCell(Cell):
 
     def advance(self, a: Tensor, state: Parts, name: Name = unnamed) -> dict[str, Tensor]:
         return lstm_step(a + self.map_hidden(state[0]), state[1], self.peepholes, self.coupled, name)
+
+    def fused(self, x: Tensor, state: Parts, mask: Tensor | None, reverse: bool) -> tuple[Tensor, Parts]:
+        u = self.map_hidden.weight
+        if mask is None and self.peepholes is None and not self.coupled and suits_onednn(x, u):
+            assert self.map_input.bias is not None
+            Z, z, c = onednn_lstm(x, self.map_input.weight, u, self.map_input.bias, state[0], state[1], reverse)
+            return Z, (z, c)
+        a = self.map_input(x)
+        Z, _, z, c, _ = lstm_forward(a, u, self.peepholes, *state, mask, self.coupled, reverse)
+        return Z, (z, c)
 
 
 class LSTM(Recurrent):

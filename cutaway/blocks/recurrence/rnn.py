@@ -10,21 +10,15 @@ Axis letters: docs/notation.md.
 from functools import partial
 from typing import ClassVar
 
-import torch
-from jaxtyping import Float
 from torch import Tensor
 
 from cutaway.blocks.checks import expect_choice
-from cutaway.blocks.recurrence.cells import Cell, Name, Parts, unnamed
+from cutaway.blocks.recurrence.cells import Cell
+from cutaway.blocks.recurrence.equations import Name, rnn_step, unnamed
+from cutaway.blocks.recurrence.loops import Parts
+from cutaway.blocks.recurrence.rnn_kernel import rnn_forward
 from cutaway.blocks.recurrence.stacks import Recurrent
 from cutaway.blocks.recurrence.states import RNNState
-
-ACTIVATIONS = {"tanh": torch.tanh, "relu": torch.relu}
-
-
-def rnn_step(sums: Float[Tensor, "*b w"], activation: str = "tanh", name: Name = unnamed) -> dict[str, Tensor]:
-    """z⁽ᵗ⁾ = φ(s) of the sums s = x⁽ᵗ⁾ W + z⁽ᵗ⁻¹⁾ U + b."""
-    return {"hidden": name("hidden", ACTIVATIONS[activation](sums))}
 
 
 class RNNCell(Cell):
@@ -34,12 +28,16 @@ class RNNCell(Cell):
 
     def __init__(self, inputs: int, width: int, activation: str = "tanh") -> None:
         super().__init__(inputs, width, gates=1)
-        expect_choice("activation", activation, ACTIVATIONS)
-        self.activation = activation
+        expect_choice("activation", activation, ("tanh", "relu"))
+        self.relu = activation == "relu"
         self.reset_parameters()
 
     def advance(self, a: Tensor, state: Parts, name: Name = unnamed) -> dict[str, Tensor]:
-        return rnn_step(a + self.map_hidden(state[0]), self.activation, name)
+        return rnn_step(a + self.map_hidden(state[0]), self.relu, name)
+
+    def fused(self, x: Tensor, state: Parts, mask: Tensor | None, reverse: bool) -> tuple[Tensor, Parts]:
+        Z, z = rnn_forward(self.map_input(x), self.map_hidden.weight, state[0], mask, self.relu, reverse)
+        return Z, (z,)
 
 
 class RNN(Recurrent):

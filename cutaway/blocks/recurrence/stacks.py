@@ -71,9 +71,12 @@ class Recurrent(nn.Module):
         batch, steps = x.shape[:-2], x.shape[-2]
         if state is None:
             state = self.initial_state(*batch)
-            if x.dtype != state[0].dtype and not torch.is_autocast_enabled(x.device.type):
-                expect_dtype(x, state[0])
         self._expect_state(state, batch)
+        if torch.is_autocast_enabled(x.device.type):  # a state in half precision would forget by rounding
+            dtype = next(self.parameters()).dtype
+            with torch.autocast(x.device.type, enabled=False):
+                return self.forward(x.to(dtype), self.State(*(part.to(dtype) for part in state)), lengths)
+        expect_dtype(x, next(self.parameters()))
         flat = math.prod(batch)
         mask = None
         if lengths is not None:

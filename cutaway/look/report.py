@@ -67,7 +67,7 @@ def report_page(
     when = when or datetime.now(UTC)
     data = config.get("data")
     sections = [
-        Section("Results", _results(metrics, test, _baseline(data))),
+        Section("Results", _results(metrics, test, _baselines(data))),
         Section("Samples", _samples(samples)),
         Section("Training", _training(metrics, unit)),
         Section("Inside the model", list(inside)),
@@ -142,26 +142,34 @@ def _name(metric: str) -> str:
     return metric.replace("_", " ")
 
 
-def _baseline(data: Any) -> Mapping[str, Any]:
-    """What one would reach without a model, as the recipe noted it beside the data: its rule and its metrics."""
-    baseline = data.get("baseline") if isinstance(data, Mapping) else None
-    return baseline if isinstance(baseline, Mapping) else {}
+def _baselines(data: Any) -> dict[str, Mapping[str, Any]]:
+    """What one would reach without a model, as the recipe noted it beside the data: rules and their metrics, by name.
+
+    ``baseline`` is one rule, {"rule", "metrics"}; ``baselines`` are more of them by name.
+    """
+    data = data if isinstance(data, Mapping) else {}
+    more = data.get("baselines")
+    found = {"baseline": data.get("baseline")} | (dict(more) if isinstance(more, Mapping) else {})
+    return {name: one for name, one in found.items() if isinstance(one, Mapping) and one.get("metrics")}
 
 
-def _results(metrics: Metrics, test: Mapping[str, float] | None, baseline: Mapping[str, Any]) -> list[Part]:
-    """Every figure of the trained model in one table, those of a baseline beside them."""
-    validation, naive = _last(metrics), dict(baseline.get("metrics", {}))
+def _results(
+    metrics: Metrics, test: Mapping[str, float] | None, baselines: Mapping[str, Mapping[str, Any]]
+) -> list[Part]:
+    """Every figure of the trained model in one table, those of baselines beside them."""
+    validation = _last(metrics)
+    naive = {name: value for one in baselines.values() for name, value in one["metrics"].items()}
     if not test and not naive:
         return []  # the facts at the top say it all
     columns: dict[str, Mapping[str, Any]] = {"validation": validation}
     if test is not None:
         columns["test"] = test
-    if naive:
-        columns["baseline"] = naive
+    columns |= {name: one["metrics"] for name, one in baselines.items()}
     figures = {**validation, **(test or {})}  # a baseline is shown for what was measured of the model
     names = _ordered([metric for metric in figures if not _is_naive(metric)] or list(naive))
     rows = [(_name(metric), *(column.get(metric, "") for column in columns.values())) for metric in names]
-    caption = f"The baseline is {baseline['rule']}: a model is worth what it adds to that." if naive else ""
+    rules = [f"{'The' if not i else 'the'} {name} is {one['rule']}" for i, (name, one) in enumerate(baselines.items())]
+    caption = f"{'; '.join(rules)}: a model is worth what it adds to that." if rules else ""
     return [Table(["figure", *columns], rows), *([caption] if caption else [])]
 
 

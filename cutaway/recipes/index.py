@@ -7,6 +7,10 @@ from cutaway.recipes.base import Recipe
 
 RECIPES = {
     "gpt": "cutaway.recipes.text.gpt:GPTRecipe",
+    "lstm": "cutaway.recipes.text.recurrent:LSTMRecipe",
+    "gru": "cutaway.recipes.text.recurrent:GRURecipe",
+    "rnn": "cutaway.recipes.text.recurrent:RNNRecipe",
+    "markov": "cutaway.recipes.text.markov:MarkovRecipe",
     "bert": "cutaway.recipes.text.bert:BERTRecipe",
     "transformer": "cutaway.recipes.text.transformer:TransformerRecipe",
     "tagger": "cutaway.recipes.text.tagger:TaggerRecipe",

@@ -300,7 +300,7 @@ def _carry_out(
     if recipe.flow_every:
         own.append(FlowCallback(recipe.flow_every))
     optimizers, plan = optimizers_of(recipe, job.model), plan_of(recipe, processes.device)
-    loop = Loop(job, optimizers, plan, folder, [*own, *execution.callbacks], processes)
+    loop = Loop(job, optimizers, plan, folder, [*own, *job.callbacks, *execution.callbacks], processes)
     try:
         loop.run(resume)
     except Stopped as stop:

@@ -12,6 +12,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from cutaway.data.batches import Batches
+from cutaway.training.callbacks import Callback
 
 
 def no_samples(model: nn.Module) -> dict[str, str]:
@@ -32,4 +33,5 @@ class Job:
     files: dict[str, Callable[[Path], None]] = field(default_factory=dict)  # written once into the run folder
     data: dict[str, Any] = field(default_factory=dict)  # what config.json says of the data
     whole: Callable[[nn.Module], dict[str, float]] | None = None  # the whole validation split, once, at the end
+    callbacks: list[Callback] = field(default_factory=list)  # that the objective needs: to keep a state in checkpoints
     better: str = "loss"  # the metric that says which weights are best; lower is better

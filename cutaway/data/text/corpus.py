@@ -1,7 +1,8 @@
 r"""A corpus is text to train on: a file, a folder or a string → tokens on disk → train, validation and test.
 
-The text is cut into three stretches before anything is learned from it: a BPE is trained on the first only, and no
-token reaches across a border. (The set of characters is taken from all of the text, as an alphabet is given.)
+The text is cut into three stretches before anything is learned from it: a BPE or a list of words is made from the first
+only, and no token reaches across a border. (The set of characters is taken from all of the text, as an alphabet is
+given.)
 Tokens are written once, in pieces, to a cache that is keyed by the digest of the text, the tokenizer and the borders.
 """
 
@@ -24,11 +25,12 @@ from cutaway.data.text.chunks import cut_safely
 from cutaway.data.text.special_tokens import SPECIAL_TOKENS, bpe_special_tokens, find_special_tokens, frame
 from cutaway.data.text.token_files import Tokens, token_type
 from cutaway.data.text.tokenizers import Bytes, Characters, Tokenizer, code_points, load_tokenizer, train_bpe
+from cutaway.data.text.word_tokenizer import train_words
 
 PARTS = ("train", "validation", "test")
 _FORMAT = 1  # of the cache: raise it when what is written changes
 _BPE_TEXT = 10_000_000  # characters that a BPE learns from: three times as many shorten the tokens by half a percent
-_BPE_VOCABULARY = 4096
+_VOCABULARIES = {"bpe": 4096, "words": 10_000}  # where nobody says how many
 
 
 class Corpus:
@@ -99,9 +101,9 @@ def read_text(
 ) -> Corpus:
     """The corpus of a text: a sample's name, a file or folder (of files that match ``pattern``), or a `TextSource`.
 
-    ``tokenizer`` is "characters", "bytes", "bpe" or "bpe-N" for a vocabulary of N, the path of a `tokenizer.json`, or a
-    tokenizer. ``validation`` and ``test`` are shares of the text, taken from its end. With ``special_tokens`` the
-    vocabulary has those of special_tokens.py too, for a model that fills gaps.
+    ``tokenizer`` is "characters", "bytes", "words" or "bpe" ("words-N" or "bpe-N" for a vocabulary of N), the path of a
+    `tokenizer.json`, or a tokenizer. ``validation`` and ``test`` are shares of the text, taken from its end. With
+    ``special_tokens`` the vocabulary has those of special_tokens.py too, for a model that fills gaps.
     """
     expect_shares(validation, test)
     chosen = _choose(tokenizer)
@@ -132,18 +134,19 @@ def _source(path: Path, encoding: str, pattern: str) -> TextSource:
 
 
 def _choose(tokenizer: str | Tokenizer) -> str | Tokenizer:
-    """A tokenizer, or the name of a kind to be made from the text: "characters", "bytes" or "bpe-N"."""
+    """A tokenizer, or the name of a kind to be made from the text: "characters", "bytes", "words-N" or "bpe-N"."""
     if isinstance(tokenizer, Tokenizer) or tokenizer in ("characters", "bytes"):
         return tokenizer
-    if tokenizer == "bpe":
-        return f"bpe-{_BPE_VOCABULARY}"
-    if tokenizer.startswith("bpe-") and tokenizer[4:].isdigit():
+    if tokenizer in _VOCABULARIES:
+        return f"{tokenizer}-{_VOCABULARIES[tokenizer]}"
+    kind, _, size = tokenizer.partition("-")
+    if kind in _VOCABULARIES and size.isdigit():
         return tokenizer
     if os.path.exists(tokenizer):
         return load_tokenizer(tokenizer)
     raise ValueError(
-        f"tokenizer must be characters, bytes, bpe, bpe-N or the path of a tokenizer.json, got {tokenizer!r}; "
-        f"try tokenizer='bpe-{_BPE_VOCABULARY}'"
+        f"tokenizer must be characters, bytes, words, words-N, bpe, bpe-N or the path of a tokenizer.json, got "
+        f"{tokenizer!r}; try tokenizer='bpe-{_VOCABULARIES['bpe']}'"
     )
 
 
@@ -177,10 +180,13 @@ def _make(kind: str, characters: str, training: Iterator[str], length: int, spec
         return Characters(characters, special=SPECIAL_TOKENS if special else ())
     if kind == "bytes":
         return Bytes(SPECIAL_TOKENS if special else ())
+    kind, _, size = kind.partition("-")
+    if kind == "words":
+        return train_words(training, int(size), SPECIAL_TOKENS if special else ())
     # every k-th piece, so that the time it takes does not grow with the text
     stride = max(-(-length // _BPE_TEXT), 1)
     pieces = itertools.islice(cut_safely(training), 0, None, stride)
-    return train_bpe(pieces, int(kind.removeprefix("bpe-")), bpe_special_tokens() if special else ())
+    return train_bpe(pieces, int(size), bpe_special_tokens() if special else ())
 
 
 def _write(

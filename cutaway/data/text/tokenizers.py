@@ -322,6 +322,8 @@ def load_tokenizer(path: str | os.PathLike[str]) -> Tokenizer:
 
 def parse_tokenizer(content: str) -> Tokenizer:
     """The tokenizer of a `tokenizer.json`."""
+    from cutaway.data.text.word_tokenizer import WORD_PATTERN, Words  # which is built on this file
+
     inner = hf.Tokenizer.from_str(content)
     settings = json.loads(content)
     model, pre = settings["model"], settings["pre_tokenizer"] or {}
@@ -330,6 +332,8 @@ def parse_tokenizer(content: str) -> Tokenizer:
         unknown = UNKNOWN if UNKNOWN in model["vocab"] else "error"
         letters = (token for token in model["vocab"] if len(token) == 1)
         return _framed(Characters(letters, unknown, special), inner)
+    if model["type"] == "WordLevel" and pre.get("pattern") == {"Regex": WORD_PATTERN}:
+        return Words(inner)
     if model["type"] == "BPE" and not model["merges"] and model["vocab"] == _bytes_as_letters():
         return _framed(Bytes(special), inner)
     like_ours = pre.get("type") == "ByteLevel" and pre["use_regex"] and not pre["add_prefix_space"]

@@ -33,6 +33,10 @@ class CarriedState:
         """The rows that are marked forget everything."""
         self._change(lambda part: part.masked_fill(rows.view(-1, *[1] * (part.ndim - 1)), 0.0))
 
+    def parts(self) -> dict[str, Tensor]:
+        """The tensors of the state by name, as for a file; none before the first token."""
+        return {} if self.value is None else self.value._asdict()
+
     def _change(self, change: Any) -> None:
         if self.value is not None:
             self.value = type(self.value)(*(change(part) for part in self.value))

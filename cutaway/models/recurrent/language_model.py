@@ -136,6 +136,10 @@ class RecurrentLM(Model):
             y = self.logits(y)
         return y
 
+    def as_state(self, parts: dict[str, Tensor]) -> CarriedState:
+        """The state of such parts; see `CarriedState.parts`."""
+        return CarriedState(self.recurrence.State(**parts))
+
     def begin(self, prompt: Prompt, tokens: int) -> RecurrentDecoder:
         """Goes on from a prompt for up to ``tokens`` tokens; `generate` and `beam_search` are built on it."""
         return RecurrentDecoder(self, prompt, tokens)

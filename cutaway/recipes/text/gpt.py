@@ -4,31 +4,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from cutaway.recipes.checks import expect_at_least
-from cutaway.recipes.settings import RESULTS, setting
-from cutaway.recipes.text.text_base import TextRecipe, corpus_facts, held_out
+from cutaway.recipes.text.language_base import LanguageRecipe, opening, write_sample
+from cutaway.recipes.text.text_base import TextRecipe, corpus_facts
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from cutaway.data.batches import Window
-    from cutaway.data.text.corpus import Corpus
     from cutaway.data.text.token_files import Tokens
     from cutaway.models.specs.architectures import GPTSpec
-    from cutaway.recipes.subjects import Subject
     from cutaway.runs.run import Run
     from cutaway.training.jobs import Job
 
 
 @dataclass(frozen=True)
-class GPTRecipe(TextRecipe):
+class GPTRecipe(TextRecipe, LanguageRecipe):
     """Trains a small GPT on text and lets it write.
 
     The default design, "quick", has rotary positions, normed queries and keys, ReLU², and outputs that start at zero.
     """
 
     name: ClassVar[str] = "gpt"
-    unit: ClassVar[str] = "nats a token"
     quality: ClassVar[str] = (
         "The preset small on tinyshakespeare, by characters: validation loss 1.86 in 15 s on two cores; nanoGPT's CPU "
         "quick start, of the same size: 1.90 in 82 s. `python benchmarks/run.py race` measures it. The default run "
@@ -61,15 +57,6 @@ class GPTRecipe(TextRecipe):
     """stretches of text in a batch"""
     momentum: float = 0.9
     """how long Muon, momentum and Nesterov remember gradients"""
-    evaluate_tokens: int = setting(20_000, RESULTS)
-    """validation tokens used while training; the whole split is used at the end"""
-    sample_tokens: int = setting(200, RESULTS)
-    """tokens of the sample that is written at every evaluation; 0 for none"""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        expect_at_least(self, 1, "evaluate_tokens")
-        expect_at_least(self, 0, "sample_tokens")
 
     def spec(self, vocabulary: int) -> "GPTSpec":
         """The model's design."""
@@ -78,13 +65,6 @@ class GPTRecipe(TextRecipe):
         make: Any = {"quick": GPTSpec.quick, "gpt2": GPTSpec.gpt2, "llama": GPTSpec.llama}[self.design]
         spec = make(vocabulary=vocabulary, width=self.width, depth=self.depth, heads=self.heads, context=self.context)
         return spec.but(dropout=self.dropout, attention__dropout=self.dropout, checkpointing=self.checkpointing)
-
-    def dataset(self, tokenizer: Any = None) -> "Corpus":
-        """The text in its three parts."""
-        from cutaway.data.text.corpus import read_text
-
-        kind = self.tokenizer if tokenizer is None else tokenizer
-        return read_text(self.data, kind, self.validation, self.test, encoding=self.encoding)
 
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         import torch
@@ -115,19 +95,6 @@ class GPTRecipe(TextRecipe):
 
     def test_metrics(self, run: "Run") -> dict[str, float]:
         return text_loss(run.model, self.dataset_of(run).open_test(), self.context)
-
-    def generate(self, run: "Run", prompt: Any, **sampling: Any) -> str:
-        from cutaway.models import generate_text
-
-        return generate_text(run.model, prompt, tokenizer=run.tokenizer, **sampling)
-
-    def subject(self, run: "Run", given: str | None = None) -> "Subject":
-        from cutaway.recipes.subjects import SHOWN, text_subject
-
-        if given is not None:
-            return text_subject(run, run.tokenizer.encode(given), "your text")
-        tokens = held_out(self.dataset_of(run))
-        return text_subject(run, tokens[: min(SHOWN, self.context)], "the beginning of the validation text")
 
 
 def start_quietly(model: "nn.Module") -> None:
@@ -179,21 +146,3 @@ def _windows(tokens: "Tokens", context: int, limit: int | None, batch: int = 32)
     for first in range(0, wanted, batch):
         x = tokens.windows(starts[first : first + batch], context + 1)
         yield Window(x[:, :-1], x[:, 1:])
-
-
-def opening(corpus: "Corpus") -> list[int]:
-    """What samples go on from: a line end, or the first token of a text that has none."""
-    try:
-        return [int(i) for i in corpus.tokenizer.encode("\n")]
-    except ValueError:
-        return [int(corpus.train[:1][0])]
-
-
-def write_sample(model: "nn.Module", tokenizer: Any, start: list[int], tokens: int) -> dict[str, str]:
-    """Text that the model writes by itself, the same for the same weights."""
-    if not tokens:
-        return {}
-    from cutaway.models import generate
-
-    text = tokenizer.decode(generate(model, start, tokens, temperature=0.8, seed=0)[0])
-    return {"text.txt": text}

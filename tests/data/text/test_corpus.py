@@ -227,9 +227,10 @@ def test_binary_file(tmp_path):
 def test_bad_choices():
     source = TextSource.from_text("abc")
     with pytest.raises(
-        ValueError, match=r"tokenizer must be characters, bytes, bpe, bpe-N or the path of .*, got 'words'; try"
+        ValueError,
+        match=r"tokenizer must be characters, bytes, words, words-N, bpe, bpe-N or the path of .*, got 'letters'; try",
     ):
-        read_text(source, "words")
+        read_text(source, "letters")
     with pytest.raises(ValueError, match=r"vocabulary of a BPE must be above 256 .*, got 100; try tokenizer='bpe-512'"):
         read_text(source, "bpe-100")
 

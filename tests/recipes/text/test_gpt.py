@@ -12,7 +12,8 @@ from little import SETTINGS, little_text
 import cutaway as cut
 from cutaway.data.text.token_files import Tokens
 from cutaway.models import GPT
-from cutaway.recipes.text.gpt import GPTRecipe, next_token_cost, opening, text_loss
+from cutaway.recipes.text.gpt import GPTRecipe, next_token_cost, text_loss
+from cutaway.recipes.text.language_base import opening
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """`cutaway look RUN`: the pictures that suit a run, on one page."""
 
+import dataclasses
 import json
 import sys
 import tempfile
@@ -33,6 +34,7 @@ class Look:
     examples: ClassVar[tuple[str, ...]] = (
         "cutaway look runs/gpt-1",
         'cutaway look runs/gpt-1 "The function returns" --out page.html',
+        "cutaway look runs/gpt-1 --perplexity 5 30 100",
         'cutaway look runs/gpt-1 --at "blocks.*.attention.weights" --out weights.png',
     )
 
@@ -44,6 +46,8 @@ class Look:
     """the address of a value, or a pattern: blocks.0.attention.weights, blocks.*.mlp.hidden"""
     out: str = ""
     """a page, .html (default: look.html in the run); .png or .svg: a file for each picture, numbered if several"""
+    perplexity: tuple[float, ...] = ()
+    """of maps by t-SNE, about how many neighbours a point has; several stand side by side (default: 30, or fewer)"""
     json: bool = False
     """print JSON: the files, and every picture in words"""
 
@@ -59,6 +63,9 @@ def main(argv: Sequence[str]) -> None:
     run = load(asked.run)
     with tempfile.TemporaryDirectory() as folder:
         subject = run.recipe.subject(run, _given(run, asked.input, Path(folder)))
+    if any(not 1 <= perplexity < float("inf") for perplexity in asked.perplexity):
+        raise ValueError(f"--perplexity must be 1 or more, got {min(asked.perplexity):g}; try --perplexity 5 30 100")
+    subject = dataclasses.replace(subject, perplexity=asked.perplexity)
     with progress_shown(quiet=asked.json) as progress:
         page, placed = make_page(run, subject, asked.at or None, progress)
         files = _write_page(run, page, asked.out) if kind == ".html" else _write_pictures(placed, Path(asked.out))

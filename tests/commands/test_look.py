@@ -113,3 +113,11 @@ def test_progress_is_shown_where_it_takes_long(
     assert lines[0].endswith("  The loss over the steps of training")
     assert run(["look", str(place / "mlp"), "--out", out, "--json"]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_the_perplexity_of_maps_is_a_flag(place: Path, capsys: pytest.CaptureFixture[str]):
+    told = json.loads(printed(capsys, str(place / "gpt"), "--perplexity", "3", "12", "--json"))
+    (map_,) = [one for one in told["pictures"] if one["view"] == "tokens"]
+    assert "at perplexity 3, perplexity 12" in map_["alt"]
+    assert run(["look", str(place / "gpt"), "--perplexity", "0.5"]) == 2
+    assert "--perplexity must be 1 or more, got 0.5; try --perplexity 5 30 100" in capsys.readouterr().err

@@ -3,13 +3,14 @@ r"""t-SNE maps points of many dimensions to a plane, so that near ones stay near
     p_j|i = exp(−‖x_i − x_j‖² / 2σ_i²) / Σ_k≠i exp(−‖x_i − x_k‖² / 2σ_i²)         p_ij = (p_j|i + p_i|j) / 2n
     q_ij = (1 + ‖y_i − y_j‖²)⁻¹ / Σ_k≠l (1 + ‖y_k − y_l‖²)⁻¹                      minimise KL(P ‖ Q) over y
 
-σ_i is chosen so that each point has about ``perplexity`` neighbours. Distances between clusters, and their sizes, mean
-little. van der Maaten and Hinton 2008; started from the first two principal components, which keeps more of the whole
-(Kobak and Berens 2019). scikit-learn's up to a few thousand points, where it is the faster, openTSNE's above.
+σ_i is chosen so that each point has about ``perplexity`` neighbours: few show small groups, many the larger order; look
+at several before you believe a map. Large distances, and the sizes of clusters, mean nothing (Wattenberg, Viégas and
+Johnson 2016). van der Maaten and Hinton 2008; started from the first two principal components, which keeps more of the
+whole (Kobak and Berens 2019). scikit-learn's up to a few thousand points, where it is the faster, openTSNE's above.
 """
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 from torch import Tensor
@@ -20,6 +21,7 @@ from cutaway.look.charts.scatters import scatter
 from cutaway.look.embeddings.vector_index import unit
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.colours import CATEGORIES
+from cutaway.look.style.wording import short, visible
 
 FEW = 3000  # rows up to which scikit-learn's t-SNE is the faster
 _LEAST = 4  # rows
@@ -77,6 +79,8 @@ def _many(x: np.ndarray, perplexity: float, seed: int) -> np.ndarray:
 
 __all__ = ["FEW", "tsne"]
 
+_WARNING = "Large distances, and the sizes of clusters, mean nothing."
+_MAPS = 6  # side by side, at most
 _WRITTEN = 200  # labels that are written on the map; more of them stand under the pointer
 
 
@@ -85,25 +89,82 @@ def embedding_map(
     labels: Sequence[str] | None = None,
     groups: Values | None = None,
     *,
-    perplexity: float | None = None,
+    perplexity: float | Sequence[float] | None = None,
     by: Literal["cosine", "euclidean"] = "cosine",
     seed: int = 0,
     title: str = "Map of the embeddings",
 ) -> Picture:
-    """The rows of any matrix on a plane by t-SNE, with ``labels``, and coloured by ``groups``."""
+    """The rows of any matrix on a plane by t-SNE, with ``labels``, and coloured by ``groups``.
+
+    Several numbers as ``perplexity`` make a map each, side by side: what all of them show is in the vectors.
+    """
     x = as_array("matrix", matrix, "rows", "dimensions")
     for name, given in (("labels", labels), ("groups", groups)):
         if given is not None and len(given) != len(x):  # before minutes are spent on the map
             raise ValueError(f"{name} must be one for each of the {len(x)} rows, got {len(given)}; pass the same rows")
-    places = tsne(x, perplexity=perplexity, by=by, seed=seed)
     plain = groups.tolist() if isinstance(groups, (Tensor, np.ndarray)) else groups
+    angle = "angle" if by == "cosine" else "distance"
+    if isinstance(perplexity, Sequence) and len(perplexity) > 1:
+        maps = {float(one): tsne(x, perplexity=one, by=by, seed=seed) for one in perplexity}
+        note = f"t-SNE of {len(x):,} rows of {x.shape[1]} numbers, by {angle}. {_WARNING}"
+        return _side_by_side(maps, labels, plain, title, note)
+    if isinstance(perplexity, Sequence):
+        perplexity = perplexity[0] if perplexity else None
+    places = tsne(x, perplexity=perplexity, by=by, seed=seed)
     written = labels is not None and len(x) <= _WRITTEN and len(set(plain or ())) <= len(CATEGORIES)
     picture = scatter(places, plain, labels=labels, written=written, title=title, axes=("t-SNE 1", "t-SNE 2"))
-    angle = "angle" if by == "cosine" else "distance"
+    about = "" if perplexity is None else f" at perplexity {perplexity:g}"
     picture.note = (
-        f"{picture.note} t-SNE of {len(x):,} rows of {x.shape[1]} numbers, by {angle}: near points are alike; "
-        "distances between clusters, and their sizes, mean little."
+        f"{picture.note} t-SNE of {len(x):,} rows of {x.shape[1]} numbers, by {angle}{about}: near points are alike. "
+        f"{_WARNING}"
     ).strip()
     return picture.captioned(
         "Points that lie together are alike to the model: look for groups that mean something to you."
     )
+
+
+def _side_by_side(
+    maps: Mapping[float, np.ndarray], labels: Sequence[str] | None, groups: Sequence[Any] | None, title: str, note: str
+) -> Picture:
+    """The maps of several perplexities as panels, each stretched to the same square."""
+    import altair as alt
+
+    if len(maps) > _MAPS:
+        raise ValueError(f"one picture shows at most {_MAPS} perplexities, got {len(maps)}; make several pictures")
+    names = sorted({str(group) for group in groups or ()})
+    if len(names) > len(CATEGORIES):
+        groups, names = None, []
+        note += " There are more groups than colours, so all points have one."
+    data: list[dict[str, Any]] = []
+    for perplexity, places in maps.items():
+        middle = (places.max(0) + places.min(0)) / 2
+        square = (places - middle) / (np.ptp(places, axis=0).max() / 2)
+        for i, (x, y) in enumerate(square.tolist()):
+            row: dict[str, Any] = {"x": x, "y": y, "map": f"perplexity {perplexity:g}"}
+            if labels is not None:
+                row["label"] = visible(str(labels[i]), 60)
+            if groups is not None:
+                row["group"] = short(str(groups[i]), 24)
+            data.append(row)
+    panels = list(dict.fromkeys(row["map"] for row in data))
+    columns = min(3, len(panels))
+    blank = alt.Axis(labels=False, ticks=False, title=None, grid=False, domain=False)
+    tips = [alt.Tooltip(f"{key}:N") for key in ("label", "group") if key in data[0]]
+    chart = (
+        alt.Chart(alt.NamedData("rows"))
+        .mark_circle(size=26 if len(data) <= 500 * len(panels) else 10, opacity=0.8, aria=False)
+        .encode(
+            x=alt.X("x:Q", axis=blank, scale=alt.Scale(domain=[-1.06, 1.06], nice=False)),
+            y=alt.Y("y:Q", axis=blank, scale=alt.Scale(domain=[-1.06, 1.06], nice=False)),
+            **({"tooltip": tips} if tips else {}),
+        )
+        .properties(width=600 // columns - 14, height=600 // columns - 14)
+    )
+    if names:
+        scale = alt.Scale(domain=[short(name, 24) for name in names], range=list(CATEGORIES[: len(names)]))
+        chart = chart.encode(color=alt.Color("group:N", scale=scale, legend=alt.Legend(title="group", orient="bottom")))
+    header = alt.Header(title=None, labelFontSize=12, labelFontWeight=600, labelAnchor="start")
+    faceted = chart.facet(facet=alt.Facet("map:N", sort=panels, header=header), columns=columns, spacing=12)
+    words = f"Maps of the same {len(data) // len(panels):,} points by t-SNE at {', '.join(panels)}."
+    caption = "What every map shows is in the vectors; what only one of them shows comes from its perplexity."
+    return Picture(faceted, title, words, note, data, caption=caption)

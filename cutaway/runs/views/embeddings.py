@@ -52,7 +52,8 @@ def tokens(run: "Run", subject: Subject) -> list[Picture]:
     words = [names[i] for i in chosen]
     part = "" if len(chosen) == known else f": {len(chosen)} of {known:,}"
     title = f"Map of the token embeddings{part}"
-    picture = embedding_map(matrix[chosen], words, [kind_of(word) for word in words], title=title)
+    kinds = [kind_of(word) for word in words]
+    picture = embedding_map(matrix[chosen], words, kinds, perplexity=subject.perplexity, title=title)
     if part:  # BPE learns frequent tokens first
         picture.note += (
             " Shown are the tokens of the text, then the first of the vocabulary: the most frequent of a BPE."
@@ -104,7 +105,7 @@ def categories(run: "Run", subject: Subject) -> list[Picture]:
         vectors = table.weight.detach().cpu()[2:]  # after those for unseen and missing
         if _LEAST <= len(vectors) <= _MAPPED:
             title = f"Map of the categories of {column.name}"
-            found.append(embedding_map(vectors, column.categories, title=title))
+            found.append(embedding_map(vectors, column.categories, perplexity=subject.perplexity, title=title))
     return found
 
 

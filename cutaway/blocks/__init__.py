@@ -1,5 +1,6 @@
 """Blocks: the equations, and the modules that own their weights."""
 
+from cutaway.blocks.attention.additive_decoder import AdditiveDecoder, Decoded, Source
 from cutaway.blocks.attention.caches import Cache, LayerCache, MemoryCache
 from cutaway.blocks.attention.dot_product import Attended, attend, attend_open, attention_scores, mix_values
 from cutaway.blocks.attention.linear_time import (
@@ -161,6 +162,7 @@ __all__ = [
     "NCE",
     "RNN",
     "Activation",
+    "AdditiveDecoder",
     "AdditiveScores",
     "Approximation",
     "Attended",
@@ -170,6 +172,7 @@ __all__ = [
     "Cache",
     "Constant",
     "Conv1d",
+    "Decoded",
     "DecoderLayer",
     "Dense",
     "DenselyConnected",
@@ -218,6 +221,7 @@ __all__ = [
     "Skip",
     "SkipAttention",
     "SoftmaxLayer",
+    "Source",
     "StochasticBinary",
     "Task",
     "Tree",

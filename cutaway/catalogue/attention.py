@@ -2,6 +2,7 @@
 
 import torch
 
+from cutaway.blocks.attention.additive_decoder import AdditiveDecoder
 from cutaway.blocks.attention.dot_product import attend, attend_open, attention_scores, mix_values
 from cutaway.blocks.attention.linear_time import (
     LinearState,
@@ -122,5 +123,16 @@ register(
         DecoderLayer(MultiHeadAttention(6, 2), MultiHeadAttention(6, 3), MLP(6, 7), lambda: LayerNorm(6), "post"),
         torch.randn(3, 5, 6),
         torch.randn(3, 7, 6),
+    ),
+)
+
+
+register(
+    AdditiveDecoder,
+    example=lambda: (
+        AdditiveDecoder(3, 7, 11),
+        torch.randn(2, 6, 3),
+        torch.randn(2, 5, 11),
+        torch.arange(5) < torch.tensor([5, 2])[:, None],
     ),
 )

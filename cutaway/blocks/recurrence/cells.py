@@ -85,7 +85,7 @@ class Cell(nn.Module, ABC):
     ) -> tuple[Tensor, Parts, dict[str, Whole]]:
         """Hidden states (t, b, w), the last state, and every value as (b, t, w), with edits at every step."""
         a = self.map_input(x)
-        edits = StepEdits(edited, a, self.width)
+        edits = StepEdits(edited, a)
         seen, state = unroll(
             lambda a, state, t: self.advance(a, state, edits.at(t)), self.kept, a, state, mask, reverse
         )

@@ -20,13 +20,11 @@ from cutaway.inside.taps import Tap, Unread, Whole
 class StepEdits:
     """The edits of one pass over the sums ``a`` (t, b, …), for the taps that somebody edits or wants gradients of."""
 
-    def __init__(self, taps: dict[str, Tap], a: Tensor, width: int) -> None:
-        self.taps = taps
-        self.steps = a.shape[0]
-        shape = (a.shape[1], a.shape[0], width)
+    def __init__(self, taps: dict[str, Tap], a: Tensor) -> None:
+        self.taps, self.a = taps, a
+        self.past: dict[str, list[Tensor | None]] = {name: [None] * a.shape[0] for name in taps}
         # Zeros, added to the values as they flow on, so that the gradient of all steps arrives at one tensor.
-        self.sources = {name: _Zeros.apply(a, shape) for name in taps} if torch.is_grad_enabled() else {}
-        self.past: dict[str, list[Tensor | None]] = {name: [None] * self.steps for name in taps}
+        self.sources: dict[str, Tensor] = {}
 
     def at(self, t: int) -> Name:
         """The function that changes the values of step t."""
@@ -38,17 +36,19 @@ class StepEdits:
         past = self.past[name]
         past[t] = value
         zero = torch.zeros_like(value)
-        whole = torch.stack([zero if v is None else v for v in past], 1)
+        whole = torch.stack([zero if v is None else v for v in past], -2)
         new = self.taps[name](Unread(whole)).value
         if not isinstance(new, Tensor) or new.shape != whole.shape:
             came = tuple(new.shape) if isinstance(new, Tensor) else type(new).__name__
             raise ValueError(
-                f"an edit of {name} must keep its shape (batch, steps, width) = {tuple(whole.shape)}, got {came}; "
+                f"an edit of {name} must keep its shape (batch, ..., steps, width) = {tuple(whole.shape)}, got {came}; "
                 "return a tensor of that shape"
             )
-        value = new[:, t]
-        if name in self.sources:
-            value = value + self.sources[name][:, t]
+        value = new.select(-2, t)
+        if torch.is_grad_enabled():
+            if name not in self.sources:
+                self.sources[name] = _Zeros.apply(self.a, whole.shape)
+            value = value + self.sources[name].select(-2, t)
         past[t] = value
         return value
 

@@ -85,7 +85,7 @@ def test_gradients_come_without_those_of_the_weights():
 
 def test_an_edit_must_keep_the_shape():
     lstm = LSTM(3, 5)
-    rule = r"an edit of cell must keep its shape \(batch, steps, width\) = \(2, 7, 5\), got \(2, 5\)"
+    rule = r"an edit of cell must keep its shape \(batch, ..., steps, width\) = \(2, 7, 5\), got \(2, 5\)"
     with pytest.raises(ValueError, match=rule), cut.patch(lstm, {f"{CELL}.cell": lambda c: c[:, 0]}):
         lstm(torch.randn(2, 7, 3))
 

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 from cutaway.data.series.series_table import SeriesTable
 from cutaway.recipes.series.backtesting import LEVELS, measure
+from cutaway.recipes.series.exponential_smoothing import exponential_smoothing
 from cutaway.recipes.series.histories import Histories, histories_before
-from cutaway.recipes.series.naive_forecasts import Method, fitted_random_walk, fitted_seasonal_naive
+from cutaway.recipes.series.lag_regression import fit_lag_regression
+from cutaway.recipes.series.naive_forecasts import Method, fitted_random_walk, fitted_seasonal_naive, pinball
 
 _TRIALS = 4  # windows of the training part that settings are chosen on
 
@@ -31,7 +33,23 @@ def fit_simple_methods(train: SeriesTable, horizon: int) -> list[SimpleMethod]:
     if seasons:
         naive, rule = fitted_seasonal_naive(trials, horizon, LEVELS, seasons)
         found.append(SimpleMethod("seasonal naive", rule, naive))
+    found.append(_smoothing(trials, horizon, [1, *seasons[:1]]))
+    lagged = fit_lag_regression(train, trials, horizon, LEVELS)
+    rule = f"a weighted sum of the last {len(lagged.weights)} values, ridge {lagged.ridge:g}"
+    found.append(SimpleMethod("linear on lags", rule, lagged.quantiles))
     return found
+
+
+def _smoothing(trials: Histories, horizon: int, seasons: Sequence[int]) -> SimpleMethod:
+    """Exponential smoothing, with a season if that was better on the trials."""
+    losses = {m: pinball(exponential_smoothing(trials, horizon, LEVELS, m), trials.truth, LEVELS) for m in seasons}
+    season = min(losses, key=losses.__getitem__)
+    told = f"level, trend and a season of {season}" if season > 1 else "level and trend"
+    return SimpleMethod(
+        "exponential smoothing",
+        f"{told}, by AIC for each series (ETS)",
+        lambda histories, steps, levels: exponential_smoothing(histories, steps, levels, season),
+    )
 
 
 def _trials(train: SeriesTable, horizon: int) -> Histories:

@@ -9,6 +9,7 @@ from cutaway.models.generation.token_streams import generate, log_probabilities,
 from cutaway.models.markov_chain import MarkovChain, MarkovSpec
 from cutaway.models.recurrent.carried_state import CarriedState
 from cutaway.models.recurrent.language_model import RecurrentLM, RecurrentLMSpec
+from cutaway.models.recurrent.translator import Seq2Seq, Seq2SeqSpec
 from cutaway.models.sequences.series_classifier import SeriesClassifier, SeriesClassifierSpec
 from cutaway.models.sequences.tagger import Tagger, TaggerInput, TaggerSpec
 from cutaway.models.specs.architectures import (
@@ -55,6 +56,8 @@ __all__ = [
     "RecurrentLMSpec",
     "Sampling",
     "ScalingSpec",
+    "Seq2Seq",
+    "Seq2SeqSpec",
     "SeriesClassifier",
     "SeriesClassifierSpec",
     "T5Spec",

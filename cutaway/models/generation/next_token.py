@@ -145,6 +145,7 @@ class GPTDecoder:
         self.length = longest
         self.guessed = 0  # tokens in the cache that are not yet in the text
         self.cache = model.new_cache(len(prompt.tokens), min(self.context, longest + tokens))
+        self.prompted = longest  # where the prompts end
         self._see_all()
 
     @property
@@ -152,8 +153,15 @@ class GPTDecoder:
         return self._text[:, : self.length]
 
     def logits(self) -> Float[Tensor, "b v"]:
-        hidden = self.model.hidden(self.new, self.real, cache=self.cache)
+        hidden = self.model.hidden(self.new, self.real, cache=self.cache, prefix=self._prefix())
         return self.model.read_out(hidden[:, -1])
+
+    def _prefix(self) -> Tensor | None:
+        """How much of each prompt is read in both directions now; None if nothing is."""
+        if not self.model.spec.prefix or self.cache.length:
+            return None
+        written = self.length - self.prompted
+        return torch.tensor([max(0, n - written) for n in self.kept], device=self._text.device)
 
     @property
     def room(self) -> int:
@@ -164,7 +172,8 @@ class GPTDecoder:
         if k == 0:
             return self.logits()[:, None]
         real = None if self.real is None else nn.functional.pad(self.real, (0, k), value=True)
-        hidden = self.model.hidden(torch.cat([self.new, guesses], 1), real, cache=self.cache)
+        new = torch.cat([self.new, guesses], 1)
+        hidden = self.model.hidden(new, real, cache=self.cache, prefix=self._prefix())
         self.guessed = k
         return self.model.read_out(hidden[:, -k - 1 :])
 

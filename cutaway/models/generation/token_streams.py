@@ -19,7 +19,7 @@ from cutaway.blocks.checks import expect_positive
 from cutaway.models.generation.next_token import Decoder, Tokens, answers, as_prompt, begin, evaluating, unwrapped
 from cutaway.models.generation.sampling import Sampling, as_sampling, choose, log_softmax
 from cutaway.models.generation.speculation import LookaheadDecoder, choose_by_guesses
-from cutaway.models.transformers.token_inputs import expect_real, expect_tokens
+from cutaway.models.transformers.token_inputs import expect_real, expect_tokens, real_first
 
 
 def stream(
@@ -147,30 +147,60 @@ def log_probabilities(
     source: Int[Tensor, "b s"] | None = None,
     source_mask: Bool[Tensor, "b s"] | None = None,
 ) -> Float[Tensor, "b n"]:
-    """log p(x_t | x_1 … x_{t−1}), from t = 2 on: the first token is given, the sum is the rest's log-density.
+    """log p(x_t | x_1 … x_{t−1}), the logs whose sum is the log-density of a text: p(x) = Π_t p(x_t | x_1 … x_{t−1}).
 
-    Of an encoder–decoder log p(x_t | x_1 … x_{t−1}, source), from t = 1 on, with padding on the right. Positions that
-    ``mask`` marks as padding have 0. The model runs in its own mode, and gradients flow.
+    Without a ``source``, of a model that goes on with texts, from t = 2 on: the first token is given. With one, log
+    p(x_t | source, x_1 … x_{t−1}) from t = 1 on: an encoder–decoder encodes it, any other model reads it as the
+    beginning of the text, so that the sum is log p(x | c) = log p(c ‖ x) − log p(c). Masks mark real tokens; positions
+    of padding have 0. The model runs in its own mode, and gradients flow.
     """
     expect_tokens(tokens)
     expect_real(mask, tokens)
     name, writes = type(unwrapped(model)).__name__, getattr(unwrapped(model), "writes", "")
-    if writes == "continuations":
-        if source is not None:
-            raise ValueError(f"a {name} has no source apart from its text, got one; put both into tokens")
+    real = mask
+    if writes == "continuations" and source is None:
         if tokens.shape[1] < 2:
             raise ValueError(
                 f"a text must have at least two tokens, got {tokens.shape[1]}; the first is given, not predicted"
             )
         logits, targets = (model(tokens) if mask is None else model(tokens, mask))[:, :-1], tokens[:, 1:]
         real = None if mask is None else mask[:, 1:] & mask[:, :-1]
+    elif writes == "continuations":
+        assert source is not None
+        logits, targets = _logits_after(model, source, tokens, source_mask, mask), tokens
     elif writes == "answers":
         if source is None:
             raise ValueError(f"a {name} answers a source, got none; pass source=")
         start = torch.full_like(tokens[:, :1], unwrapped(model).spec.start)
         shifted = torch.cat([start, tokens[:, :-1]], 1)
-        logits, targets, real = model(source, shifted, source_mask), tokens, mask
+        logits, targets = model(source, shifted, source_mask), tokens
     else:
         raise ValueError(f"the density of a text needs a language model with its head, got {name}; see with_head")
     chosen = log_softmax(logits).gather(-1, targets[..., None]).squeeze(-1)
     return chosen if real is None else torch.where(real, chosen, 0.0)
+
+
+def _logits_after(
+    model: nn.Module,
+    prompt: Int[Tensor, "b s"],
+    tokens: Int[Tensor, "b t"],
+    prompt_mask: Bool[Tensor, "b s"] | None,
+    mask: Bool[Tensor, "b t"] | None,
+) -> Float[Tensor, "b t v"]:
+    """The logits of each token of a text that follows a prompt, from one pass over both."""
+    expect_tokens(prompt)
+    expect_real(prompt_mask, prompt)
+    joined = torch.cat([prompt, tokens], 1)
+    options: dict[str, Any] = {}
+    lengths = torch.full_like(prompt[:, 0], prompt.shape[1])
+    if prompt_mask is not None or mask is not None:
+        parts = ((prompt, prompt_mask), (tokens, mask))
+        real = torch.cat([torch.ones_like(x, dtype=torch.bool) if m is None else m for x, m in parts], 1)
+        order, _ = real_first(real)
+        joined, options["mask"] = joined.gather(1, order), real.gather(1, order)
+        lengths = lengths if prompt_mask is None else prompt_mask.sum(1)
+    if getattr(unwrapped(model).spec, "prefix", False):
+        options["prefix"] = lengths
+    logits = model(joined, **options)
+    places = lengths[:, None] - 1 + torch.arange(tokens.shape[1], device=tokens.device)
+    return logits.gather(1, places[..., None].expand(-1, -1, logits.shape[-1]))

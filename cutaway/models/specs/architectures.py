@@ -71,9 +71,15 @@ class GPTSpec(ModelSpec):
     context: int = field(kw_only=True)
     end: tuple[int, ...] = field(default=(), kw_only=True)  # tokens that end a text
     padding: int | None = field(default=None, kw_only=True)  # the token that fills up rows; a mask says where
+    prefix: bool = field(default=False, kw_only=True)  # prompts are read in both directions: a prefix language model
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.prefix and self.attention.window is not None:
+            raise ValueError(
+                f"a prefix is seen by all that follows it, got prefix=True with window={self.attention.window}; "
+                "leave one of them out"
+            )
         if self.head is not None and self.head.pooling == "cls":
             raise ValueError(
                 "the first token of a causal model has seen no other, got pooling='cls'; try pooling='last' or 'mean'"

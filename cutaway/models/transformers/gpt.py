@@ -34,9 +34,11 @@ from cutaway.models.transformers.construction import (
 )
 from cutaway.models.transformers.output_heads import build_head
 from cutaway.models.transformers.token_inputs import (
+    expect_prefix,
     expect_real,
     expect_segments,
     expect_tokens,
+    prefix_mask,
     real_positions,
     segment_positions,
 )
@@ -47,7 +49,9 @@ class GPT(Model):
 
     ``GPT(vocabulary=…, width=…, depth=…, heads=…, context=…)`` is GPT-2's design; ``GPT.llama(…)`` today's.
     ``mask`` marks real tokens (padding may stand left or right), ``segments`` numbers packed documents that must not
-    see each other, ``cache`` holds the keys and values of earlier calls. Heads for classes and tags work as in BERT.
+    see each other, ``cache`` holds the keys and values of earlier calls. The first ``prefix`` tokens, a number for all
+    rows or one for each, are read in both directions, as in a prefix language model (Raffel et al. 2020, §3.2.1);
+    generation reads its prompt so if the spec says ``prefix``. Heads for classes and tags work as in BERT.
     """
 
     kind: ClassVar[type[NamedSpec]] = GPTSpec
@@ -102,8 +106,9 @@ class GPT(Model):
         mask: Bool[Tensor, "b t"] | None = None,
         segments: Int[Tensor, "b t"] | None = None,
         cache: Cache | None = None,
+        prefix: int | Int[Tensor, "b"] | None = None,
     ) -> Float[Tensor, "b ..."]:
-        x = self.hidden(tokens, mask, segments, cache)
+        x = self.hidden(tokens, mask, segments, cache, prefix)
         if self.logits is not None:
             return self.read_out(x)
         return x if self.head is None else self.head(x, mask)
@@ -114,6 +119,7 @@ class GPT(Model):
         mask: Bool[Tensor, "b t"] | None = None,
         segments: Int[Tensor, "b t"] | None = None,
         cache: Cache | None = None,
+        prefix: int | Int[Tensor, "b"] | None = None,
     ) -> Float[Tensor, "b t w"]:
         """The last hidden states, after the final norm."""
         start = 0 if cache is None else cache.length
@@ -121,6 +127,9 @@ class GPT(Model):
         expect_real(mask, tokens)
         expect_segments(segments, tokens)
         options = self._attention_options(tokens, mask, segments, cache, start)
+        if prefix is not None:
+            expect_prefix(prefix, tokens, segments, start, self.spec.attention.window)
+            options |= {"causal": False, "mask": prefix_mask(tokens, prefix, mask)}
         x = self.embed(tokens)
         if self.position is not None:
             x = self.position(x, offset=start, positions=options["positions"])

@@ -50,6 +50,44 @@ def expect_segments(segments: Tensor | None, tokens: Tensor) -> None:
         )
 
 
+def expect_prefix(
+    prefix: int | Tensor, tokens: Tensor, segments: Tensor | None, start: int, window: int | None
+) -> None:
+    """A prefix is a count of tokens, for all rows or one for each, at the beginning of a text."""
+    if isinstance(prefix, Tensor):
+        if prefix.is_floating_point() or prefix.dtype == torch.bool or prefix.shape != tokens.shape[:1]:
+            raise ValueError(
+                f"prefix must be a whole number, or one for each of {len(tokens)} rows, got {prefix.dtype} of shape "
+                f"{tuple(prefix.shape)}; count the tokens of each prompt"
+            )
+    elif isinstance(prefix, bool) or not isinstance(prefix, int) or prefix < 0:
+        raise ValueError(f"prefix must be a whole number of tokens, 0 or above, got {prefix!r}; try prefix=1")
+    if segments is not None:
+        raise ValueError("a prefix is for one document a row, got segments too; leave one of them out")
+    if window is not None:
+        raise ValueError(f"a prefix is seen by all that follows it, got window={window} too; leave one of them out")
+    if start:
+        raise ValueError(f"a prefix stands at the beginning, got one after {start} tokens in the cache; leave it out")
+
+
+def prefix_mask(
+    tokens: Int[Tensor, "b t"], prefix: int | Int[Tensor, "b"], mask: Bool[Tensor, "b t"] | None = None
+) -> Bool[Tensor, "b 1 t t"]:
+    """M[i, j] = [j < prefix or j ≤ i], and j is no padding: all see the prefix, and the rest sees what came before.
+
+    >>> prefix_mask(torch.zeros(1, 3).long(), 2).int()[0, 0]
+    tensor([[1, 1, 0],
+            [1, 1, 0],
+            [1, 1, 1]], dtype=torch.int32)
+    """
+    batch, t = tokens.shape
+    place = torch.arange(t, device=tokens.device)
+    counted = place.expand(batch, t) if mask is None else real_positions(mask)
+    length = prefix[:, None] if isinstance(prefix, Tensor) else prefix
+    seen = (counted < length)[:, None, :] | (place[None, None, :] <= place[None, :, None])
+    return (seen if mask is None else seen & mask[:, None, :])[:, None]
+
+
 def real_positions(mask: Bool[Tensor, "b t"]) -> Int[Tensor, "b t"]:
     """Positions that count real tokens only, so that padding on the left changes nothing.
 

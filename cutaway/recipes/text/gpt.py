@@ -2,8 +2,10 @@ r"""`gpt`: a language model of your own text, by characters, bytes or BPE tokens
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.text.language_base import LanguageRecipe, opening, write_sample
 from cutaway.recipes.text.text_base import TextRecipe, corpus_facts
 
@@ -51,6 +53,8 @@ class GPTRecipe(TextRecipe, LanguageRecipe):
     """how the model is built: quick learns fastest; llama and gpt2 can be exported (`cutaway export`), quick cannot"""
     depth: int = 4
     """layers"""
+    prefix: int = 0
+    """first tokens of every stretch that are read in both directions and not predicted, as prompts are later"""
     steps: int = 800
     """optimizer steps"""
     batch: int = 16
@@ -58,12 +62,22 @@ class GPTRecipe(TextRecipe, LanguageRecipe):
     momentum: float = 0.9
     """how long Muon, momentum and Nesterov remember gradients"""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expect_at_least(self, 0, "prefix")
+        if self.prefix > self.context:
+            raise ValueError(
+                f"prefix must leave a token to predict, got prefix={self.prefix} with context={self.context}; "
+                f"try prefix={self.context // 2}"
+            )
+
     def spec(self, vocabulary: int) -> "GPTSpec":
         """The model's design."""
         from cutaway.models.specs.architectures import GPTSpec
 
         make: Any = {"quick": GPTSpec.quick, "gpt2": GPTSpec.gpt2, "llama": GPTSpec.llama}[self.design]
         spec = make(vocabulary=vocabulary, width=self.width, depth=self.depth, heads=self.heads, context=self.context)
+        spec = spec.but(prefix=self.prefix > 0)
         return spec.but(dropout=self.dropout, attention__dropout=self.dropout, checkpointing=self.checkpointing)
 
     def job(self, rank: int = 0, world: int = 1) -> "Job":
@@ -83,18 +97,18 @@ class GPTRecipe(TextRecipe, LanguageRecipe):
         return Job(
             model=model,
             batches=Windows(corpus.train, self.context, self.batch, self.seed, rank, world),
-            objective=next_token_cost,
-            evaluate=lambda m: text_loss(m, corpus.validation, self.context, limit=self.evaluate_tokens),
+            objective=partial(next_token_cost, prefix=self.prefix) if self.prefix else next_token_cost,
+            evaluate=lambda m: text_loss(m, corpus.validation, self.context, self.evaluate_tokens, self.prefix),
             units=self.batch * self.context,
             unit="tokens",
             samples=lambda m: write_sample(m, corpus.tokenizer, start, self.sample_tokens),
             files={"tokenizer.json": corpus.tokenizer.save},
             data=corpus_facts(corpus, self.data),
-            whole=lambda m: text_loss(m, corpus.validation, self.context),
+            whole=lambda m: text_loss(m, corpus.validation, self.context, prefix=self.prefix),
         )
 
     def test_metrics(self, run: "Run") -> dict[str, float]:
-        return text_loss(run.model, self.dataset_of(run).open_test(), self.context)
+        return text_loss(run.model, self.dataset_of(run).open_test(), self.context, prefix=self.prefix)
 
 
 def start_quietly(model: "nn.Module") -> None:
@@ -107,18 +121,25 @@ def start_quietly(model: "nn.Module") -> None:
         torch.nn.init.zeros_(end.weight)  # type: ignore[union-attr, arg-type]
 
 
-def next_token_cost(model: "nn.Module", batch: "Window") -> "Tensor":
-    """Mean of −log p(x_{t+1} | x_1 … x_t) over the batch, in nats."""
+def next_token_cost(model: "nn.Module", batch: "Window", prefix: int = 0) -> "Tensor":
+    """Mean of −log p(x_{t+1} | x_1 … x_t) over the batch, in nats; a prefix is given, and only what follows counts."""
     import torch
 
     tokens, targets = torch.from_numpy(batch.tokens), torch.from_numpy(batch.targets)
     device = next(model.parameters()).device
-    logits = model(tokens.to(device))
+    logits = model(tokens.to(device), prefix=prefix) if prefix else model(tokens.to(device))
+    if prefix > 1:
+        logits, targets = logits[:, prefix - 1 :], targets[:, prefix - 1 :]
     return torch.nn.functional.cross_entropy(logits.flatten(0, 1).float(), targets.to(device).flatten())
 
 
-def text_loss(model: "nn.Module", tokens: "Tokens | None", context: int, limit: int | None = None) -> dict[str, float]:
-    """Mean −log p of every token in windows side by side; with a ``limit``, of windows spread evenly over the text."""
+def text_loss(
+    model: "nn.Module", tokens: "Tokens | None", context: int, limit: int | None = None, prefix: int = 0
+) -> dict[str, float]:
+    """Mean −log p of every token in windows side by side; with a ``limit``, of windows spread evenly over the text.
+
+    Of each window, the tokens of its ``prefix`` are given and not predicted.
+    """
     if tokens is None:
         return {}
     import torch
@@ -126,8 +147,10 @@ def text_loss(model: "nn.Module", tokens: "Tokens | None", context: int, limit: 
     total = count = 0.0
     with torch.no_grad():
         for window in _windows(tokens, context, limit):
-            n = window.targets.size
-            total += next_token_cost(model, window).item() * n
+            n = window.targets[:, max(prefix - 1, 0) :].size
+            if not n:  # the rest of a text, shorter than the prefix
+                continue
+            total += next_token_cost(model, window, prefix).item() * n
             count += n
     return {"loss": total / count}
 

@@ -162,8 +162,6 @@ def test_gradients():
         (lambda: build()(torch.tensor([[7]])), "tokens must lie from 0 to 6, got 7"),
         (lambda: build()(torch.zeros(2, 0).long()), "at least one step"),
         (lambda: build()(torch.zeros(2, 3).long(), torch.zeros(2, 3).bool()), "got a length of 0"),
-        (lambda: log_probabilities(build(), torch.zeros(1, 2).long(), source=torch.zeros(1, 2).long()),
-         "a RecurrentLM has no source apart from its text"),
     ],
 )  # fmt: skip
 def test_messages(make, message: str):

@@ -10,6 +10,7 @@ import torch
 from little import SETTINGS, little_text
 
 import cutaway as cut
+from cutaway.data.batches import Window
 from cutaway.data.text.token_files import Tokens
 from cutaway.models import GPT
 from cutaway.recipes.text.gpt import GPTRecipe, next_token_cost, text_loss
@@ -159,3 +160,21 @@ def test_the_small_preset_on_tinyshakespeare(data_folder: Path, tmp_path: Path):
     run = cut.train("gpt", preset="small", data=str(data), out=tmp_path / "run", show="quiet", evaluate_every=200)
     (whole,) = [row["loss"] for row in run.metrics if row["split"] == "validation-whole"]
     assert whole < 1.88  # nanoGPT's README: 1.88 after ten times as many steps
+
+
+def test_a_prefix_is_given_and_not_predicted(tmp_path):
+    """The cost of what follows it, by hand; the run's prompts are then read in both directions."""
+    torch.manual_seed(0)
+    model = GPT(vocabulary=9, width=8, depth=1, heads=2, context=8)
+    tokens = torch.randint(9, (3, 9)).numpy()
+    batch = Window(tokens[:, :-1], tokens[:, 1:])
+    logits = model(torch.from_numpy(tokens[:, :-1]), prefix=3)[:, 2:]
+    expected = torch.nn.functional.cross_entropy(logits.flatten(0, 1), torch.from_numpy(tokens[:, 3:]).flatten())
+    torch.testing.assert_close(next_token_cost(model, batch, prefix=3), expected)
+    run = cut.train(
+        "gpt", data=str(little_text(tmp_path)), out=tmp_path / "run", show="quiet", **SETTINGS | {"prefix": 4}
+    )
+    assert run.model.spec.prefix
+    assert run.test()["loss"] > 0
+    with pytest.raises(ValueError, match="prefix must leave a token to predict, got prefix=9 with context=8; try"):
+        GPTRecipe(context=8, prefix=9)

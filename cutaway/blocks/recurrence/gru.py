@@ -9,7 +9,7 @@ Cho writes 1 − z. Notes: N3 §5.3. Axis letters: docs/notation.md.
 """
 
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -55,6 +55,7 @@ class GRU(Recurrent):
     """
 
     State: ClassVar[type[GRUState]] = GRUState
+    torch_modes: ClassVar[dict[str, dict[str, Any]]] = {"GRU": {}}
 
     def __init__(
         self, inputs: int, width: int, depth: int = 1, bidirectional: bool = False, dropout: float = 0.0

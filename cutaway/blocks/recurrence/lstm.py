@@ -14,7 +14,7 @@ Axis letters: docs/notation.md.
 """
 
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -74,6 +74,7 @@ class LSTM(Recurrent):
     """
 
     State: ClassVar[type[LSTMState]] = LSTMState
+    torch_modes: ClassVar[dict[str, dict[str, Any]]] = {"LSTM": {}}
 
     def __init__(
         self,

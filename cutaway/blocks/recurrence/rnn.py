@@ -8,7 +8,7 @@ Axis letters: docs/notation.md.
 """
 
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from torch import Tensor
 
@@ -48,6 +48,7 @@ class RNN(Recurrent):
     """
 
     State: ClassVar[type[RNNState]] = RNNState
+    torch_modes: ClassVar[dict[str, dict[str, Any]]] = {"RNN_TANH": {}, "RNN_RELU": {"activation": "relu"}}
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ docs/notation.md.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import torch
@@ -18,12 +18,14 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_float, expect_positive, expect_probability, expect_width
 from cutaway.blocks.recurrence.cells import Cell
 from cutaway.blocks.recurrence.states import State
+from cutaway.blocks.recurrence.torch_layout import load_torch_weights, sizes_of_torch, torch_weights
 
 
 class Recurrent(nn.Module):
     """What RNN, LSTM and GRU share: depth, directions, lengths and states. Families derive from it."""
 
     State: ClassVar[Any]  # the family's tuple
+    torch_modes: ClassVar[dict[str, dict[str, Any]]]  # torch.nn's names of this family, and the options they stand for
 
     def __init__(
         self,
@@ -44,6 +46,26 @@ class Recurrent(nn.Module):
             nn.ModuleDict({name: make_cell(inputs if i == 0 else width * len(names)) for name in names})
             for i in range(depth)
         )
+
+    @classmethod
+    def from_torch(cls, module: nn.RNNBase) -> Any:
+        """The same net as a module of torch.nn; ``load_torch_weights`` takes its state dict alone."""
+        if module.mode not in cls.torch_modes:
+            raise ValueError(
+                f"{cls.__name__} is made from torch.nn.{cls.__name__}, got torch.nn.{type(module).__name__} "
+                f"({module.mode}); use the class of that name"
+            )
+        layer = cls(**sizes_of_torch(module), **cls.torch_modes[module.mode])
+        layer.to(next(module.parameters())).load_torch_weights(module.state_dict())
+        return layer
+
+    def load_torch_weights(self, weights: Mapping[str, Tensor]) -> None:
+        """Copies the state dict of a torch.nn module of the same sizes into this layer."""
+        load_torch_weights(self.layers, weights)
+
+    def torch_weights(self) -> dict[str, Tensor]:
+        """A state dict for the torch.nn module of the same sizes."""
+        return torch_weights(self.layers)
 
     @property
     def directions(self) -> int:
@@ -72,7 +94,9 @@ class Recurrent(nn.Module):
         if state is None:
             state = self.initial_state(*batch)
         self._expect_state(state, batch)
-        if torch.is_autocast_enabled(x.device.type):  # a state in half precision would forget by rounding
+        if x.device.type != "meta" and torch.is_autocast_enabled(
+            x.device.type
+        ):  # a state in half precision would forget by rounding
             dtype = next(self.parameters()).dtype
             with torch.autocast(x.device.type, enabled=False):
                 return self.forward(x.to(dtype), self.State(*(part.to(dtype) for part in state)), lengths)

@@ -1,5 +1,7 @@
 """RNN, LSTM and GRU against torch.nn: stacked, in both directions, of any lengths, step by step."""
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -15,15 +17,7 @@ def as_torchs(layer):
     peer = FAMILIES[type(layer)](
         layer.inputs, layer.width, layer.depth, batch_first=True, bidirectional=layer.bidirectional
     )
-    with torch.no_grad():
-        for i, cells in enumerate(layer.layers):
-            for cell, end in zip(cells.values(), ("", "_reverse")):
-                getattr(peer, f"weight_ih_l{i}{end}").copy_(cell.map_input.weight.T)
-                getattr(peer, f"weight_hh_l{i}{end}").copy_(cell.map_hidden.weight.T)
-                getattr(peer, f"bias_ih_l{i}{end}").copy_(cell.map_input.bias)
-                getattr(peer, f"bias_hh_l{i}{end}").zero_()
-                if isinstance(layer, GRU):
-                    getattr(peer, f"bias_hh_l{i}{end}")[-layer.width :] = cell.candidate_bias
+    peer.load_state_dict(layer.torch_weights())
     return peer
 
 
@@ -77,3 +71,90 @@ def test_thought_is_the_last_output(family):
     assert torch.equal(state.thought, y[:, -1])
     _, state = family(3, 5, 2, True)(torch.randn(2, 7, 3))
     assert state.thought.shape == (2, 10)
+
+
+REFUSALS = [
+    (lambda: LSTM(3, 5)(torch.randn(2, 0, 3)), r"a sequence must have at least one step, got shape \(2, 0, 3\)"),
+    (lambda: LSTM(3, 5)(torch.randn(2, 7, 4)), r"the last axis of x must have width 3, got shape \(2, 7, 4\)"),
+    (lambda: LSTM(3, 5)(torch.randn(3)), r"x must have shape \(..., steps, inputs\), got \(3,\); for one step use"),
+    (lambda: LSTM(3, 5)(torch.ones(2, 7, 3, dtype=torch.long)), r"x must be a float tensor, got torch.int64"),
+    (
+        lambda: LSTM(3, 5)(torch.randn(2, 7, 3).double()),
+        r"of the weights, torch.float32, got torch.float64",
+    ),
+    (lambda: LSTM(3, 5)(torch.randn(2, 7, 3), torch.zeros(2, 5)), r"must be the tuple \(hidden, cell\), got Tensor"),
+    (
+        lambda: LSTM(3, 5)(torch.randn(2, 7, 3), GRU(3, 5).initial_state(2)),
+        r"the state of LSTM must be the tuple \(hidden, cell\), got 1 parts",
+    ),
+    (
+        lambda: GRU(3, 5)(torch.randn(2, 7, 3), GRU(3, 5).initial_state(4)),
+        r"state.hidden must have shape \(2, 1, 1, 5\) \(batch, depth, directions, width\), got \(4, 1, 1, 5\)",
+    ),
+    (
+        lambda: GRU(3, 5)(torch.randn(2, 7, 3), lengths=torch.tensor([0, 7])),
+        "a sequence must have at least one step, got a length of 0",
+    ),
+    (
+        lambda: GRU(3, 5)(torch.randn(2, 7, 3), lengths=torch.tensor([3, 8])),
+        "lengths must be at most the number of steps, 7, got 8",
+    ),
+    (
+        lambda: GRU(3, 5)(torch.randn(2, 7, 3), lengths=torch.ones(2, 7, dtype=torch.bool)),
+        r"whole numbers of shape \(2,\), one for each sequence, got torch.bool of shape \(2, 7\)",
+    ),
+    (lambda: RNN(3, 5, bidirectional=True).step(torch.randn(2, 3)), "reads the whole sequence before its first output"),
+    (lambda: RNN(3, 0), "width must be above 0, got 0"),
+    (lambda: RNN(3, 5, dropout=20), "dropout must be a probability from 0 to 1, got 20"),
+]
+
+
+@pytest.mark.untyped
+@pytest.mark.parametrize(("call", "message"), REFUSALS)
+def test_refusals(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_any_leading_axes(family, float64):
+    layer = family(3, 5, 2, True)
+    x, lengths = torch.randn(2, 4, 7, 3), torch.tensor([[3, 7, 1, 6], [7, 7, 2, 1]])
+    y, state = layer(x, lengths=lengths)
+    assert y.shape == (2, 4, 7, 10)
+    assert state.hidden.shape == (2, 4, 2, 2, 5)
+    for i, j in [(0, 2), (1, 3)]:
+        n = lengths[i, j]
+        alone, end = layer(x[i, j, :n])
+        torch.testing.assert_close(y[i, j, :n], alone)
+        torch.testing.assert_close(state.hidden[i, j], end.hidden)
+
+
+def test_dropout_acts_between_layers_in_training_alone():
+    layer, x = LSTM(3, 50, 2, dropout=0.5), torch.randn(2, 7, 3)
+    layer.eval()
+    whole, _ = layer(x)
+    assert torch.equal(layer(x)[0], whole)
+    layer.train()
+    torch.manual_seed(0)
+    dropped, _ = layer(x)
+    assert not torch.equal(dropped, whole)
+    assert (dropped != 0).all()  # nothing is dropped after the last layer
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_on_the_meta_device_and_as_a_copy(family):
+    with torch.device("meta"):
+        y, state = family(3, 5, 2, True)(torch.randn(2, 7, 3))
+    assert (y.shape, y.device.type, state.hidden.shape) == ((2, 7, 10), "meta", (2, 2, 2, 5))
+    layer, x = family(3, 5), torch.randn(2, 7, 3)
+    assert torch.equal(copy.deepcopy(layer)(x)[0], layer(x)[0])
+
+
+def test_a_carried_state_is_the_whole_sequence(float64):
+    layer, x = GRU(3, 5, 2), torch.randn(2, 9, 3)
+    whole, end = layer(x)
+    first, state = layer(x[:, :4])
+    second, state = layer(x[:, 4:], state)
+    torch.testing.assert_close(torch.cat([first, second], 1), whole)
+    torch.testing.assert_close(state, end)

@@ -26,6 +26,7 @@ _NAMES = {
     "attention_grid": "attention.maps",
     "attention_map": "attention.maps",
     "attention_rollout": "attention.rollouts",
+    "class_tree": "embeddings.class_trees",
     "confusion_matrix": "charts.confusions",
     "contribution_map": "language.logit_attribution",
     "curves": "charts.curves",

@@ -14,6 +14,7 @@ from cutaway.look.charts.histograms import histogram as histogram
 from cutaway.look.charts.optimizer_paths import trajectories as trajectories
 from cutaway.look.charts.scatters import scatter as scatter
 from cutaway.look.charts.small_multiples import histograms as histograms
+from cutaway.look.embeddings.class_trees import class_tree as class_tree
 from cutaway.look.embeddings.neighbours import neighbour_rows as neighbour_rows
 from cutaway.look.embeddings.neighbours import neighbours as neighbours
 from cutaway.look.embeddings.positions import position_profile as position_profile

@@ -4,7 +4,17 @@ Those with ``report=True`` also stand in the report of a run.
 """
 
 from cutaway.registry import register
-from cutaway.runs.views import attention, embeddings, general, language, series_classes, table_results, tables, tags
+from cutaway.runs.views import (
+    attention,
+    class_trees,
+    embeddings,
+    general,
+    language,
+    series_classes,
+    table_results,
+    tables,
+    tags,
+)
 
 register(general.losses, suits=general.has_metrics, section="Training")
 register(general.gradient_flow, suits=general.has_flow, section="Training", report=True)
@@ -36,6 +46,8 @@ register(tags.letters_of_unknown_words, suits="tagger", section="What a predicti
 register(embeddings.tokens, suits=embeddings.has_tokens, section="Embeddings")
 register(embeddings.token_neighbours, suits=embeddings.has_tokens, section="Embeddings")
 register(embeddings.categories, suits=embeddings.has_categories, section="Embeddings")
+register(class_trees.class_path, suits=class_trees.has_class_tree, section="Output layer", report=True)
+
 register(embeddings.positions, suits=embeddings.has_positions, section="Positions")
 
 register(general.weights, suits=general.has_weights, section="Weights")

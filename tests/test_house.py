@@ -168,6 +168,7 @@ TESTED_THROUGH = {
     "blocks/recurrence/rnn_kernel.py": "blocks/recurrence/test_kernels.py: every kernel against its equation",
     "catalogue/": "test_battery.py: every entry goes through the battery",
     "commands/flag_types.py": "commands/test_help_pages.py: it is what a help page is made of",
+    "models/forecasting/series_windows.py": "models/forecasting/test_predictive.py: every forecaster reads a window",
     "data/kinds.py": "data/samples/test_embedded.py: it opens every sample by its name",
     "data/series/covariates.py": "data/series/test_series_reading.py: covariates are read with their series",
     "data/series/regular_steps.py": "data/series/test_series_reading.py: gaps and duplicates are found while reading",

@@ -96,6 +96,9 @@ from cutaway.blocks.embeddings.sampled import (
 )
 from cutaway.blocks.embeddings.tokens import Embedding, embed, one_hot
 from cutaway.blocks.embeddings.trees import Tree
+from cutaway.blocks.likelihoods.gaussian import Gaussian, gaussian_log_density
+from cutaway.blocks.likelihoods.negative_binomial import NegativeBinomial, negative_binomial_log_density
+from cutaway.blocks.likelihoods.student_t import StudentT, student_t_log_density
 from cutaway.blocks.linear_regions.lines import LineRegions, attainable_regions, line_regions, region_upper_bound
 from cutaway.blocks.linear_regions.networks import Approximation, approximate, relu_network
 from cutaway.blocks.linear_regions.windows import WindowRegions, window_regions
@@ -185,6 +188,7 @@ __all__ = [
     "GRUState",
     "GatedMLP",
     "GatedSummary",
+    "Gaussian",
     "GaussianNoise",
     "Head",
     "HierarchicalSoftmax",
@@ -203,6 +207,7 @@ __all__ = [
     "MonteCarlo",
     "MultiHeadAttention",
     "NTKScaling",
+    "NegativeBinomial",
     "NegativeSampling",
     "OutputLayer",
     "PatchEmbedding",
@@ -223,6 +228,7 @@ __all__ = [
     "SoftmaxLayer",
     "Source",
     "StochasticBinary",
+    "StudentT",
     "Task",
     "Tree",
     "WeightNormLinear",
@@ -271,6 +277,7 @@ __all__ = [
     "flip_labels",
     "forgetting_gate",
     "forgetting_weights",
+    "gaussian_log_density",
     "gaussian_noise",
     "gelu",
     "gelu_tanh",
@@ -311,6 +318,7 @@ __all__ = [
     "monte_carlo",
     "multiclass_hinge_loss",
     "nce_loss",
+    "negative_binomial_log_density",
     "negative_sampling_loss",
     "noisy_weights",
     "normal_",
@@ -349,6 +357,7 @@ __all__ = [
     "step_mask",
     "stochastic_binary",
     "straight_through",
+    "student_t_log_density",
     "tanh",
     "threshold",
     "time_warping_distance",

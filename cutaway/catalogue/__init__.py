@@ -7,6 +7,7 @@ from cutaway.catalogue import (
     dense,
     depth,
     embeddings,
+    likelihoods,
     linear_regions,
     losses,
     models,

@@ -1,10 +1,26 @@
 """Whole models, as small as they come; one entry for each design that takes another way through the code."""
 
+from functools import partial
 from typing import Any
 
 import torch
 
-from cutaway.models import BERT, GPT, T5, BERTSpec, GPTSpec, HeadSpec, PositionSpec, Transformer, ViT
+from cutaway.models import (
+    BERT,
+    GPT,
+    T5,
+    BERTSpec,
+    DeepAR,
+    Forecaster,
+    GPTSpec,
+    HeadSpec,
+    PositionSpec,
+    SeriesWindow,
+    Transformer,
+    ViT,
+)
+from cutaway.models.forecasting.linear_expert import fit_local
+from cutaway.models.forecasting.predictive import LIKELIHOODS, PredictiveModel
 from cutaway.models.tables import TableNet
 from cutaway.registry import register
 
@@ -111,3 +127,33 @@ register(
     name="TableNet (batch norm)",
     example=lambda: (TableNet(task="binary", numbers=2, width=5, activation="gelu", norm="batch"), torch.randn(7, 2)),
 )
+
+
+FORECAST: dict[str, Any] = dict(
+    lags=(1, 2, 4, 5), seasons=(4,), context=3, horizon=2, covariates=2, static=(3,), width=8, depth=1, dropout=0.0
+)
+
+
+def series(model: PredictiveModel, factor: float = 1.0) -> SeriesWindow:
+    """Two series of noise around a level; with ``factor`` 0 they stand still."""
+    values = 3 + factor * torch.randn(2, model.spec.past + 5)
+    local = torch.stack([fit_local(row, model.spec.lags) for row in values]).to(values.dtype)
+    return SeriesWindow(values, local, torch.randn(2, 5, 2), torch.randint(3, (2, 1)))
+
+
+def forecasting(family: type[PredictiveModel], factor: float = 1.0, **changes: Any) -> tuple[Any, ...]:
+    """A model and its series; its output map is no longer at its start, where it has no slope."""
+    model = family(**FORECAST | changes)
+    torch.nn.init.normal_(model.out.weight, 0, 0.1)
+    return model, series(model, factor)
+
+
+for family in (DeepAR, Forecaster):
+    for likelihood in LIKELIHOODS:
+        register(
+            family,
+            name=f"{family.__name__} ({likelihood})",
+            example=partial(forecasting, family, likelihood=likelihood),
+            extreme=partial(forecasting, family, 0.0, likelihood=likelihood),
+            kinks="absolute errors bend at 0, and constants of a series are not free",
+        )

@@ -2,6 +2,9 @@
 
 from cutaway.models.base import Model, with_head
 from cutaway.models.by_spec import from_spec, spec_from_dict
+from cutaway.models.forecasting.deepar import DeepAR, DeepARSpec
+from cutaway.models.forecasting.forecaster import Forecaster, ForecasterSpec
+from cutaway.models.forecasting.series_windows import SeriesWindow
 from cutaway.models.generation.beams import Found, beam_search, exact_top
 from cutaway.models.generation.sampling import Sampling
 from cutaway.models.generation.texts import generate_text, stream_text
@@ -40,7 +43,11 @@ __all__ = [
     "AttentionSpec",
     "BERTSpec",
     "CarriedState",
+    "DeepAR",
+    "DeepARSpec",
     "EncoderDecoder",
+    "Forecaster",
+    "ForecasterSpec",
     "Found",
     "GPTSpec",
     "HeadSpec",
@@ -60,6 +67,7 @@ __all__ = [
     "Seq2SeqSpec",
     "SeriesClassifier",
     "SeriesClassifierSpec",
+    "SeriesWindow",
     "T5Spec",
     "TableNet",
     "TableNetSpec",

@@ -1,0 +1,1 @@
+"""Likelihoods: distributions of a number to come, by their parameters, which a network puts out."""

@@ -1,0 +1,1 @@
+"""Probabilistic forecasters of series: a recurrent one and a decoder-only transformer, behind one interface."""

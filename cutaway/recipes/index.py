@@ -19,6 +19,8 @@ RECIPES = {
     "softmax": "cutaway.recipes.tables.linear_models:SoftmaxRecipe",
     "perceptron": "cutaway.recipes.tables.linear_models:PerceptronRecipe",
     "mlp": "cutaway.recipes.tables.mlp:MLPRecipe",
+    "deepar": "cutaway.recipes.series.deepar:DeepARRecipe",
+    "forecaster": "cutaway.recipes.series.forecaster:ForecasterRecipe",
     "series-classifier": "cutaway.recipes.series.series_classifier:SeriesClassifierRecipe",
 }
 IMPORTED = {"imported": "cutaway.recipes.imported:ImportedRecipe"}  # runs that `cutaway import` makes

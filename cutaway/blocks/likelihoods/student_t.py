@@ -70,9 +70,9 @@ class StudentT(NamedTuple):
 
     def sample(self, generator: torch.Generator | None = None) -> Tensor:
         """One value of each."""
-        shape, like = self.location.shape, {"dtype": self.location.dtype, "device": self.location.device}
-        u = 1 - torch.rand(shape, generator=generator, **like)  # in (0, 1]
-        v = torch.rand(shape, generator=generator, **like)
+        like = self.location
+        u, v = torch.rand(2, *like.shape, generator=generator, dtype=like.dtype, device=like.device)
+        u = 1 - u  # in (0, 1]
         k = self.freedom
         # u^(−2/k) − 1, exact for large k too
         radius = (k * torch.expm1(-2 / k * u.log())).sqrt()

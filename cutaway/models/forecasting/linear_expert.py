@@ -35,7 +35,8 @@ class Local(NamedTuple):
     @classmethod
     def of(cls, packed: Float[Tensor, "*b p"]) -> "Local":
         """The constants of each row of a matrix (see `fit_local`)."""
-        return cls(*packed[..., :7].unbind(-1), packed[..., 7:])
+        scale, mean, spread, unit, low, high, pull = packed[..., :7].unbind(-1)
+        return cls(scale, mean, spread, unit, low, high, pull, packed[..., 7:])
 
 
 def local_width(lags: Sequence[int]) -> int:

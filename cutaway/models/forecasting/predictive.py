@@ -127,9 +127,8 @@ class PredictiveModel(Model):
     covariate_mean: Tensor
     covariate_spread: Tensor
 
-    def __init__(self, spec: NamedSpec) -> None:
+    def __init__(self, spec: ForecastSpec) -> None:
         super().__init__(spec)
-        spec = self.spec
         self.embeddings = nn.ModuleList(Embedding(count, spec.embedding) for count in spec.static)
         self.out = Linear(spec.width + spec.inputs, spec.candidates + 3)
         self.register_buffer("covariate_mean", torch.zeros(spec.covariates))
@@ -144,6 +143,7 @@ class PredictiveModel(Model):
 
     def reset_output(self) -> None:
         """The output starts at the linear expert with its mean error, whatever the network says."""
+        assert self.out.bias is not None
         with torch.no_grad():
             self.out.weight.zero_()
             self.out.bias.zero_()

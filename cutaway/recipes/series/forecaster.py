@@ -1,0 +1,31 @@
+r"""`forecaster`: a decoder-only transformer that forecasts many series at once, behind the interface of `deepar`."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from cutaway.recipes.checks import expect_at_least
+from cutaway.recipes.series.probabilistic import ProbabilisticRecipe
+from cutaway.recipes.settings import MODEL, setting
+
+if TYPE_CHECKING:
+    from cutaway.models.forecasting.forecaster import ForecasterSpec
+
+
+@dataclass(frozen=True)
+class ForecasterRecipe(ProbabilisticRecipe):
+    """Forecasts series by a causal transformer over their steps, with the inputs and outputs of `deepar`."""
+
+    name: ClassVar[str] = "forecaster"
+    quality: ClassVar[str] = ""
+
+    heads: int = setting(4, MODEL)
+    """attentions side by side"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expect_at_least(self, 1, "heads")
+
+    def model_spec(self, sizes: dict[str, Any]) -> "ForecasterSpec":
+        from cutaway.models.forecasting.forecaster import ForecasterSpec
+
+        return ForecasterSpec(**sizes, heads=self.heads)

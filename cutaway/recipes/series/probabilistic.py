@@ -1,0 +1,253 @@
+r"""What the recipes `deepar` and `forecaster` share: a distribution of every next value, trained by its likelihood.
+
+    cost = −mean over windows and steps of log p(y_t | y_{<t})             missing values do not count
+
+One configuration for all data: lags and seasons follow from the frequency, the likelihood from the values. The weights
+kept are those with the lowest quantile loss of sampled paths on the validation windows.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from cutaway.recipes.checks import expect_at_least, expect_share
+from cutaway.recipes.series.forecasting import ForecastRecipe, SeriesParts
+from cutaway.recipes.settings import FIRST, MODEL, setting
+
+if TYPE_CHECKING:
+    import numpy as np
+    from jaxtyping import Float
+    from torch import Tensor, nn
+
+    from cutaway.data.series.series_table import SeriesTable
+    from cutaway.models.forecasting.predictive import ForecastSpec
+    from cutaway.models.forecasting.series_windows import SeriesWindow
+    from cutaway.recipes.series.histories import Histories
+    from cutaway.recipes.subjects import Subject
+    from cutaway.runs.run import Run
+    from cutaway.training.jobs import Job
+
+_ROWS_EVALUATED = 200  # validation windows looked at while training; all of them at the end
+_PATHS_EVALUATED = 50
+_ENOUGH_ROWS = 64  # validation windows wanted: few series have several each
+_HELD_OUT = 0.2  # of the shortest series, at most, for validation
+_SMALL_COUNT = 50.0  # counts of a larger median are as good as real numbers
+
+
+@dataclass(frozen=True)
+class ProbabilisticRecipe(ForecastRecipe):
+    """Settings of both recipes."""
+
+    likelihood: Literal["auto", "student-t", "gaussian", "negative-binomial"] = setting("auto", FIRST)
+    """distribution of the next value; auto: negative-binomial for small counts, else student-t"""
+    context: int = setting(0, MODEL)
+    """steps that the network reads before a forecast; 0 for as many as the horizon, at least 24"""
+    width: int = setting(48, FIRST)
+    """units of a layer"""
+    depth: int = setting(2, FIRST)
+    """layers"""
+    embedding: int = setting(4, MODEL)
+    """width of the vector of a static category"""
+    dropout: float = setting(0.1, MODEL)
+    """share of values dropped in training"""
+    steps: int = 800
+    """optimizer steps"""
+    batch: int = 64
+    """windows in a batch"""
+    rate: float = 3e-3
+    """full learning rate"""
+    warmup: int = 50
+    """steps in which the rate rises from zero"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expect_at_least(self, 0, "context")
+        expect_at_least(self, 1, "width", "depth", "embedding")
+        expect_share(self, "dropout")
+
+    def model_spec(self, sizes: dict[str, Any]) -> "ForecastSpec":
+        """The family's spec of these sizes."""
+        raise self._cannot("be trained")
+
+    def parts(self, run: "Run | None" = None) -> SeriesParts:
+        """As for all forecasts; a few long series have several validation windows each, so that their choice holds."""
+        parts = super().parts(run)
+        if self.validation != 1:
+            return parts
+        shortest = int(parts.before_test.lengths.min())
+        room = int(_HELD_OUT * shortest) // parts.horizon
+        return parts._replace(validation_windows=max(1, min(-(-_ENOUGH_ROWS // len(parts.table)), room)))
+
+    def spec(self, parts: SeriesParts) -> "ForecastSpec":
+        """The model's design, from the frequency and the values of the series."""
+        from cutaway.recipes.series.window_batches import covariate_names
+
+        table, horizon = parts.table, parts.horizon
+        seasons = table.seasons
+        lags = {1, 2, 3, *(lag for m in seasons for lag in (m, m + 1, 2 * m))}
+        return self.model_spec(
+            {
+                "lags": tuple(sorted(lags)),
+                "seasons": seasons,
+                "context": self.context or max(horizon, 24),
+                "horizon": horizon,
+                "likelihood": self.likelihood_for(parts.train),
+                "covariates": len(covariate_names(table)),
+                "static": tuple(len(table.levels[name]) + 1 for name in table.static if name in table.levels),
+                "embedding": self.embedding,
+                "width": self.width,
+                "depth": self.depth,
+                "dropout": self.dropout,
+            }
+        )
+
+    def likelihood_for(self, train: "SeriesTable") -> str:
+        """The likelihood as asked for, or by the values of the training part."""
+        import warnings
+
+        import numpy as np
+
+        values = np.concatenate(train.values)
+        values = values[~np.isnan(values)]
+        small = bool(len(values)) and train.is_count and float(np.median(values)) < _SMALL_COUNT
+        if self.likelihood == "auto":
+            return "negative-binomial" if small else "student-t"
+        if self.likelihood == "negative-binomial" and not train.is_count:
+            name, wrong = next((n, v[bad][0]) for n, v in zip(train.names, train.values) if (bad := _no_count(v)).any())
+            raise ValueError(
+                f"a negative binomial is for counts, whole numbers from 0 up, got {wrong:g} in series {name!r}; "
+                "use likelihood=student-t"
+            )
+        if self.likelihood == "gaussian" and small:
+            warnings.warn(
+                f"the values of {train.name} are small counts, which a Gaussian fits badly; "
+                "likelihood=negative-binomial (or auto) is made for them",
+                stacklevel=2,
+            )
+        return self.likelihood
+
+    def job(self, rank: int = 0, world: int = 1) -> "Job":
+        import torch
+
+        from cutaway.models.by_spec import from_spec
+        from cutaway.recipes.series.window_batches import WindowBatches, series_tensors
+        from cutaway.training.jobs import Job
+
+        parts = self.parts()
+        spec = self.spec(parts)
+        torch.manual_seed(self.seed)
+        model: Any = from_spec(spec)
+        tensors = series_tensors(parts.train, spec)
+        model.standardise(tensors.covariates)
+        told = self.facts(parts) | {"likelihood": spec.likelihood}
+        told["summary"] += f"\nlikelihood: {spec.likelihood}; lags: {', '.join(map(str, spec.lags))}"
+        held = parts.validation() if parts.validation_windows else None
+        return Job(
+            model=model,
+            batches=WindowBatches(tensors, spec, self.batch, self.seed, rank, world),
+            objective=negative_log_likelihood,
+            evaluate=_Evaluation(held, spec, _ROWS_EVALUATED, _PATHS_EVALUATED),
+            whole=None if held is None else _Evaluation(held, spec, len(held.series), self.samples),
+            units=self.batch,
+            unit="windows",
+            files=self.files(),
+            data=told,
+            better="wql",
+        )
+
+    def sample_paths(
+        self, model: "nn.Module", table: "SeriesTable", horizon: int, samples: int, seed: int
+    ) -> "Float[np.ndarray, 'rows samples horizon']":
+        import torch
+
+        from cutaway.recipes.series.window_batches import windows_at_end
+
+        forecaster: Any = model
+        window = on_device(windows_at_end(table, forecaster.spec, horizon), forecaster.device)
+        generator = torch.Generator(forecaster.device).manual_seed(seed)
+        return forecaster.sample_paths(window, horizon, samples, generator).double().cpu().numpy()
+
+    def subject(self, run: "Run", given: str | None = None) -> "Subject":
+        """The last steps of a few series: of a file, else of those that it was trained on."""
+        from cutaway.recipes.series.window_batches import windows_at_end
+        from cutaway.recipes.subjects import SHOWN, Subject
+
+        model: Any = run.model
+        table = self.read(run, given)
+        chosen = table.select(range(min(len(table), 4)))
+        window = windows_at_end(chosen, model.spec, 0)
+        words = f"the last {model.spec.context} steps of {', '.join(chosen.names)}"
+        assert len(chosen) <= SHOWN
+        return Subject((on_device(window, model.device),), words)
+
+
+class _Evaluation:
+    """Measures a model on validation windows; windows and constants are made once, at the first call."""
+
+    def __init__(self, held: "Histories | None", spec: "ForecastSpec", rows: int, samples: int) -> None:
+        self.held, self.spec, self.rows, self.samples = held, spec, rows, samples
+        self.window: SeriesWindow | None = None
+
+    def __call__(self, model: Any) -> dict[str, float]:
+        import numpy as np
+        import torch
+
+        from cutaway.recipes.series.backtesting import LEVELS, measure
+        from cutaway.recipes.series.window_batches import windows_at_end
+
+        if self.held is None:
+            return {}
+        if self.window is None:
+            self.held = _some_rows(self.held, self.rows)
+            self.window = windows_at_end(self.held.table, self.spec, self.spec.horizon)
+        window = on_device(self.window, model.device)
+        generator = torch.Generator(model.device).manual_seed(0)
+        paths = model.sample_paths(window, self.spec.horizon, self.samples, generator).double().cpu().numpy()
+        quantiles = np.moveaxis(np.quantile(paths, LEVELS, axis=1), 0, -1)
+        loss = self._loss(model, window)
+        return {"loss": loss} | measure(self.held, quantiles, self.held.table.season, paths)
+
+    def _loss(self, model: Any, window: "SeriesWindow") -> float:
+        """The mean −log p of the values that came, each given those before it."""
+        import torch
+
+        assert self.held is not None
+        truth = torch.from_numpy(self.held.truth).to(window.values)
+        values = torch.cat([window.values, truth], 1)
+        return negative_log_likelihood(model, window._replace(values=values), self.spec.horizon).item()
+
+
+def _no_count(values: "Float[np.ndarray, '_']") -> "np.ndarray":
+    """Which values are neither missing nor a whole number from 0 up."""
+    return (values < 0) | (values % 1 > 0)
+
+
+def _some_rows(held: "Histories", most: int) -> "Histories":
+    """Every k-th window, so that there are at most ``most``."""
+    step = -(-len(held.series) // most)
+    if step == 1:
+        return held
+    chosen = range(0, len(held.series), step)
+    return type(held)(held.table.select(list(chosen)), held.series[::step], held.truth[::step])
+
+
+def negative_log_likelihood(model: "nn.Module", window: "SeriesWindow", steps: int | None = None) -> "Tensor":
+    """−log p of a value, in the mean over those that are there; of the last ``steps`` modelled steps, or all."""
+    import torch
+
+    from cutaway.models.forecasting.predictive import modelled_values
+
+    forecaster: Any = model
+    window = on_device(window, next(model.parameters()).device)
+    y = modelled_values(window)
+    there = ~y.isnan()
+    found = torch.where(there, forecaster(window).log_density(y.nan_to_num(0.0)), 0.0)
+    if steps is not None:
+        found, there = found[:, -steps:], there[:, -steps:]
+    return -found.sum() / there.sum().clamp(min=1)
+
+
+def on_device(window: "SeriesWindow", device: Any) -> "SeriesWindow":
+    return type(window)(*(part.to(device) for part in window))
+
+
+__all__ = ["ProbabilisticRecipe", "negative_log_likelihood"]

@@ -39,6 +39,20 @@ def sources(run: Run, subject: Subject | None = None) -> list[str]:
     return list(dict.fromkeys(one.source for one in placed))
 
 
+@pytest.mark.parametrize("name", ["lstm", "markov"])
+def test_other_language_models(name: str, folder: Path):
+    sizes = dict(width=12, embedding=6, context=16, batch=4) if name == "lstm" else dict(order=2, context=16, batch=4)
+    run = cut.train(name, data=little_text(folder), out=folder / name, **sizes, **QUICK)
+    _, placed = make_page(run, run.recipe.subject(run, "the dog ate the cat"))
+    pictures = {one.source: one.picture for one in placed}
+    assert {"losses", "surprise"} <= set(pictures)
+    values = [row["value"] for row in rows_of(pictures["surprise"])]
+    tokens = torch.from_numpy(run.tokenizer.encode("the dog ate the cat"))[None]
+    torch.testing.assert_close(torch.tensor(values), -cut.models.log_probabilities(run.model, tokens)[0].detach())
+    average = f"{sum(values) / len(values):.2f} nats a token on average, after 't', which is given."
+    assert pictures["surprise"].note.startswith(average)
+
+
 @pytest.mark.long
 def test_a_gpt(gpt: Run):
     page, placed = make_page(gpt, gpt.recipe.subject(gpt))

@@ -24,6 +24,7 @@ register(attention.heads, suits=attention.has_attention, section="Attention")
 register(attention.telling_heads, suits=attention.has_attention, section="Attention", report=True)
 register(attention.rollout, suits=attention.has_attention, section="Attention")
 
+register(language.surprise, suits=language.goes_on, section="What the model expects", report=True)
 register(language.lens, suits=language.has_residual_stream, section="From layer to layer")
 register(language.contributions, suits=language.has_residual_stream, section="From layer to layer")
 register(language.saliency, suits=language.has_residual_stream, section="What the next token depends on")

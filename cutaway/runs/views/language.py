@@ -1,4 +1,4 @@
-r"""Views of language models: what the model predicts after each layer, which parts wrote it, and from which tokens."""
+r"""Views of language models: which tokens surprise them, what they predict layer by layer, and because of what."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from cutaway.look import (
     logit_lens,
     saliency_map,
 )
+from cutaway.look.language.token_strips import token_strip
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.wording import quoted
 from cutaway.recipes.subjects import Subject
@@ -19,6 +20,23 @@ if TYPE_CHECKING:
     from cutaway.runs.run import Run
 
 _LETTERS, _WORDS = 24, 10  # positions of a lens: as many as stand beside each other
+
+
+def goes_on(run: "Run") -> bool:
+    """Runs of models that go on with a text, whatever is inside them."""
+    return run.tokenizer is not None and getattr(run.model, "writes", "") == "continuations"
+
+
+def surprise(run: "Run", subject: Subject) -> list[Picture]:
+    """How much each token of a text surprised the model: −log p of it, given those before."""
+    if not subject.arguments or len(subject.tokens) < 2:
+        return []
+    logs = subject.output(run.model)[0, :-1].float().log_softmax(-1)
+    values = -logs.gather(-1, subject.arguments[0][0, 1:, None].cpu()).squeeze(-1)
+    picture = token_strip(values, subject.tokens[1:], title="How surprising each token was", value="nats")
+    first = quoted(subject.tokens[0])
+    picture.note = f"{values.mean():.2f} nats a token on average, after {first}, which is given. {picture.note}"
+    return [picture.captioned("The brighter a token, the less the model expected it from those before it.")]
 
 
 def has_residual_stream(run: "Run") -> bool:

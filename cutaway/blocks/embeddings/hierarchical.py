@@ -94,7 +94,7 @@ class HierarchicalSoftmax(OutputLayer):
         device = self.parents.device
         self.parents, self.branches, self.arities = above.to(device), place.to(device), tree.arities.to(device)
         self.first_rows, self.decisions = first_rows.to(device), decisions.to(device)
-        self.owners = torch.repeat_interleave(torch.arange(tree.vertices), rows).to(device)
+        self.owners = torch.repeat_interleave(torch.arange(tree.vertices, device="cpu"), rows).to(device)
         self._levels = tree.levels()
 
     def losses(
@@ -164,12 +164,16 @@ class HierarchicalSoftmax(OutputLayer):
 
     def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *rest: Any) -> None:
         """The weights belong to the tree that they were trained with, so it comes with them."""
-        parents, branches = (state_dict.get(f"{prefix}{name}") for name in ("parents", "branches"))
-        if parents is not None and branches is not None and parents.device.type != "meta":
-            tree = Tree(parents.cpu(), branches.cpu())
-            if tree.classes == self.classes:
-                self._plant(tree)
+        stored = [state_dict[key] for key in (f"{prefix}parents", f"{prefix}branches") if key in state_dict]
+        known = len(stored) == 2 and stored[0].device.type != "meta"
+        if known:
+            device = self.parents.device
+            self.parents, self.branches = (torch.empty_like(new, device=device) for new in stored)
         super()._load_from_state_dict(state_dict, prefix, *rest)
+        if known and self.parents.device.type != "meta":
+            tree = Tree(self.parents.cpu(), self.branches.cpu())
+            if tree.classes == self.classes:  # else the sizes of the weights misfit too, and are named
+                self._plant(tree)
 
     def extra_repr(self) -> str:
         return f"{super().extra_repr()}, {self.tree!r}"

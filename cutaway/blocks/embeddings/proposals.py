@@ -44,7 +44,7 @@ class Proposal(nn.Module):
     @torch.no_grad()
     def set_weights(self, weights: Shaped[Tensor, "c"] | Sequence[float]) -> None:
         """Draws from q_c ∝ ``weights`` from now on: for proposals that adapt while a model is trained."""
-        w = torch.as_tensor(weights).detach().double()
+        w = torch.as_tensor(weights, device="cpu").detach().double()  # its values are read, also for an empty model
         if w.shape != (self.classes,) or not w.isfinite().all() or not (w > 0).all():
             bad = f"{int((~(w > 0) | ~w.isfinite()).sum())} that are not" if w.shape == (self.classes,) else "others"
             raise ValueError(
@@ -85,9 +85,9 @@ def as_proposal(
         return found
     expect_choice("proposal", proposal, NAMES)
     if proposal == "uniform":
-        return Proposal(torch.ones(classes, dtype=torch.float64))
+        return Proposal(torch.ones(classes, dtype=torch.float64, device="cpu"))
     if proposal == "log_uniform":
-        rank = torch.arange(1, classes + 1, dtype=torch.float64)
+        rank = torch.arange(1, classes + 1, dtype=torch.float64, device="cpu")
         return Proposal(torch.log1p(1 / rank))
     if counts is None:
         raise ValueError("a unigram proposal needs counts, got none; pass counts=, how often each class occurs")
@@ -100,7 +100,7 @@ def unigram_weights(counts: Sequence[float] | Shaped[Tensor, "c"], power: float 
     >>> unigram_weights([16, 1])
     tensor([8., 1.], dtype=torch.float64)
     """
-    return torch.as_tensor(counts).double() ** power
+    return torch.as_tensor(counts, device="cpu").double() ** power
 
 
 __all__ = ["Proposal", "as_proposal", "unigram_weights"]

@@ -41,12 +41,12 @@ Step(vertex=4, branch=0), Step(vertex=9, branch=1)])
 
     def __init__(self, parents: Int[Tensor, "n"], branches: Int[Tensor, "n"]) -> None:
         """From the parent of each node, numbered as above (the root is its own), and its place among its siblings."""
+        inner = _count_vertices(parents, branches)
         self.parents, self.branches = parents, branches
-        inner = int(parents.max()) + 1
         self.vertices, self.classes = inner, len(parents) - inner
         self.arities = torch.bincount(parents[1:], minlength=inner)
-        depths = torch.zeros(len(parents), dtype=torch.long)
-        node, steps = torch.arange(len(parents)), 0
+        node, steps = torch.arange(len(parents), device="cpu"), 0
+        depths = torch.zeros_like(node)
         while node.any():
             depths += node > 0
             node, steps = parents[node], steps + 1
@@ -57,7 +57,8 @@ Step(vertex=4, branch=0), Step(vertex=9, branch=1)])
     def balanced(cls, classes: int, branches: int = 2) -> "Tree":
         """The tree whose levels are all full but the last; every class takes ⌈log_k C⌉ decisions, or one less."""
         _expect_sizes(classes, branches)
-        nodes = torch.arange(-(-(classes - 1) // (branches - 1)) + classes)  # as a heap numbers them
+        # as a heap numbers them; on the CPU, also while a model is built without weights
+        nodes = torch.arange(-(-(classes - 1) // (branches - 1)) + classes, device="cpu")
         parents, places = (nodes - 1) // branches, (nodes - 1) % branches
         parents[0] = places[0] = 0
         return cls(parents, places)
@@ -69,7 +70,7 @@ Step(vertex=4, branch=0), Step(vertex=9, branch=1)])
         >>> Tree.huffman([8, 4, 2, 1, 1]).depths
         tensor([1, 2, 3, 4, 4])
         """
-        weights = torch.as_tensor(counts, dtype=torch.float64)
+        weights = torch.as_tensor(counts, dtype=torch.float64, device="cpu")
         if weights.ndim != 1 or not weights.isfinite().all() or (weights < 0).any():
             raise ValueError(
                 f"counts must be one number of 0 or above for each class, got shape {tuple(weights.shape)} with values "
@@ -169,7 +170,7 @@ Step(vertex=4, branch=0), Step(vertex=9, branch=1)])
         for parent, below in children.items():
             for place, child in enumerate(below if parent >= 0 else ()):
                 above[number[child]], places[number[child]] = number[parent], place
-        return cls(torch.tensor(above), torch.tensor(places))
+        return cls(torch.tensor(above, device="cpu"), torch.tensor(places, device="cpu"))
 
     @classmethod
     def from_vectors(cls, vectors: Float[Tensor, "c w"]) -> "Tree":
@@ -183,7 +184,7 @@ Step(vertex=4, branch=0), Step(vertex=9, branch=1)])
         _expect_sizes(len(vectors), 2)
         x = vectors.detach().cpu().double()
         parents = [-1] * len(x)
-        waiting = deque([(torch.arange(len(x)), -1)])
+        waiting = deque([(torch.arange(len(x), device="cpu"), -1)])
         while waiting:
             members, parent = waiting.popleft()
             if len(members) == 1:
@@ -219,7 +220,7 @@ Step(vertex=4, branch=0), Step(vertex=9, branch=1)])
         """The expected number of decisions, Σ_c p_c · depth(c), where p_c ∝ ``weights``, or is the same for each."""
         if weights is None:
             return self.depths.double().mean().item()
-        p = torch.as_tensor(weights, dtype=torch.float64)
+        p = torch.as_tensor(weights, dtype=torch.float64, device="cpu")
         return ((p * self.depths).sum() / p.sum()).item()
 
     def to_nested(self) -> list[Any]:
@@ -241,6 +242,28 @@ Step(vertex=4, branch=0), Step(vertex=9, branch=1)])
 
     def __repr__(self) -> str:
         return f"Tree(classes={self.classes}, vertices={self.vertices}, depth={self.depth})"
+
+
+def _count_vertices(parents: Tensor, branches: Tensor) -> int:
+    """How many nodes are vertices, if the numbers are those of a tree; a damaged file may hold any."""
+    nodes, inner = len(parents), int(parents.max()) + 1 if len(parents) else 0
+    order = (parents * nodes + branches)[1:].sort().values
+    firsts = torch.cat([torch.ones(1, dtype=torch.bool, device="cpu"), order[1:] // nodes != order[:-1] // nodes])
+    expected = torch.where(firsts, 0, torch.cat([order[:1], order[:-1] % nodes + 1])) if len(order) else order
+    above = torch.arange(1, max(1, inner), device="cpu") > parents[1:inner]
+    if (
+        not 0 < inner < nodes - 1
+        or int(parents.min()) < 0
+        or int(parents[0]) != 0
+        or not above.all()
+        or not torch.equal(order % nodes, expected)
+        or len(parents[1:].unique()) != inner
+    ):
+        raise ValueError(
+            f"parents and branches must be those of a tree, got {nodes} nodes that are none; "
+            "build it with Tree.from_parents, or take the file from a copy"
+        )
+    return inner
 
 
 def _main_direction(x: Tensor) -> Tensor:

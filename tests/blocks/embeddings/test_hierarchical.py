@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 import cutaway as cut
-from cutaway.blocks import HierarchicalSoftmax, Tree
+from cutaway.blocks import NCE, HierarchicalSoftmax, NegativeSampling, SampledSoftmax, Tree
 
 TREES = {
     "balanced": Tree.balanced(13),
@@ -117,6 +117,27 @@ def test_the_tree_comes_with_the_weights():
         second.load_state_dict(HierarchicalSoftmax(6, 14).state_dict())
 
 
+@pytest.mark.parametrize("kind", [HierarchicalSoftmax, SampledSoftmax, NCE, NegativeSampling])
+def test_built_without_weights_and_filled(kind):
+    """As run folders are opened: on the meta device first."""
+    first = kind(6, 13, counts=range(1, 14), **({"tree": "huffman"} if kind is HierarchicalSoftmax else {}))
+    with torch.device("meta"):
+        empty = kind(6, 13)
+    assert empty.weight.is_meta
+    empty.load_state_dict(first.state_dict(), assign=True)
+    z, y = torch.randn(3, 6), torch.tensor([0, 5, 12])
+    assert torch.equal(empty(z), first(z))
+    assert torch.equal(*(layer.loss(z, y, torch.Generator().manual_seed(0)) for layer in (empty, first)))
+
+
+def test_a_damaged_tree_is_refused():
+    layer = HierarchicalSoftmax(6, 13)
+    state = {name: value.clone() for name, value in layer.state_dict().items()}
+    state["parents"][3], state["parents"][7] = 7, 3  # a circle
+    with pytest.raises(ValueError, match="parents and branches must be those of a tree, got 25 nodes that are none"):
+        layer.load_state_dict(state)
+
+
 def test_taps_reach_the_loss():
     layer, z, y = layer_on(TREES["mixed"]), torch.randn(4, 6), torch.randint(13, (4,))
     plain = layer.loss(z, y)
@@ -144,3 +165,23 @@ def test_the_loss_compiles():
         layer, z, y = layer_on(tree), torch.randn(4, 6), torch.randint(13, (4,))
         compiled = torch.compile(layer.loss, fullgraph=True, backend="aot_eager")
         torch.testing.assert_close(compiled(z, y), layer.loss(z, y))
+
+
+def test_similar_classes_close_in_the_tree_help():
+    """64 classes in 8 groups, told apart by noisy vectors: after the same steps, a tree by vectors is ahead."""
+    generator = torch.Generator().manual_seed(0)
+    centres = torch.randn(8, 8, generator=generator).repeat_interleave(8, 0)
+    vectors = (centres + 0.3 * torch.randn(64, 8, generator=generator))[torch.randperm(64, generator=generator)]
+    y = torch.randint(64, (4000,), generator=generator)
+    z = vectors[y] + 0.3 * torch.randn(4000, 8, generator=generator)
+    losses = {}
+    for name, tree in (("by vectors", Tree.from_vectors(vectors)), ("by number", Tree.balanced(64))):
+        layer = HierarchicalSoftmax(8, 64, tree)
+        optimizer = torch.optim.Adam(layer.parameters(), lr=0.05)
+        for i in range(150):
+            batch = slice(i * 20 % 3000, i * 20 % 3000 + 200)
+            optimizer.zero_grad()
+            layer.loss(z[batch], y[batch]).backward()
+            optimizer.step()
+        losses[name] = layer.loss(z[3200:], y[3200:]).item()
+    assert losses["by vectors"] < losses["by number"] - 0.3

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 import cutaway as cut
-from cutaway.blocks import Embedding, embed
+from cutaway.blocks import Embedding, embed, one_hot
 
 
 def test_by_hand():
@@ -15,12 +15,25 @@ def test_by_hand():
 
 def test_one_hot_times_the_matrix_with_its_gradient(float64):
     block, tokens = Embedding(7, 3), torch.randint(7, (2, 5))
-    one_hot = nn.functional.one_hot(tokens, 7).double()
-    assert torch.equal(block(tokens), one_hot @ block.weight)
+    product = lambda: one_hot(tokens, 7).double() @ block.weight
+    assert torch.equal(block(tokens), product())
     back = torch.randn(2, 5, 3)
     (lookup,) = torch.autograd.grad((block(tokens) * back).sum(), block.weight)
-    (product,) = torch.autograd.grad((one_hot @ block.weight * back).sum(), block.weight)
-    torch.testing.assert_close(lookup, product)
+    (written_out,) = torch.autograd.grad((product() * back).sum(), block.weight)
+    torch.testing.assert_close(lookup, written_out)
+
+
+def test_one_table_shared_by_two_inputs_adds_up_their_gradients(float64):
+    block, first, second = Embedding(7, 3), torch.tensor([1, 4]), torch.tensor([4, 6, 0])
+    left, right = torch.randn(2, 3), torch.randn(3, 3)
+    ((block(first) * left).sum() + (block(second) * right).sum()).backward()
+    expected = one_hot(first, 7).double().T @ left + one_hot(second, 7).double().T @ right
+    torch.testing.assert_close(block.weight.grad, expected)
+
+
+def test_one_hot_is_that_of_torch():
+    tokens = torch.randint(7, (2, 5))
+    assert torch.equal(one_hot(tokens, 7), nn.functional.one_hot(tokens, 7))
 
 
 def test_same_as_torch():

@@ -105,6 +105,23 @@ def test_similar_classes_are_close_by_vectors():
 
 
 @pytest.mark.parametrize(
+    ("parents", "branches"),
+    [
+        ([0, 1, 0, 1, 1], [0, 0, 1, 0, 1]),  # a circle
+        ([0, 0, 0], [0, 0, 0]),  # two first branches
+        ([0, 0, 0], [0, 1, 2]),  # no first branch
+        ([0, -1, 0], [0, 0, 1]),
+        ([1, 0, 0, 0], [0, 0, 1, 2]),
+        ([0], [0]),
+        ([0, 0, 0, 2, 2], [0, 0, 1, 0, 1]),  # vertex 1 has no branches
+    ],
+)
+def test_numbers_that_are_no_tree(parents, branches):
+    with pytest.raises(ValueError, match=f"must be those of a tree, got {len(parents)} nodes that are none"):
+        Tree(torch.tensor(parents), torch.tensor(branches))
+
+
+@pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: Tree.balanced(1), "a tree must have at least 2 classes, got 1; one class needs no decision"),

@@ -17,6 +17,7 @@ VERBS = {
     "test": ("measure a trained model on its test split, once", "cutaway.commands.test:main"),
     "generate": ("let a trained language model write, or translate", "cutaway.commands.generate:main"),
     "predict": ("what a trained model says of new rows or texts", "cutaway.commands.predict:main"),
+    "forecast": ("what comes after series, with quantiles", "cutaway.commands.forecast:main"),
     "look": ("see inside a trained model: pictures on one page", "cutaway.commands.look:main"),
     "import": ("make a run of a Hugging Face checkpoint", "cutaway.commands.import_export:import_main"),
     "export": ("make a Hugging Face checkpoint of a run", "cutaway.commands.import_export:export_main"),

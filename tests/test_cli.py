@@ -218,6 +218,7 @@ def python(code: str, **more: Any) -> subprocess.CompletedProcess[str]:
         (["train", "transformer", "--help"], HEAVY),
         (["predict", "--help"], HEAVY),
         (["generate", "--help"], HEAVY),
+        (["forecast", "--help"], HEAVY),
         (["test", "--help"], HEAVY),
         (["look", "--help"], HEAVY),
         (["export", "--help"], HEAVY),

@@ -43,6 +43,7 @@ def main(argv: Sequence[str]) -> None:
 def verbs() -> dict[str, Any]:
     """Every verb with the flags that it takes."""
     from cutaway.commands.demo import Demo
+    from cutaway.commands.forecast import ForecastSeries
     from cutaway.commands.generate import Generate
     from cutaway.commands.import_export import Export, Import
     from cutaway.commands.list import Listing
@@ -57,6 +58,7 @@ def verbs() -> dict[str, Any]:
         "test": Test,
         "generate": Generate,
         "predict": Predict,
+        "forecast": ForecastSeries,
         "look": Look,
         "import": Import,
         "export": Export,

@@ -15,7 +15,7 @@ from cutaway.recipes.settings import FIRST, HEADINGS, MACHINE, RESULTS, setting
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
 
-VERBS = {"generate": " --prompt ...", "predict": " {input}", "test": ""}  # what a run may be used for
+VERBS = {"generate": " --prompt ...", "predict": " {input}", "forecast": "", "test": ""}  # what a run may be used for
 
 
 @dataclass(frozen=True)

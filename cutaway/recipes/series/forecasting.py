@@ -210,11 +210,7 @@ class ForecastRecipe(Recipe):
             told["test_path"] = os.path.abspath(self.test_file)
         if parts.validation_windows:
             found = self.simple_methods(parts, parts.train, parts.validation())
-            best = found[0]
-            told["simple_methods"] = found
-            told["baseline"] = {"rule": f"the best simple method, {best['name']}: {best['rule']}"} | {
-                "metrics": best["metrics"]
-            }
+            told["baselines"] = {row.pop("name"): row for row in found}
         return told
 
     def files(self) -> dict[str, Callable[[Path], None]]:

@@ -69,6 +69,20 @@ class Forecast:
         end = len(self.history.values[i])
         return self.history.times(i, end, end + self.horizon)
 
+    def only(self, names: Sequence[str]) -> "Forecast":
+        """The forecasts of some series, by their names."""
+        from cutaway.data.checks import nearest
+
+        known = {name: i for i, name in enumerate(self.history.names)}
+        for name in names:
+            if name not in known:
+                raise ValueError(
+                    f"a series must be one of the {len(known):,} that are forecast, got {name!r}; the nearest are: "
+                    f"{nearest(name, known)}"
+                )
+        chosen = [known[name] for name in names]
+        return Forecast(self.history.select(chosen), self.drawn[chosen], self.levels)
+
     def to_pandas(self) -> "pandas.DataFrame":
         """The long table: unique_id, ds, the mean, and a column for each level, called as it is written: 0.1."""
         pd = need("pandas", "series", "a table of forecasts")

@@ -10,6 +10,7 @@ from cutaway.runs.views import (
     embeddings,
     general,
     language,
+    series,
     series_classes,
     table_results,
     tables,
@@ -50,6 +51,11 @@ register(embeddings.categories, suits=embeddings.has_categories, section="Embedd
 register(class_trees.class_path, suits=class_trees.has_class_tree, section="Output layer", report=True)
 
 register(embeddings.positions, suits=embeddings.has_positions, section="Positions")
+
+register(series.fans, suits=series.forecasts_windows, section="Forecasts", report=True)
+register(series.simple_methods, suits=series.forecasts_windows, section="Forecasts", report=True)
+register(series.by_horizon, suits=series.forecasts_windows, section="Forecasts", report=True)
+register(series.ranks, suits=series.forecasts_windows, section="Forecasts", report=True)
 
 register(general.weights, suits=general.has_weights, section="Weights")
 register(general.graph, suits=general.has_parameters, section="Compute graph")

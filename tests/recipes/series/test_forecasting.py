@@ -1,59 +1,11 @@
 """What recipes that forecast share, seen through the smallest of them: a random walk with a learned spread."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 import pytest
-import torch
-from torch import nn
+from walks import WalkRecipe
 
 import cutaway as cut
-from cutaway.data.batches import ShuffledRows
-from cutaway.recipes.index import register_recipe
-from cutaway.recipes.series.forecasting import ForecastRecipe
-from cutaway.training.jobs import Job
-
-
-class Spread(nn.Module):
-    """log σ of a step."""
-
-    def __init__(self):
-        super().__init__()
-        self.log_std = nn.Parameter(torch.zeros(()))
-
-    def forward(self, differences):
-        return self.log_std + 0.5 * (differences / self.log_std.exp()) ** 2
-
-
-@register_recipe
-@dataclass(frozen=True)
-class WalkRecipe(ForecastRecipe):
-    name = "walk-for-tests"
-    steps: int = 20
-    rate: float = 0.05
-
-    def job(self, rank=0, world=1):
-        parts = self.parts()
-        apart = torch.tensor(np.concatenate([np.diff(x) for x in parts.train.values]), dtype=torch.float32)
-        apart = apart[apart.isfinite()]
-        histories = parts.validation()
-        return Job(
-            model=Spread(),
-            batches=ShuffledRows(len(apart), min(self.batch, len(apart)), self.seed, rank, world),
-            objective=lambda model, rows: model(apart[torch.from_numpy(rows)]).mean(),
-            evaluate=lambda model: {"loss": self.measure(model, histories)["wql"]} if len(histories.series) else {},
-            files=self.files(),
-            data=self.facts(parts),
-        )
-
-    def open_model(self, config):
-        return Spread()
-
-    def sample_paths(self, model, table, horizon, samples, seed):
-        noise = torch.randn(len(table), samples, horizon, generator=torch.Generator().manual_seed(seed))
-        last = np.array([x[~np.isnan(x)][-1] for x in table.values])
-        return last[:, None, None] + (noise.cumsum(-1) * model.log_std.exp()).detach().double().numpy()
 
 
 @pytest.fixture(scope="module")
@@ -79,8 +31,8 @@ def run(frame, tmp_path_factory):
 def test_a_run_has_its_series_and_the_simple_methods(run):
     told = run.about["data"]
     assert (told["frequency"], told["horizon"], told["season"]) == ("D", 5, 7)
-    assert told["baseline"]["rule"].startswith("the best simple method, ")
-    assert {row["name"] for row in told["simple_methods"]} >= {"random walk", "seasonal naive"}
+    assert {"random walk", "seasonal naive", "exponential smoothing", "linear on lags"} == set(told["baselines"])
+    assert told["baselines"]["random walk"]["rule"].startswith("the last value, σ from the last ")
     again = cut.load(run.path)
     assert again.recipe.parts(again).train.lengths.tolist() == [70, 70]
     assert "Results" in (run.path / "report.html").read_text()

@@ -1,0 +1,124 @@
+r"""Views of runs that forecast series: fans over windows, errors by horizon, calibration, simple methods beside it."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cutaway.look.pages.picture import Picture
+from cutaway.look.series.fans import Fan, fan_chart
+from cutaway.look.series.forecast_errors import calibration, errors_by_horizon, method_bars
+from cutaway.recipes.series.backtesting import LEVELS, Backtest
+from cutaway.recipes.series.forecasting import ForecastRecipe
+from cutaway.recipes.series.simple_methods import fit_simple_methods
+from cutaway.recipes.subjects import Subject
+
+if TYPE_CHECKING:
+    from cutaway.recipes.series.forecasts import Forecast
+    from cutaway.runs.run import Run
+
+_PANELS = 6
+_HISTORY = 4  # horizons before a forecast that are drawn
+
+
+def forecasts_windows(run: "Run") -> bool:
+    """Runs that forecast series and have windows that they were not trained on."""
+    return isinstance(run.recipe, ForecastRecipe) and run.recipe.validation > 0
+
+
+@lru_cache(maxsize=2)  # several views of a page look at one backtest
+def _backtest(run: "Run") -> Backtest:
+    return run.recipe.backtest(run, None, samples=200)
+
+
+def _spread(errors: np.ndarray) -> list[int]:
+    """Windows from the best to the worst, by evenly spaced quantiles of their errors."""
+    order = np.argsort(np.nan_to_num(errors, nan=np.inf), kind="stable")
+    order = order[np.isfinite(errors[order])]
+    if len(order) <= _PANELS:
+        return order.tolist()
+    return [int(order[round(i * (len(order) - 1) / (_PANELS - 1))]) for i in range(_PANELS)]
+
+
+def fans(run: "Run", subject: Subject) -> Picture:
+    """Forecasts of validation windows with their history, from the best to the worst."""
+    backtest = _backtest(run)
+    sizes = np.nanmean(np.abs(backtest.truth), 1)
+    errors = np.nanmean(backtest.losses(), 1) / np.where(sizes > 0, sizes, np.nan)
+    chosen = _spread(errors) or [0]
+    chosen_levels = [LEVELS.index(level) for level in (0.1, 0.3, 0.5, 0.7, 0.9)]
+    table, horizon = backtest.histories.table, backtest.truth.shape[1]
+    shown = []
+    for row in chosen:
+        end = len(table.values[row])
+        start = max(end - _HISTORY * horizon, 0)
+        shown.append(
+            Fan(
+                table.names[row],
+                list(table.times(row, start, end)),
+                table.values[row][start:],
+                list(table.times(row, end, end + horizon)),
+                backtest.quantiles[row][:, chosen_levels],
+                [LEVELS[j] for j in chosen_levels],
+                backtest.truth[row],
+            )
+        )
+    names = [fan.name for fan in shown]
+    if len(set(names)) < len(names):  # several windows of a series: by when they begin
+        shown = [fan._replace(name=f"{fan.name}, from {_day(fan.ahead[0])}") for fan in shown]
+    caption = "What came (orange) should lie inside the outer band four times in five, and near its middle most often."
+    note = f"{len(shown)} of {len(errors):,} windows, from the smallest error to the largest." * (len(errors) > 1)
+    return fan_chart(shown, title="Forecasts of windows that it was not trained on", caption=caption, note=note)
+
+
+def _day(time: Any) -> str:
+    return f"{time:%Y-%m-%d %H:%M}".removesuffix(" 00:00") if hasattr(time, "strftime") else str(time)
+
+
+def simple_methods(run: "Run", subject: Subject) -> Picture | list[Picture]:
+    """The loss of the model beside those of simple methods."""
+    known = run.about["data"].get("baselines", {})
+    losses = {run.recipe.name: _backtest(run).metrics["wql"]}
+    losses |= {name: one["metrics"]["wql"] for name, one in known.items()}
+    title = "The model beside simple methods, on the validation windows"
+    return method_bars(losses, title=title, unit="mean weighted quantile loss")
+
+
+def by_horizon(run: "Run", subject: Subject) -> Picture | list[Picture]:
+    """The error of each step ahead, beside those of simple methods."""
+    backtest = _backtest(run)
+    horizon = backtest.truth.shape[1]
+    if horizon < 2:
+        return []
+    recipe: Any = run.recipe
+    parts = recipe.parts(run)
+    lines = {run.recipe.name: backtest.losses()}
+    for method in fit_simple_methods(parts.train, horizon):
+        quantiles = method.quantiles(backtest.histories, horizon, LEVELS)
+        lines[method.name] = Backtest(backtest.histories, quantiles).losses()
+    size = np.nanmean(np.abs(backtest.truth)) or 1.0
+    shares = {name: np.nanmean(line, 0) / size for name, line in lines.items()}
+    return errors_by_horizon(
+        shares, title="Errors by the number of steps ahead", unit="quantile loss, as a share of the mean size"
+    )
+
+
+def ranks(run: "Run", subject: Subject) -> Picture:
+    """Whether the forecasts are calibrated: where the truth lies in them."""
+    return calibration(_backtest(run).ranks())
+
+
+def forecast_picture(forecast: "Forecast", names: Sequence[str] = ()) -> Picture:
+    """A forecast behind its history, a panel for each series."""
+    if names:
+        forecast = forecast.only(names)
+    table, found = forecast.history, forecast.quantile(forecast.levels)
+    shown = []
+    for i, name in enumerate(table.names):
+        end = len(table.values[i])
+        start = max(end - _HISTORY * forecast.horizon, 0)
+        times = list(table.times(i, start, end))
+        shown.append(Fan(name, times, table.values[i][start:], list(forecast.times(i)), found[i], forecast.levels))
+    caption = "The line is the median; the bands widen as the forecast knows less."
+    return fan_chart(shown, title=f"Forecasts of the next {forecast.horizon} steps", caption=caption)

@@ -96,7 +96,7 @@ def written(predictions: "pandas.DataFrame | list[dict[str, Any]]", kind: str) -
     if kind == ".parquet":
         return bytes(predictions.to_parquet(index=False))
     if kind == ".json":
-        text = predictions.to_json(orient="records", force_ascii=False, double_precision=7)
+        text = predictions.to_json(orient="records", force_ascii=False, double_precision=7, date_format="iso")
         return f"{text}\n".encode()
     return predictions.to_csv(index=False, float_format=_DIGITS).encode()
 

@@ -21,6 +21,7 @@ from cutaway.models import (
 )
 from cutaway.models.forecasting.linear_expert import fit_local
 from cutaway.models.forecasting.predictive import LIKELIHOODS, PredictiveModel
+from cutaway.models.sequences.tagger import Tagger, TaggerInput
 from cutaway.models.tables import TableNet
 from cutaway.registry import register
 
@@ -157,3 +158,31 @@ for family in (DeepAR, Forecaster):
             extreme=partial(forecasting, family, 0.0, likelihood=likelihood),
             kinks="absolute errors bend at 0, and constants of a series are not free",
         )
+
+
+def sentences() -> TaggerInput:
+    """Two sentences, of five and three words, with four different spellings of up to five letters."""
+    letters = torch.randint(1, 7, (4, 5))
+    letters[0, 3:] = 0
+    return TaggerInput(
+        torch.randint(0, 11, (2, 5)),
+        torch.tensor([[0, 1, 2, 3, 0], [3, 2, 1, 0, 0]]),
+        letters,
+        torch.randint(0, 7, (4, 8)),
+        torch.randint(0, 3, (4,)),
+        torch.randint(0, 5, (4,)),
+        torch.tensor([5, 3]),
+    )
+
+
+TAGGER: dict[str, Any] = dict(
+    tags=3, words=11, characters=7, affixes=7, shapes=3, word_width=3, letter_width=2, width=4
+)
+register(
+    Tagger,
+    example=lambda: (
+        Tagger(**SIZES_OF_TAGGER, vectors=5, vector_width=2, filters=3, affix_width=2, dropout=0.0),
+        sentences(),
+    ),
+    kinks="the largest of the letters' values jumps from letter to letter, and ReLU bends at 0",
+)

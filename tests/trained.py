@@ -17,11 +17,38 @@ SMALL: dict[str, Any] = {name: value for name, value in SETTINGS.items() if name
 # The settings of the runs of texts: a test that needs others trains with these and its own.
 BERT_SETTINGS: dict[str, Any] = dict(SMALL, tokenizer="bpe-300", warmup=2)
 TRANSFORMER_SETTINGS: dict[str, Any] = dict(BERT_SETTINGS, context=24, batch=8, validation=0.1, test=0.1, beams=2)
+TAGGER_SETTINGS: dict[str, Any] = dict(
+    width=12,
+    word_width=8,
+    filters=6,
+    affix_width=4,
+    ema=0.0,
+    dropout=0.0,
+    rate=0.02,
+    warmup=0,
+    steps=40,
+    batch=8,
+    evaluate_every=20,
+    checkpoint_every=20,
+)
 
 
 def little_pairs(folder: Path, count: int = 150) -> Path:
     path = folder / "pairs.tsv"
     path.write_text("".join(f"I see {i} cats.\tVeo {i} gatos.\n" for i in range(count)), encoding="utf-8")
+    return path
+
+
+def little_treebank(folder: Path, count: int = 120) -> Path:
+    """Sentences whose second word is a noun after "the", and a verb after "they"."""
+    path = folder / "little.conllu"
+    words = ["dogs", "runs", "barks", "walks", "talks"]
+    lines = []
+    for i in range(count):
+        first, tag, second = (("The", "DET", "NOUN"), ("They", "PRON", "VERB"))[i % 2]
+        rows = [(first, tag), (words[i % 5], second), (".", "PUNCT")]
+        lines += [f"{j}\t{word}\t_\t{tag}" + "\t_" * 6 for j, (word, tag) in enumerate(rows, start=1)] + [""]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 
@@ -36,6 +63,7 @@ TRAINED: dict[str, tuple[Callable[[Path], Path], dict[str, Any]]] = {
     "gpt": (little_text, SETTINGS),
     "bert": (little_text, BERT_SETTINGS),
     "transformer": (little_pairs, TRANSFORMER_SETTINGS),
+    "tagger": (little_treebank, TAGGER_SETTINGS),
     "mlp": (sold_table, dict(steps=4, evaluate_every=2, checkpoint_every=2)),
     "logistic": (sold_table, dict(steps=4, evaluate_every=2, checkpoint_every=2)),
 }

@@ -1,45 +1,20 @@
 """The recipe tagger: it learns, its run opens again, it is tested, it tags texts and files, and it refuses bad data."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
+from killing import start
+from little import same, timeless, weights_of
+from trained import TAGGER_SETTINGS, little_treebank
 
 import cutaway as cut
 
-SETTINGS = dict(
-    ema=0.0,
-    rate=0.02,
-    warmup=0,
-    dropout=0.0,
-    width=12,
-    word_width=8,
-    filters=6,
-    affix_width=4,
-    steps=40,
-    batch=8,
-    evaluate_every=20,
-    checkpoint_every=20,
-)
-
-
-def little_treebank(folder, count=120):
-    """Sentences whose last word is a verb after "they", and a noun after "the"."""
-    path = folder / "little.conllu"
-    words = ["dogs", "runs", "barks", "walks", "talks"]
-    lines = []
-    for i in range(count):
-        first, tag, last = (("The", "DET", "NOUN"), ("They", "PRON", "VERB"))[i % 2]
-        rows = [(first, tag), (words[i % 5], last), (".", "PUNCT")]
-        lines += [f"{j}\t{w}\t_\t{t}\t_\t_\t_\t_\t_\t_" for j, (w, t) in enumerate(rows, start=1)] + [""]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
-
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tagger")
-    return cut.train("tagger", data=str(little_treebank(folder)), out=folder / "run", show="quiet", **SETTINGS)
+def run(trained, tmp_path_factory):
+    return cut.load(shutil.copytree(trained("tagger"), tmp_path_factory.mktemp("tagger") / "run"))
 
 
 def test_it_learns_from_the_words_around(run):
@@ -111,7 +86,9 @@ def test_columns_keys_and_files_of_their_own(tmp_path):
     rows = "".join(f"{'abc'[i % 3]}\tX\t{'B-A' if i % 3 else 'O'}\n\n" for i in range(30))
     for part in ("train", "dev", "test"):
         (tmp_path / f"{part}.bio").write_text(rows if part != "dev" else rows + "w9\tX\tB-NEW\n\n", encoding="utf-8")
-    run = cut.train("tagger", data=str(tmp_path), out=tmp_path / "run", show="quiet", **SETTINGS | dict(steps=60))
+    run = cut.train(
+        "tagger", data=str(tmp_path), out=tmp_path / "run", show="quiet", **TAGGER_SETTINGS | dict(steps=60)
+    )
     summary = run.about["data"]["summary"]
     assert "not in training: B-NEW (1 words, which count as wrong)" in summary
     assert run.metrics[-1]["span_f1"] <= 1.0
@@ -122,7 +99,7 @@ def test_given_vectors_are_taken(tmp_path):
     (tmp_path / "vectors.txt").write_text("dogs 1 2 3\nruns 4 5 6\nelephant 7 8 9\n")
     data = str(little_treebank(tmp_path))
     more = dict(vectors=str(tmp_path / "vectors.txt"), learn_vectors=False, steps=2, vector_words=1)
-    run = cut.train("tagger", data=data, out=tmp_path / "run", show="quiet", **SETTINGS | more)
+    run = cut.train("tagger", data=data, out=tmp_path / "run", show="quiet", **TAGGER_SETTINGS | more)
     np.testing.assert_allclose(run.model.embed_vector.weight[1:].numpy(), [[1, 2, 3], [4, 5, 6]])  # no elephant
     (tmp_path / "vectors.txt").unlink()
     assert cut.load(run.path).predict("The dogs")[1]["word"] == "dogs"  # the file is not needed any more
@@ -141,3 +118,28 @@ def test_refusals(tmp_path):
     (tmp_path / "bad.conllu").write_text("1\tI\tPRON\n")
     with pytest.raises(ValueError, match=r"must have 10 fields .* in line 1 of bad.conllu"):
         cut.train("tagger", data=str(tmp_path / "bad.conllu"), out=tmp_path / "run", show="quiet")
+
+
+@pytest.mark.parametrize("moment", ["before the first line of the log", "before a checkpoint becomes the latest"])
+def test_killed_and_resumed_it_ends_with_the_same_weights(tmp_path, run, moment):
+    """Dropout, hidden words and an average are part of what goes on."""
+    settings = TAGGER_SETTINGS | dict(data=str(run.recipe.data), dropout=0.3, ema=0.9, steps=12, checkpoint_every=4)
+    for name, die in (("unbroken", ""), ("killed", moment)):
+        process = start(tmp_path / name, str(tmp_path), False, die, settings, recipe="tagger")
+        process.join()
+        assert process.exitcode == (-9 if die else 0)
+    process = start(tmp_path / "killed", str(tmp_path), True, "", {}, recipe="tagger")
+    process.join()
+    assert process.exitcode == 0
+    assert same(weights_of(tmp_path / "unbroken"), weights_of(tmp_path / "killed"))
+    assert timeless(tmp_path / "unbroken") == timeless(tmp_path / "killed")
+
+
+@pytest.mark.slow
+def test_parts_of_speech_of_english(tmp_path, data_folder):
+    """Two epochs on the English Web Treebank, without vectors: far beyond the most frequent tag of each word."""
+    run = cut.train("tagger", data=str(data_folder / "text" / "ud_ewt"), out=tmp_path / "run", show="quiet", steps=784)
+    found = run.metrics[-1]
+    assert found["accuracy"] > 0.93
+    assert found["accuracy_on_unknown_words"] > 0.75
+    assert run.about["data"]["baseline"]["metrics"]["accuracy"] < 0.9

@@ -26,10 +26,10 @@ TAGGER_SETTINGS: dict[str, Any] = dict(
     dropout=0.0,
     rate=0.02,
     warmup=0,
-    steps=40,
+    steps=80,
     batch=8,
-    evaluate_every=20,
-    checkpoint_every=20,
+    evaluate_every=40,
+    checkpoint_every=40,
 )
 
 

@@ -30,7 +30,7 @@ def test_what_a_tag_depends_on(run):
         fall = tags._fall_when_zeroed(run.model, subject.arguments[0], slice(0, run.model.spec.inputs))
         falls[first] = fall[1, 0]
         assert abs(fall[0, 1]) < 0.5  # the first word needs no other
-    assert max(falls.values()) > 1.0  # nats
+    assert max(falls.values()) > 0.5  # nats; certain before, a guess of two after: at least log 2
     needed = max(falls, key=falls.get)
     (picture,) = tags.other_words(run, run.recipe.subject(run, f"{needed} runs."))
     assert f"the tag of 'runs' needs '{needed}'" in picture.caption

@@ -175,7 +175,7 @@ def sentences() -> TaggerInput:
     )
 
 
-TAGGER: dict[str, Any] = dict(
+SIZES_OF_TAGGER: dict[str, Any] = dict(
     tags=3, words=11, characters=7, affixes=7, shapes=3, word_width=3, letter_width=2, width=4
 )
 register(

@@ -94,7 +94,7 @@ class TaggerRecipe(Recipe):
     ema: float = 0.995
     """decay of an average of the weights, which is then what is evaluated and kept; 0 for none"""
     final: Literal["best", "last"] = "last"
-    """the weights that the run ends with: the last, as the rate falls to 0, or those with the fewest validation errors"""
+    """the weights that the run ends with: the last, whose rate is near 0, or those with fewest validation errors"""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -52,6 +52,19 @@ def little_treebank(folder: Path, count: int = 120) -> Path:
     return path
 
 
+CLASSIFIER_SETTINGS: dict[str, Any] = dict(
+    steps=12, batch=16, width=8, vector_width=8, evaluate_every=4, checkpoint_every=3, log_every=2
+)
+
+
+def little_labelled(folder: Path, count: int = 120) -> Path:
+    """Texts that one word gives away; the others vary."""
+    path = folder / "labelled.tsv"
+    lines = [f"{'bad' if i % 3 else 'good'}\ta {'bad' if i % 3 else 'good'} film number {i}\n" for i in range(count)]
+    path.write_text("label\ttext\n" + "".join(lines), encoding="utf-8")
+    return path
+
+
 def sold_table(folder: Path) -> Path:
     from tabular import little_table
 
@@ -64,6 +77,7 @@ TRAINED: dict[str, tuple[Callable[[Path], Path], dict[str, Any]]] = {
     "bert": (little_text, BERT_SETTINGS),
     "transformer": (little_pairs, TRANSFORMER_SETTINGS),
     "tagger": (little_treebank, TAGGER_SETTINGS),
+    "classifier": (little_labelled, CLASSIFIER_SETTINGS),
     "mlp": (sold_table, dict(steps=4, evaluate_every=2, checkpoint_every=2)),
     "logistic": (sold_table, dict(steps=4, evaluate_every=2, checkpoint_every=2)),
 }

@@ -82,6 +82,7 @@ from cutaway.blocks.depth.initialisers import (
 from cutaway.blocks.depth.noises import GaussianNoise, flip_labels, gaussian_noise, label_smoothing, noisy_weights
 from cutaway.blocks.depth.skips import DenselyConnected, Residual, Skip, SkipAttention
 from cutaway.blocks.embeddings.hierarchical import HierarchicalSoftmax
+from cutaway.blocks.embeddings.naive_bayes import NaiveBayesBag, log_count_ratios, sum_bag
 from cutaway.blocks.embeddings.numbers import PiecewiseEncoding, piecewise_encode
 from cutaway.blocks.embeddings.output_layers import FullSoftmax, OutputLayer
 from cutaway.blocks.embeddings.patches import PatchEmbedding, cut_patches
@@ -207,6 +208,7 @@ __all__ = [
     "MonteCarlo",
     "MultiHeadAttention",
     "NTKScaling",
+    "NaiveBayesBag",
     "NegativeBinomial",
     "NegativeSampling",
     "OutputLayer",
@@ -304,6 +306,7 @@ __all__ = [
     "linear_state",
     "linear_step",
     "linear_weights",
+    "log_count_ratios",
     "log_loss",
     "logistic",
     "lookup",
@@ -358,6 +361,7 @@ __all__ = [
     "stochastic_binary",
     "straight_through",
     "student_t_log_density",
+    "sum_bag",
     "tanh",
     "threshold",
     "time_warping_distance",

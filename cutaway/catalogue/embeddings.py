@@ -3,6 +3,7 @@
 import torch
 
 from cutaway.blocks.embeddings.hierarchical import HierarchicalSoftmax
+from cutaway.blocks.embeddings.naive_bayes import NaiveBayesBag, log_count_ratios, sum_bag
 from cutaway.blocks.embeddings.numbers import PiecewiseEncoding, piecewise_encode
 from cutaway.blocks.embeddings.output_layers import FullSoftmax
 from cutaway.blocks.embeddings.patches import PatchEmbedding, cut_patches
@@ -22,6 +23,15 @@ register(one_hot, example=lambda: (one_hot, torch.arange(10).view(2, 5) % 7, 7))
 register(embed, example=lambda: (embed, torch.arange(10).view(2, 5) % 7, torch.randn(7, 3)))
 # Every category occurs: no gradient reaches the rows of the others.
 register(Embedding, example=lambda: (Embedding(7, 3), torch.arange(10).view(2, 5) % 7))
+
+# Every feature occurs. Counts are above 0: their logarithm has a kink nowhere else.
+register(
+    log_count_ratios,
+    example=lambda: (log_count_ratios, torch.rand(5, 3) + 1),
+    extreme=lambda: (log_count_ratios, torch.rand(5, 3) * 1e4),
+)
+register(sum_bag, example=lambda: (sum_bag, torch.arange(1, 11).view(2, 5) % 7, torch.randn(7, 3)))
+register(NaiveBayesBag, example=lambda: (NaiveBayesBag(7, 3), torch.arange(10).view(2, 5) % 7))
 
 register(cut_patches, example=lambda: (cut_patches, torch.randn(2, 3, 6, 8), 2))
 register(PatchEmbedding, example=lambda: (PatchEmbedding(2, 3, 5), torch.randn(2, 3, 6, 8)))

@@ -22,6 +22,7 @@ from cutaway.models import (
 from cutaway.models.forecasting.linear_expert import fit_local
 from cutaway.models.forecasting.predictive import LIKELIHOODS, PredictiveModel
 from cutaway.models.sequences.tagger import Tagger, TaggerInput
+from cutaway.models.sequences.text_classifier import TextClassifier
 from cutaway.models.tables import TableNet
 from cutaway.registry import register
 
@@ -186,3 +187,32 @@ register(
     ),
     kinks="the largest of the letters' values jumps from letter to letter, and ReLU bends at 0",
 )
+
+
+def texts() -> tuple[torch.Tensor, torch.Tensor]:
+    """Two texts, the second padded, and their n-grams; every word and n-gram occurs."""
+    tokens = torch.tensor([[2, 3, 4, 5, 6, 7, 8], [9, 10, 1, 0, 0, 0, 0]])
+    return tokens, torch.tensor([[1, 2, 3, 4], [5, 6, 0, 0]])
+
+
+def classifier(reader: str, **more: Any) -> TextClassifier:
+    sizes: dict[str, Any] = dict(
+        classes=3, vocabulary=11, features=7, vector_width=4, width=6, kernels=(2, 3), heads=3, dropout=0.0
+    )
+    return TextClassifier(reader=reader, **sizes | more)
+
+
+register(TextClassifier, example=lambda: (classifier("cnn", readers=2), *texts()), kinks="ReLU and the maximum bend")
+register(
+    TextClassifier,
+    name="TextClassifier (rnn)",
+    example=lambda: (classifier("rnn"), *texts()),
+    kinks="the maximum bends",
+)
+register(
+    TextClassifier,
+    name="TextClassifier (transformer)",
+    example=lambda: (classifier("transformer"), *texts()),
+    kinks="the maximum bends",
+)
+register(TextClassifier, name="TextClassifier (linear)", example=lambda: (classifier("none"), *texts()))

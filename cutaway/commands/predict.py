@@ -29,6 +29,8 @@ class Predict:
     and empty fields are fine; a column that is not there is not. For bert: texts with [MASK] in, the five most probable
     fillings of each out. For transformer: texts in, translations out. For tagger: texts or CoNLL-U in, a tag for every
     word out; a file of CoNLL-U comes back with its tags put in, and --json has the probabilities of all tags.
+    For classifier: texts in (a text, lines, or a table with a column of texts), the label and P(label) for every label
+    out.
     """
 
     examples: ClassVar[tuple[str, ...]] = (

@@ -17,6 +17,8 @@ from cutaway.data.files import TextSource as TextSource
 from cutaway.data.fingerprints import Fingerprint as Fingerprint
 from cutaway.data.fingerprints import expect_same_data as expect_same_data
 from cutaway.data.kinds import open_data as open_data
+from cutaway.data.labelled.labelled_texts import LabelledTexts as LabelledTexts
+from cutaway.data.labelled.labelled_texts import read_labelled as read_labelled
 from cutaway.data.samples.embedded import Sample as Sample
 from cutaway.data.samples.embedded import list_samples as list_samples
 from cutaway.data.series.series_reading import read_series as read_series
@@ -33,8 +35,6 @@ from cutaway.data.tables.schema import Schema as Schema
 from cutaway.data.tables.table_files import load_frame as load_frame
 from cutaway.data.text.corpus import Corpus as Corpus
 from cutaway.data.text.corpus import read_text as read_text
-from cutaway.data.text.labelled import LabelledTexts as LabelledTexts
-from cutaway.data.text.labelled import read_labelled as read_labelled
 from cutaway.data.text.pairs import Pairs as Pairs
 from cutaway.data.text.pairs import read_pairs as read_pairs
 from cutaway.data.text.token_files import Tokens as Tokens

@@ -6,12 +6,12 @@ from typing import Any
 
 from cutaway.data.checks import expect_choice
 from cutaway.data.files import TextSource
+from cutaway.data.labelled.labelled_texts import LabelledTexts, read_labelled
 from cutaway.data.samples.embedded import expect_data, list_samples
 from cutaway.data.series.series_reading import read_series
 from cutaway.data.series.series_table import SeriesTable
 from cutaway.data.tables.reading import Table, read_table
 from cutaway.data.text.corpus import Corpus, read_text
-from cutaway.data.text.labelled import LabelledTexts, read_labelled
 from cutaway.data.text.pairs import Pairs, read_pairs
 
 _READERS: dict[str, Any] = {

@@ -15,6 +15,7 @@ from cutaway.models.recurrent.language_model import RecurrentLM, RecurrentLMSpec
 from cutaway.models.recurrent.translator import Seq2Seq, Seq2SeqSpec
 from cutaway.models.sequences.series_classifier import SeriesClassifier, SeriesClassifierSpec
 from cutaway.models.sequences.tagger import Tagger, TaggerInput, TaggerSpec
+from cutaway.models.sequences.text_classifier import TextClassifier, TextClassifierSpec
 from cutaway.models.specs.architectures import (
     AttentionSpec,
     BERTSpec,
@@ -74,6 +75,8 @@ __all__ = [
     "Tagger",
     "TaggerInput",
     "TaggerSpec",
+    "TextClassifier",
+    "TextClassifierSpec",
     "Transformer",
     "TransformerSpec",
     "ViT",

@@ -14,6 +14,7 @@ RECIPES = {
     "bert": "cutaway.recipes.text.bert:BERTRecipe",
     "transformer": "cutaway.recipes.text.transformer:TransformerRecipe",
     "tagger": "cutaway.recipes.text.tagger:TaggerRecipe",
+    "classifier": "cutaway.recipes.labelled.classifier:ClassifierRecipe",
     "linear": "cutaway.recipes.tables.linear_models:LinearRecipe",
     "logistic": "cutaway.recipes.tables.linear_models:LogisticRecipe",
     "softmax": "cutaway.recipes.tables.linear_models:SoftmaxRecipe",

@@ -9,7 +9,7 @@ from cutaway.data.files import TextSource
 
 def read_lines(source: str, encoding: str = "utf-8") -> list[str]:
     """The lines of a file that is there, empty ones left out; else the text itself."""
-    if not _is_file(source):
+    if not is_file(source):
         return [source]
     lines = "".join(TextSource.from_path(source, encoding).pieces()).split("\n")
     found = [line for line in lines if line.strip()]
@@ -18,7 +18,8 @@ def read_lines(source: str, encoding: str = "utf-8") -> list[str]:
     return found
 
 
-def _is_file(source: str) -> bool:
+def is_file(source: str) -> bool:
+    """Whether a text is the path of a file that is there."""
     try:
         return Path(source).expanduser().is_file()
     except (OSError, ValueError):  # too long for a name, or with a character that no name has: a text
@@ -30,7 +31,7 @@ def as_texts(inputs: Any) -> list[str]:
     if isinstance(inputs, str):
         return [inputs]
     if isinstance(inputs, os.PathLike):
-        if not _is_file(os.fspath(inputs)):
+        if not is_file(os.fspath(inputs)):
             raise ValueError(f"a path must lead to a file of texts, got {os.fspath(inputs)!r}; give a text as a str")
         return read_lines(os.fspath(inputs))
     if not isinstance(inputs, (list, tuple)) or not all(isinstance(text, str) for text in inputs):
@@ -38,4 +39,4 @@ def as_texts(inputs: Any) -> list[str]:
     return list(inputs)
 
 
-__all__ = ["as_texts", "read_lines"]
+__all__ = ["as_texts", "is_file", "read_lines"]

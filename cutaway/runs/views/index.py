@@ -15,6 +15,7 @@ from cutaway.runs.views import (
     table_results,
     tables,
     tags,
+    text_classes,
 )
 
 register(general.losses, suits=general.has_metrics, section="Training")
@@ -44,6 +45,10 @@ register(tags.tag_results, suits="tagger", section="Predictions", report=True)
 register(tags.other_words, suits="tagger", section="What a prediction depends on", report=True)
 register(tags.word_parts, suits="tagger", section="What a prediction depends on", report=True)
 register(tags.letters_of_unknown_words, suits="tagger", section="What a prediction depends on")
+register(text_classes.telling_words, suits=text_classes.has_votes, section="What a prediction depends on", report=True)
+register(text_classes.attended_words, suits=text_classes.has_readers, section="What a prediction depends on")
+register(text_classes.text_results, suits=text_classes.has_votes, section="Predictions", report=True)
+register(text_classes.telling_ngrams, suits=text_classes.has_ngrams, section="Predictions", report=True)
 
 register(embeddings.tokens, suits=embeddings.has_tokens, section="Embeddings")
 register(embeddings.token_neighbours, suits=embeddings.has_tokens, section="Embeddings")

@@ -53,6 +53,11 @@ def find_text_and_label(
     return texts, label
 
 
+def find_text(columns: Columns) -> str:
+    """The column of texts: by its name, else the one with the longest values."""
+    return _find(columns, _TEXTS, set(), longest=True)
+
+
 def _parts(text: str, columns: Columns) -> list[str]:
     return [text] if text in columns else [part.strip() for part in text.split(",")]
 
@@ -92,4 +97,4 @@ def _distinct(values: Sequence[str]) -> int:
     return len({value for value in values if value})
 
 
-__all__ = ["Columns", "find_text_and_label"]
+__all__ = ["Columns", "find_text", "find_text_and_label"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cutaway.data.text.labelled_columns import find_text_and_label
+from cutaway.data.labelled.labelled_columns import find_text_and_label
 
 ROWS = {
     "id": ["1", "2", "3", "4"],

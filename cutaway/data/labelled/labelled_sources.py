@@ -19,9 +19,9 @@ from typing import Any
 
 from cutaway.data.files import TextSource, expect_encoding, find_files, open_plain, read_pieces
 from cutaway.data.fingerprints import Fingerprint, fingerprint_files
+from cutaway.data.labelled.labelled_columns import Columns, find_text_and_label
 from cutaway.data.tables.csv_files import CsvFormat, check_rows, find_layout
 from cutaway.data.tables.table_files import as_frame, open_table
-from cutaway.data.text.labelled_columns import Columns, find_text_and_label
 
 _NOTES = re.compile(r"(readme|licen[cs]e|copying|changelog|notes?)(\.\w+)?", re.IGNORECASE)  # beside the data
 _FASTTEXT = re.compile(r"((?:__label__\S+\s+)+)(.*)")
@@ -38,6 +38,10 @@ class LabelledSource:
     places: Sequence[str]
     fingerprint: Fingerprint
     notes: tuple[str, ...] = ()
+    columns: tuple[tuple[str, ...], str] = (
+        ("text",),
+        "label",
+    )  # of the texts and of the labels, as the file calls them
 
 
 @dataclass(frozen=True)
@@ -70,14 +74,31 @@ def open_labelled(data: Any, form: LabelledForm) -> LabelledSource:
         members = _members(path)
         if len(members) > 1:
             return _from_classes(path.name, _by_class(members), _zip_reader(path, form.encoding), fingerprint, form)
-    with open_plain(path) as stream:
-        parquet = stream.read(4) == b"PAR1"
-    if parquet:
+    if _is_parquet(path):
         return _from_columns(_frame_columns(open_table(path, form.encoding)), path.name, fingerprint, form, (), 1)
     text = _read(path, form.encoding)
     if any(ending in path.name.casefold() for ending in _ENDINGS):
         return _from_columns(_json_columns(text, path.name), path.name, fingerprint, form, (), 1)
     return _from_table_text(text, path.name, fingerprint, form)
+
+
+def read_columns(table: Any, encoding: str = "utf-8") -> dict[str, list[str]]:
+    """The columns of a table as text, whichever they are: CSV, TSV, JSON lines, Parquet, a DataFrame or a dict."""
+    if not isinstance(table, (str, os.PathLike)):
+        return _frame_columns(as_frame(table))
+    path = Path(table).expanduser()
+    if _is_parquet(path):
+        return _frame_columns(open_table(path, encoding))
+    text = _read(path, encoding)
+    if any(ending in path.name.casefold() for ending in _ENDINGS):
+        return _json_columns(text, path.name)
+    layout, rows = _rows(text, path.name, None)
+    return {column: [row[i].strip() for row in rows] for i, column in enumerate(layout.names)}
+
+
+def _is_parquet(path: Path) -> bool:
+    with open_plain(path) as stream:
+        return stream.read(4) == b"PAR1"
 
 
 def _read(path: Path, encoding: str) -> str:
@@ -159,7 +180,7 @@ def _from_columns(
         told = f"texts are in the column {texts[0]!r}, labels in {label!r}; to choose others: --text, --target"
         notes = (*notes, told) if len(columns) > 2 or form.text or form.target else (*notes, told.split(";")[0])
     places = [f"row {i:,}" for i in range(first, first + len(joined))]
-    return LabelledSource(name, joined, columns[label], places, fingerprint, notes)
+    return LabelledSource(name, joined, columns[label], places, fingerprint, notes, (texts, label))
 
 
 def _frame_columns(frame: Any) -> dict[str, list[str]]:
@@ -316,4 +337,4 @@ def _texts_of(file: str, content: str, whole: bool) -> Iterator[tuple[str, str]]
         yield f"line {number:,} of {file}", line.strip()
 
 
-__all__ = ["LabelledForm", "LabelledSource", "open_labelled"]
+__all__ = ["LabelledForm", "LabelledSource", "open_labelled", "read_columns"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cutaway.data import open_data, read_labelled
-from cutaway.data.text.labelled import TextRows, count_shared
+from cutaway.data.labelled.labelled_texts import TextRows, count_shared
 
 
 def table(*rows: tuple[str, str]) -> dict[str, list[str]]:

@@ -16,9 +16,9 @@ import numpy as np
 from jaxtyping import Int
 
 from cutaway.data.fingerprints import Fingerprint
+from cutaway.data.labelled.labelled_sources import LabelledForm, LabelledSource, open_labelled
 from cutaway.data.samples.embedded import resolve
 from cutaway.data.splits import Splits, expect_shares, split_rows
-from cutaway.data.text.labelled_sources import LabelledForm, LabelledSource, open_labelled
 from cutaway.data.text.pairs import normalise
 
 _FEW = 10  # examples of a class, below which it is named
@@ -42,6 +42,7 @@ class LabelledTexts:
     counts: dict[str, int]
     fingerprint: Fingerprint
     notes: tuple[str, ...] = ()
+    columns: tuple[tuple[str, ...], str] = (("text",), "label")  # of the texts and of the labels
 
     @property
     def train(self) -> TextRows:
@@ -111,7 +112,7 @@ def read_labelled(
     splits = Splits(source.name, rows[0], rows[1] if len(parts[1]) else None, opener)
     counts = dict(zip(("train", "validation", "test"), map(len, parts), strict=True))
     told = (*source.notes, *notes, *_notes_on_classes(names, ids, parts[0]), *repeats)
-    return LabelledTexts(source.name, names, splits, counts, source.fingerprint, told)
+    return LabelledTexts(source.name, names, splits, counts, source.fingerprint, told, source.columns)
 
 
 def _usable(source: LabelledSource) -> tuple[list[str], list[str], list[str]]:

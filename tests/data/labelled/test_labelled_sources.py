@@ -9,7 +9,7 @@ import pandas
 import pytest
 
 from cutaway.data.files import TextSource
-from cutaway.data.text.labelled_sources import LabelledForm, open_labelled
+from cutaway.data.labelled.labelled_sources import LabelledForm, open_labelled
 
 TEXTS = ["so good, so charming", 'the "best" film', "dull and long", "a waste; of time"]
 LABELS = ["very good", "very good", "bad", "bad"]

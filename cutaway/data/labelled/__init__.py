@@ -1,0 +1,1 @@
+"""Texts with labels: read, split, turned into features and batches."""

@@ -113,6 +113,23 @@ def test_wrong_addresses(gpt: Run):
 
 
 @pytest.mark.long
+def test_a_recurrent_net(folder: Path):
+    """Gates of every layer, the units that follow the text, how far back the output reaches; in the report too."""
+    settings = {name: x for name, x in SETTINGS.items() if name != "heads"} | dict(width=12, depth=2, embedding=5)
+    run = cut.train("gru", data=little_text(folder), out=folder / "gru", show="quiet", **settings)
+    _, placed = make_page(run, run.recipe.subject(run, "the dog ate the cake"))
+    titles = [picture.title for _, picture in placed]
+    assert [f"Gates and states over time, layer {i}" for i in (0, 1)] == [t for t in titles if t.startswith("Gates")]
+    assert "What single units follow" in titles
+    assert any(title.startswith("How far back") for title in titles)
+    gates = next(picture for _, picture in placed if picture.title.startswith("Gates"))
+    assert [row["unit"] for row in gates.spec()["datasets"]["panel0"]] == list(range(12))
+    assert "reset gate" in gates.alt
+    report = (run.path / "report.html").read_text(encoding="utf-8")
+    assert "Gates and states over time" in report
+    assert "What single units follow" in report
+
+
 def test_a_bert(folder: Path):
     run = cut.train("bert", data=little_text(folder), tokenizer="characters", out=folder / "bert", **SMALL)
     assert {"attention", "heads", "rollout", "tokens", "positions"} <= set(sources(run))

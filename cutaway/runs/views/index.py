@@ -8,6 +8,7 @@ from cutaway.runs.views import (
     attention,
     class_trees,
     embeddings,
+    gates,
     general,
     language,
     series,
@@ -30,6 +31,10 @@ register(language.surprise, suits=language.goes_on, section="What the model expe
 register(language.lens, suits=language.has_residual_stream, section="From layer to layer")
 register(language.contributions, suits=language.has_residual_stream, section="From layer to layer")
 register(language.saliency, suits=language.has_residual_stream, section="What the next token depends on")
+
+register(gates.gates, suits=gates.has_gates, section="Gates and states", report=True)
+register(gates.unit_features, suits=gates.has_gates, section="Gates and states", report=True)
+register(gates.reach, suits=gates.has_gates, section="What the next token depends on", report=True)
 
 register(table_results.results, suits=tables.is_table, section="Predictions", report=True)
 register(tables.decisions, suits=tables.has_two_inputs, section="The function that was learned")

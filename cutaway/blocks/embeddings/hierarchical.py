@@ -102,7 +102,8 @@ class HierarchicalSoftmax(OutputLayer):
     ) -> Float[Tensor, "*b"]:
         expect_vectors(z, self.width)
         y = flat_targets(z, targets, self.classes)
-        if self.scores.live or self.output.live:  # every score is wanted
+        flat = self.tree.depth * (self._arity - 1) >= self.classes - 1  # a path may touch all rows: one product
+        if self.scores.live or self.output.live or (flat and not self.sparse):
             log_p = self.log_probabilities(z).reshape(-1, self.classes)
             return -log_p.gather(1, y[:, None])[:, 0].view(targets.shape)
         nodes = self._ancestors(y)
@@ -209,6 +210,10 @@ def _as_tree(tree: str | Tree, classes: int, counts: Sequence[float] | Tensor | 
         if tree.classes != classes:
             raise ValueError(f"the tree must have {classes} classes, got {tree.classes}; build both for the same")
         return tree
+    if not isinstance(tree, str):
+        raise ValueError(
+            f"tree must be balanced, huffman or a Tree, got {type(tree).__name__}; build one with Tree.from_nested(…)"
+        )
     expect_choice("tree", tree, ("balanced", "huffman"))
     if tree == "balanced":
         return Tree.balanced(classes)

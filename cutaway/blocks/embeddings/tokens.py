@@ -24,6 +24,13 @@ def one_hot(tokens: Integer[Tensor, "*b"], classes: int) -> Integer[Tensor, "*b 
     tensor([[0, 1, 0],
             [1, 0, 0]])
     """
+    expect_positive(classes=classes)
+    if not torch.compiler.is_compiling() and tokens.device.type == "cpu" and tokens.numel():
+        low, high = (int(end) for end in tokens.aminmax())
+        if low < 0 or high >= classes:
+            raise ValueError(
+                f"tokens must lie from 0 to {classes - 1}, got {low if low < 0 else high}; count all classes"
+            )
     return (tokens[..., None] == torch.arange(classes, device=tokens.device)).long()
 
 

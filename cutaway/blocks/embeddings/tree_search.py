@@ -51,6 +51,8 @@ def search_tree(
     order = order[log_p[order].argsort(descending=True, stable=True)]
     order = order[owner[order].argsort(stable=True)]
     found = torch.bincount(owner, minlength=examples)
+    if (found < k).any():  # scores that are not numbers
+        return None
     first = (found.cumsum(0) - found)[:, None] + torch.arange(k, device=z.device)
     return log_p[order][first], target[order][first]
 

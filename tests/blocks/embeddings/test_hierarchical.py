@@ -52,8 +52,13 @@ def test_the_loss_of_a_path_is_that_of_all_classes_with_its_gradients(tree, floa
     full = nn.functional.nll_loss(layer.log_probabilities(z).flatten(0, 1), y.flatten())
     path = layer.loss(z, y)
     torch.testing.assert_close(path, full)
-    for one, other in zip(torch.autograd.grad(path, inputs), torch.autograd.grad(full, inputs)):
+    gradients = torch.autograd.grad(full, inputs)
+    for one, other in zip(torch.autograd.grad(path, inputs), gradients):
         torch.testing.assert_close(one, other)
+    sparse = HierarchicalSoftmax(6, 13, tree, sparse=True)  # always by the path
+    sparse.load_state_dict(layer.state_dict())
+    for one, other in zip(torch.autograd.grad(sparse.loss(z, y), (z, sparse.weight, sparse.bias)), gradients):
+        torch.testing.assert_close(one.to_dense() if one.is_sparse else one, other)
     assert torch.autograd.gradcheck(lambda z: layer.losses(z, y), (z,))
 
 
@@ -157,6 +162,12 @@ def test_bad_trees():
         HierarchicalSoftmax(6, 13, Tree.balanced(16))
     with pytest.raises(ValueError, match="tree must be one of balanced, huffman, got 'oak'"):
         HierarchicalSoftmax(6, 13, "oak")
+
+
+@pytest.mark.untyped
+def test_lists_are_no_tree_yet():
+    with pytest.raises(ValueError, match="tree must be balanced, huffman or a Tree, got list; build one with Tree"):
+        HierarchicalSoftmax(6, 4, [[0, 1], [2, 3]])
 
 
 @pytest.mark.untyped

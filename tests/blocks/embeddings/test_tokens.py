@@ -36,6 +36,12 @@ def test_one_hot_is_that_of_torch():
     assert torch.equal(one_hot(tokens, 7), nn.functional.one_hot(tokens, 7))
 
 
+@pytest.mark.parametrize("token", [-1, 7])
+def test_one_hot_of_what_is_outside(token):
+    with pytest.raises(ValueError, match=f"tokens must lie from 0 to 6, got {token}; count all classes"):
+        one_hot(torch.tensor([0, token]), 7)
+
+
 def test_same_as_torch():
     ours, peer = Embedding(7, 3), nn.Embedding(7, 3)
     ours.load_state_dict(peer.state_dict())

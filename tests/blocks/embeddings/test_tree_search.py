@@ -54,4 +54,5 @@ def test_gives_up_where_nothing_can_be_left_out():
     assert search_tree(layer, torch.randn(3, 4), 2) is None
     assert layer.top(torch.randn(3, 4), 2).indices.shape == (3, 2)
     assert search_tree(layer, torch.randn(3, 4), 4096) is None
+    assert layer.top(torch.full((3, 4), torch.nan), 2).indices.shape == (3, 2)  # no numbers, and no crash
     assert layer.top(torch.empty(0, 4), 2).indices.shape == (0, 2)

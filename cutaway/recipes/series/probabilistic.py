@@ -49,7 +49,7 @@ class ProbabilisticRecipe(ForecastRecipe):
     """width of the vector of a static category"""
     dropout: float = setting(0.1, MODEL)
     """share of values dropped in training"""
-    steps: int = 800
+    steps: int = 400
     """optimizer steps"""
     batch: int = 64
     """windows in a batch"""
@@ -57,6 +57,8 @@ class ProbabilisticRecipe(ForecastRecipe):
     """full learning rate"""
     warmup: int = 50
     """steps in which the rate rises from zero"""
+    evaluate_every: int = 50
+    """steps between evaluations"""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -44,14 +44,20 @@ class SeriesTensors(NamedTuple):
 
 def covariate_names(table: SeriesTable) -> list[str]:
     """What the covariates of a step are: its place in the calendar, its age, and what is known ahead."""
-    calendar = [f"{part}{name}" for name in table.calendar_names for part in ("", "sine of ", "cosine of ")]
+    names = table.calendar_names if has_dates(table) else ()
+    calendar = [f"{part}{name}" for name in names for part in ("", "sine of ", "cosine of ")]
     numbers = [name for name in table.static if name not in table.levels]
     return [*calendar, "age", *table.known_names, *numbers]
 
 
+def has_dates(table: SeriesTable) -> bool:
+    """Whether the times of the series are real: those without dates are counted from 1970, which tells nothing."""
+    return table.grid is not None and not all(start.value == 0 for start in table.starts)
+
+
 def covariates_of(table: SeriesTable, i: int, start: int, stop: int) -> Float[np.ndarray, "_ c"]:
     """The covariates of some steps of one series."""
-    place = table.calendar(i, start, stop).astype(np.float64)
+    place = table.calendar(i, start, stop).astype(np.float64) if has_dates(table) else np.zeros((stop - start, 0))
     calendar = np.stack([place, np.sin(2 * np.pi * place), np.cos(2 * np.pi * place)], -1).reshape(stop - start, -1)
     age = np.log1p(np.maximum(np.arange(start, stop), 0))[:, None]
     parts = [calendar, age]

@@ -19,7 +19,7 @@ from cutaway.recipes.series.window_batches import (
 def table(dates: bool = False) -> SeriesTable:
     """Two series that count up from 100 and 1000."""
     values = {"a": np.arange(50.0) + 100, "b": np.arange(20.0) + 1000}
-    return read_series(values, frequency="D") if dates else read_series(values)
+    return read_series(values, frequency="D", start="2024-01-01") if dates else read_series(values)
 
 
 def spec_of(series: SeriesTable) -> DeepARSpec:
@@ -77,6 +77,12 @@ def test_covariates_have_names_and_calendar_places_turn():
     assert names[:3] == ["day of week", "sine of day of week", "cosine of day of week"]
     assert names[-1] == "age"
     assert covariates_of(series, 0, 0, 9).shape == (9, len(names))
+
+
+def test_series_without_dates_have_no_calendar():
+    series = read_series({"a": np.arange(50.0)}, frequency="D")
+    assert covariate_names(series) == ["age"]
+    assert covariates_of(series, 0, 0, 9).shape == (9, 1)
 
 
 def test_known_and_static_covariates():

@@ -1,0 +1,121 @@
+"""`deepar` and `forecaster` on four public sets of series, one configuration for all, beside simple methods.
+
+Each model is trained by the same settings; a set says only what its frequency, horizon and test windows are. The test
+windows are read once a seed, after training. Mean weighted quantile loss over .1 … .9; the ratio to the best simple
+method on the same windows; its geometric mean over the sets.
+
+    python benchmarks/forecasting.py [deepar|forecaster] [set ...]        seeds 0, 1, 2
+"""
+
+import gzip
+import lzma
+import math
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+import cutaway as cut
+
+SEEDS = (0, 1, 2)
+DATA = Path(os.environ.get("CUTAWAY_DATA", Path(__file__).parents[2] / "shared" / "data")) / "series"
+
+
+class Set(NamedTuple):
+    """Series, cut so that the last windows are those of the test."""
+
+    series: Any
+    settings: dict[str, Any]  # what the data are: frequency, horizon, test windows
+
+
+def m4(kind: str, horizon: int, frequency: str) -> Set:
+    """The M4 competition: one window, the competition's own."""
+    parts = []
+    for part in ("train", "test"):
+        with lzma.open(DATA / "m4" / f"{kind}-{part}.csv.xz", "rt") as file:
+            rows = [[cell.strip('" \n') for cell in line.split(",")] for line in list(file)[1:]]
+        parts.append({row[0]: [float(cell) for cell in row[1:] if cell not in ("", "NA")] for row in rows})
+    train, test = parts
+    series = {name: np.array(values + test[name][:horizon]) for name, values in train.items()}
+    return Set(series, {"frequency": frequency, "horizon": horizon, "windows": 1})
+
+
+def exchange() -> Set:
+    """Exchange rates of eight countries: windows of 30 from row 6071 on, all 50 of them."""
+    with gzip.open(DATA / "exchange_rate.txt.gz", "rt") as file:
+        rates = np.loadtxt(file, delimiter=",")[: 6071 + 50 * 30]
+    series = {f"country_{j + 1}": rates[:, j] for j in range(rates.shape[1])}
+    return Set(series, {"frequency": "B", "horizon": 30, "windows": 50})
+
+
+def etth1() -> Set:
+    """A transformer station: 12 + 4 months before the test, whose 4 months (of 30 days) are 120 windows of a day."""
+    import pandas as pd
+
+    frame = pd.read_csv(DATA / "ETTh1.csv.xz").iloc[:14_400]
+    return Set(frame, {"frequency": "h", "horizon": 24, "windows": 120})
+
+
+SETS = {
+    "m4-weekly": lambda: m4("Weekly", 13, "W"),
+    "m4-hourly": lambda: m4("Hourly", 48, "h"),
+    "etth1": etth1,
+    "exchange": exchange,
+}
+
+
+def simple_methods(of: Set) -> dict[str, float]:
+    """The quantile loss of every simple method on the test windows, fitted to what came before them."""
+    from cutaway.recipes.series.deepar import DeepARRecipe
+
+    recipe = DeepARRecipe.make(data=of.series, **of.settings)
+    parts = recipe.parts()
+    rows = recipe.simple_methods(parts, parts.before_test, parts.test())
+    return {row["name"]: row["metrics"]["wql"] for row in rows}
+
+
+def trained(name: str, of: Set, seed: int) -> tuple[dict[str, float], float]:
+    """Metrics on the test windows, and the processor seconds of training."""
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.process_time()
+        run = cut.train(name, data=of.series, seed=seed, out=Path(folder) / "run", show="quiet", **of.settings)
+        seconds = time.process_time() - start
+        recipe: Any = run.recipe
+        return recipe.measure(run.model, recipe.parts(run).test(), 200), seconds
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    names = [arg for arg in sys.argv[1:] if arg in ("deepar", "forecaster")] or ["deepar", "forecaster"]
+    asked = [arg for arg in sys.argv[1:] if arg in SETS] or list(SETS)
+    ratios: dict[str, list[float]] = {name: [] for name in names}
+    for key in asked:
+        one = SETS[key]()
+        simple = simple_methods(one)
+        best = min(simple, key=simple.__getitem__)
+        told = ", ".join(f"{method} {loss:.5f}" for method, loss in simple.items())
+        print(f"forecasting {key}: {told}", flush=True)
+        for name in names:
+            found = [trained(name, one, seed) for seed in SEEDS]
+            losses = [metrics["wql"] for metrics, _ in found]
+            mean = {metric: float(np.mean([m[metric] for m, _ in found])) for metric in found[0][0]}
+            ratios[name].append(float(np.mean(losses)) / simple[best])
+            print(
+                f"forecasting {key} {name}: wql {np.mean(losses):.5f} ({', '.join(f'{x:.5f}' for x in losses)}), "
+                f"{ratios[name][-1]:.3f} of {best}'s; unweighted {mean['unweighted_wql']:.4f}, "
+                f"mase {mean['mase']:.3f}, 80 % interval covers {mean['coverage_80']:.0%}; "
+                f"{np.mean([s for _, s in found]):.0f} s of processor time a training",
+                flush=True,
+            )
+    for name, own in ratios.items():
+        if len(own) > 1:
+            print(f"forecasting {name}: geometric mean of the ratios {math.exp(np.mean(np.log(own))):.3f}")
+
+
+if __name__ == "__main__":
+    main()

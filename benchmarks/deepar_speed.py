@@ -1,8 +1,8 @@
 """Training of `deepar` beside GluonTS's DeepAR (torch): the same series, width, depth, lags, windows and batch.
 
-Processor seconds a batch, data loading included as each does it, one thread: the time of a long training less that of a short
-one, so that setting up counts for neither. GluonTS wants other versions of its dependencies than we have; give the
-Python of an environment that has it: CUTAWAY_GLUONTS_PYTHON=/path/to/python python benchmarks/deepar_speed.py
+Processor seconds a batch, data loading included as each does it, one thread: those of a long training less those of a
+short one, so that setting up counts for neither. GluonTS wants other versions of its dependencies than we have; give
+the Python of an environment that has it: CUTAWAY_GLUONTS_PYTHON=/path/to/python python benchmarks/deepar_speed.py
 """
 
 import json
@@ -17,7 +17,7 @@ import numpy as np
 
 WIDTH, DEPTH, BATCH, CONTEXT, HORIZON = 40, 2, 64, 48, 48
 LAGS = (1, 2, 3, 24, 25, 48, 168, 169, 336)
-SHORT, LONG, TURNS = 5, 15, 1
+SHORT, LONG, TURNS = 20, 100, 5
 PEER = f"""
 import json, sys, tempfile, time, warnings, logging
 warnings.simplefilter("ignore"); logging.disable(logging.WARNING)

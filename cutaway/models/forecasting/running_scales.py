@@ -7,6 +7,7 @@ the beginning of a series has a scale too. This is the running variance of finan
 Bollerslev 1986 for its use as a forecast of the spread), with absolute values, which outliers move less.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import torch
@@ -56,8 +57,19 @@ def running(new: Float[Tensor, "b n j"], weights: Float[Tensor, "b n"], steps: i
     ``weights`` are 1 for values that are there, 0 for missing ones. Step i sees those before it alone.
     """
     n = new.shape[1]
-    ages = torch.arange(n - steps, n, device=new.device) - 1 - torch.arange(n, device=new.device)[:, None]
-    powers = decays(new)[:, None, None] ** ages.clamp(min=0)
-    kernel = torch.where(ages >= 0, powers, 0.0)  # (half-life, seen step, at step)
+    compiling = torch.compiler.is_compiling()
+    kernel = _kernel(n, steps, new) if compiling else _kept_kernel(n, steps, new.dtype, new.device)
     weighted = torch.where(weights[..., None] > 0, new, 0.0)
     return Running(torch.einsum("bnj,jnt->btj", weighted, kernel), torch.einsum("bn,jnt->btj", weights, kernel))
+
+
+def _kernel(n: int, steps: int, like: Tensor) -> Float[Tensor, "j n t"]:
+    """What a value of step s weighs in the sums before step t."""
+    ages = torch.arange(n - steps, n, device=like.device) - 1 - torch.arange(n, device=like.device)[:, None]
+    return torch.where(ages >= 0, decays(like)[:, None, None] ** ages.clamp(min=0), 0.0)
+
+
+@lru_cache(maxsize=4)
+def _kept_kernel(n: int, steps: int, dtype: torch.dtype, device: torch.device) -> Float[Tensor, "j n t"]:
+    """The same for every batch of a training, so it is made once."""
+    return _kernel(n, steps, torch.empty(0, dtype=dtype, device=device))

@@ -54,7 +54,7 @@ class ClassifierRecipe(Recipe):
     """encoding of the texts"""
     header: bool | None = setting(None, DATA)
     """whether the first row of a table holds the names of the columns; without it, it is found and told"""
-    tokenizer: str = setting("words", FIRST)
+    tokenizer: str = "words"
     """what readers read: words, words-N for the N most frequent, characters, or bpe-N for pieces of words"""
     vectors: str = setting("", FIRST, "PATH")
     """word vectors to begin with: word2vec's or GloVe's file; words that training has not get theirs too"""
@@ -68,7 +68,7 @@ class ClassifierRecipe(Recipe):
     """readers of the words that vote, each with weights of its own on the same word vectors"""
     vector_width: int = 64
     """width of a word's vector, if none are given"""
-    width: int = setting(50, FIRST)
+    width: int = 50
     """filters of each kernel; units of the LSTM each way; width of the transformer"""
     depth: int = 1
     """layers of the LSTM or the transformer"""

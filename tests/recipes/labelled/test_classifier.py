@@ -128,6 +128,18 @@ def test_killed_and_resumed_it_ends_with_the_same_weights(tmp_path: Path):
     assert timeless(tmp_path / "unbroken") == timeless(tmp_path / "broken")
 
 
+@pytest.mark.slow
+def test_polarity_of_sentences(data_folder: Path):
+    """One split, whose interval is wide; `python benchmarks/run.py sentence_classes` has ten folds."""
+    vectors = data_folder / "weights" / "glove" / "glove.6B.50d.top20k.f16.npy.xz"
+    data = data_folder / "text" / "sentence_polarity.zip"
+    run = cut.train("classifier", data=str(data), encoding="latin-1", vectors=str(vectors), show="quiet")
+    found = run.test()
+    assert found["accuracy"] > 0.78
+    assert found["accuracy"] > found["baseline_accuracy"]
+    assert found["loss"] < found["baseline_loss"]
+
+
 @pytest.mark.long
 def test_the_report_shows_what_it_learned(own_run: Callable[[str], Any]):
     run = own_run("classifier")

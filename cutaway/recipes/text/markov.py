@@ -25,8 +25,13 @@ class MarkovRecipe(LanguageRecipe):
     """
 
     name: ClassVar[str] = "markov"
+    quality: ClassVar[str] = (
+        "tinyshakespeare by characters, the last tenth held out: loss 1.723 with order 3, 1.515 with 5, 1.496 with 7 "
+        "(13 s of one core, all told), 1.496 with 9. With Chen and Goodman's discounts instead of learned ones 1.519 "
+        "with order 7; additive smoothing 1.785 with order 3, 1.952 with 5."
+    )
 
-    order: int = setting(6, FIRST)
+    order: int = setting(7, FIRST)
     """tokens that the next one depends on"""
     smoothing: Literal["kneser-ney", "additive"] = "kneser-ney"
     """what is done about contexts that were seen rarely or never"""

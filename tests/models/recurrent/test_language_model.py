@@ -167,3 +167,13 @@ def test_gradients():
 def test_messages(make, message: str):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.untyped
+def test_compiles_whole_and_carries_its_state():
+    torch._dynamo.reset()
+    model, tokens = build("lstm"), torch.randint(7, (2, 5))
+    compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
+    ours, theirs = CarriedState(), CarriedState()
+    for _ in range(2):
+        torch.testing.assert_close(compiled(tokens, state=theirs), model(tokens, state=ours))

@@ -70,5 +70,5 @@ def test_the_baseline_of_other_models(tmp_path: Path):
 def test_wrong_settings():
     with pytest.raises(ValueError, match="order must be at least 0, got -1"):
         MarkovRecipe(order=-1)
-    with pytest.raises(ValueError, match="context must be at least the order, got context=4, order=6; try context=256"):
+    with pytest.raises(ValueError, match="context must be at least the order, got context=4, order=7; try context=256"):
         MarkovRecipe(context=4)

@@ -15,6 +15,7 @@ from cutaway.models import (
     GPTSpec,
     HeadSpec,
     PositionSpec,
+    SeriesDensity,
     SeriesWindow,
     Transformer,
     ViT,
@@ -216,3 +217,13 @@ register(
     kinks="the maximum bends",
 )
 register(TextClassifier, name="TextClassifier (linear)", example=lambda: (classifier("none"), *texts()))
+
+
+def density() -> tuple[Any, ...]:
+    """The light model of the next value; its second layer is no longer at its start, where it is 0."""
+    model = SeriesDensity(lags=(1, 2, 7), calendar=4, width=5)
+    torch.nn.init.normal_(model.second.weight)
+    return model, torch.randn(3, 7)
+
+
+register(SeriesDensity, example=density)

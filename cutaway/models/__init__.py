@@ -4,6 +4,7 @@ from cutaway.models.base import Model, with_head
 from cutaway.models.by_spec import from_spec, spec_from_dict
 from cutaway.models.forecasting.deepar import DeepAR, DeepARSpec
 from cutaway.models.forecasting.forecaster import Forecaster, ForecasterSpec
+from cutaway.models.forecasting.series_density import SeriesDensity, SeriesDensitySpec
 from cutaway.models.forecasting.series_windows import SeriesWindow
 from cutaway.models.generation.beams import Found, beam_search, exact_top
 from cutaway.models.generation.sampling import Sampling
@@ -68,6 +69,8 @@ __all__ = [
     "Seq2SeqSpec",
     "SeriesClassifier",
     "SeriesClassifierSpec",
+    "SeriesDensity",
+    "SeriesDensitySpec",
     "SeriesWindow",
     "T5Spec",
     "TableNet",

@@ -23,6 +23,7 @@ RECIPES = {
     "deepar": "cutaway.recipes.series.deepar:DeepARRecipe",
     "forecaster": "cutaway.recipes.series.forecaster:ForecasterRecipe",
     "series-classifier": "cutaway.recipes.series.series_classifier:SeriesClassifierRecipe",
+    "anomaly": "cutaway.recipes.series.anomaly:AnomalyRecipe",
 }
 IMPORTED = {"imported": "cutaway.recipes.imported:ImportedRecipe"}  # runs that `cutaway import` makes
 _own: dict[str, type[Recipe]] = {}

@@ -38,7 +38,7 @@ def fan_chart(fans: Sequence[Fan], *, title: str = "Forecasts", caption: str = "
     if not fans:
         raise ValueError("a picture of forecasts needs at least one, got none; give some")
     shown = list(fans)[:_PANELS]
-    dated = not isinstance(_plain(shown[0].ahead[0]), (int, float))
+    dated = not isinstance(plain_time(shown[0].ahead[0]), (int, float))
     rows = [row for fan in shown for row in _rows(fan)]
     kind = "T" if dated else "Q"
     # times are written without a zone: read as UTC and shown as UTC, they stay as they are
@@ -87,9 +87,9 @@ def _rows(fan: Fan) -> list[dict[str, Any]]:
     order = np.argsort(fan.levels)
     quantiles = np.asarray(fan.quantiles, float)[:, order]
     levels = [float(fan.levels[j]) for j in order]
-    rows = [{"name": fan.name, "part": "history", "at": _plain(t), "value": v} for t, v in zip(times, values)]
-    last = {"at": _plain(times[-1]), "value": values[-1]} if len(values) and np.isfinite(values[-1]) else None
-    ahead = [_plain(t) for t in fan.ahead]
+    rows = [{"name": fan.name, "part": "history", "at": plain_time(t), "value": v} for t, v in zip(times, values)]
+    last = {"at": plain_time(times[-1]), "value": values[-1]} if len(values) and np.isfinite(values[-1]) else None
+    ahead = [plain_time(t) for t in fan.ahead]
     for depth in range(_bands(levels)):
         joined = [last | {"low": last["value"], "high": last["value"]}] if last else []
         joined += [{"at": t, "low": q[depth], "high": q[len(levels) - 1 - depth]} for t, q in zip(ahead, quantiles)]
@@ -103,11 +103,11 @@ def _rows(fan: Fan) -> list[dict[str, Any]]:
     return rows
 
 
-def _plain(time: Any) -> Any:
+def plain_time(time: Any) -> Any:
     """A time as Vega-Lite takes it: dates as ISO text in UTC, whole numbers as they are."""
     if hasattr(time, "isoformat"):
         return f"{time.isoformat()}Z"
     return int(time)
 
 
-__all__ = ["Fan", "fan_chart"]
+__all__ = ["Fan", "fan_chart", "plain_time"]

@@ -5,6 +5,7 @@ Those with ``report=True`` also stand in the report of a run.
 
 from cutaway.registry import register
 from cutaway.runs.views import (
+    anomalies,
     attention,
     class_trees,
     embeddings,
@@ -66,6 +67,7 @@ register(series.fans, suits=series.forecasts_windows, section="Forecasts", repor
 register(series.simple_methods, suits=series.forecasts_windows, section="Forecasts", report=True)
 register(series.by_horizon, suits=series.forecasts_windows, section="Forecasts", report=True)
 register(series.ranks, suits=series.forecasts_windows, section="Forecasts", report=True)
+register(anomalies.odd_stretches, suits=anomalies.looks_for_oddities, section="Odd stretches", report=True)
 
 register(general.weights, suits=general.has_weights, section="Weights")
 register(general.graph, suits=general.has_parameters, section="Compute graph")

@@ -1,0 +1,115 @@
+r"""From surprises to alarms: a threshold that is stated as false alarms a year, and stretches of alarms.
+
+    u_t = −log P(as far from the middle or further)       surprise of a point: about Exp(1) while all is usual
+    ū_t = mean of u over the last w steps                  surprise of a stretch
+    alarm: u_t > z,  ū_t > z̄,  or −log ū_t > z̲ (too quiet: a stuck sensor)
+
+    z = t + β log(N_t / (n q))       q = alarms a year / steps a year; N_t of n usual scores exceed t, by β in the mean
+
+The tail of the scores above their .98-quantile t is taken as exponential (peaks over threshold; Siffer et al. 2017,
+with shape 0), since a few alarms a year are rarer than anything in the data. Alarms near each other are one stretch.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+_START = 0.98  # quantile of the scores from which on their tail is fitted
+
+
+class Stretch(NamedTuple):
+    """Steps from ``start`` to before ``stop`` that are odd, and where they are most so."""
+
+    start: int
+    stop: int
+    peak: int
+
+
+def threshold(scores: Float[np.ndarray, "n"], probability: float) -> float:
+    """The score that a usual step exceeds with this probability."""
+    found = scores[~np.isnan(scores)]
+    t = float(np.quantile(found, _START))
+    over = found[found > t] - t
+    if not len(over):
+        return t
+    share = len(over) / len(found)
+    if probability >= share:
+        return float(np.quantile(found, 1 - probability))
+    return t + float(over.mean()) * float(np.log(share / probability))
+
+
+def stretch_scores(scores: Float[np.ndarray, "n"], window: int) -> Float[np.ndarray, "n"]:
+    """The mean score of the last ``window`` steps; missing ones count as usual ones, which score 1."""
+    u = np.where(np.isnan(scores), 1.0, scores)
+    sums = np.cumsum(np.concatenate([np.ones(window), u]))
+    return np.maximum((sums[window:] - sums[:-window]) / window, 1e-9)
+
+
+def merged(alarms: Bool[np.ndarray, "n"], scores: Float[np.ndarray, "n"], gap: int) -> list[Stretch]:
+    """Alarms as stretches: those at most ``gap`` steps apart are one.
+
+    >>> merged(np.array([0, 1, 0, 1, 0, 0, 0, 1], bool), np.arange(8.0), gap=2)
+    [Stretch(start=1, stop=4, peak=3), Stretch(start=7, stop=8, peak=7)]
+    """
+    found: list[Stretch] = []
+    for at in np.flatnonzero(alarms):
+        if found and at - found[-1].stop < gap:
+            last = found.pop()
+            peak = int(at) if np.nan_to_num(scores[at]) > np.nan_to_num(scores[last.peak]) else last.peak
+            found.append(Stretch(last.start, int(at) + 1, peak))
+        else:
+            found.append(Stretch(int(at), int(at) + 1, int(at)))
+    return found
+
+
+class Injected(NamedTuple):
+    """A series with errors put into it, and where they are."""
+
+    values: Float[np.ndarray, "n"]
+    events: list[Stretch]
+
+
+def inject(values: Float[np.ndarray, "n"], season: int, seed: int = 0, every: int = 250) -> Injected:
+    """A copy with an error about every ``every`` steps: in turn a spike, a shift of level, a stuck sensor.
+
+    A spike is 1.5 to 3 times the change of one step that one in a thousand exceeds; a shift moves half a season by 1 to
+    2 times the change over a season that one in a hundred exceeds; a stuck sensor repeats its value for a season.
+    """
+    rng = np.random.Generator(np.random.Philox(seed))
+    x, events = values.copy(), []
+    season = max(season, 2)
+    change = float(np.nanquantile(np.abs(np.diff(values)), 0.999)) or 1.0
+    shift = float(np.nanquantile(np.abs(values[season:] - values[:-season]), 0.99)) or change
+    length = max(min(season // 2, every // 10), 4)
+    for k, at in enumerate(range(every // 2, len(x) - 2 * length - every // 5, every)):
+        at += int(rng.integers(-every // 5, every // 5 + 1))
+        sign = rng.choice((-1.0, 1.0))
+        if k % 3 == 0:
+            x[at] += sign * rng.uniform(1.5, 3) * change
+            stop = at + 1
+        elif k % 3 == 1:
+            stop = at + length
+            x[at:stop] += sign * rng.uniform(1, 2) * shift
+        else:
+            stop = at + 2 * length
+            x[at:stop] = x[at]
+        events.append(Stretch(at, stop, at))
+    return Injected(x, events)
+
+
+def score_alarms(found: Sequence[Stretch], events: Sequence[Stretch], late: int) -> dict[str, float]:
+    """Precision, recall and F1 of stretches: an event is found if one overlaps it or follows within ``late`` steps."""
+    hits = [any(one.start < event.stop + late and one.stop > event.start for one in found) for event in events]
+    right = [any(one.start < event.stop + late and one.stop > event.start for event in events) for one in found]
+    recall = sum(hits) / len(hits) if hits else 1.0
+    precision = sum(right) / len(right) if right else 1.0
+    return {
+        "precision": precision,
+        "recall": recall,
+        "f1": 2 * precision * recall / (precision + recall) if precision + recall else 0.0,
+    }
+
+
+__all__ = ["Injected", "Stretch", "inject", "merged", "score_alarms", "stretch_scores", "threshold"]

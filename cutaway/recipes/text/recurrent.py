@@ -122,6 +122,10 @@ class RNNRecipe(RecurrentRecipe):
     """Trains a plain recurrent net (Elman's) on text and lets it write."""
 
     name: ClassVar[str] = "rnn"
+    quality: ClassVar[str] = (
+        "tinyshakespeare by characters, as the lstm: loss 1.692 in 20 s of one core (556 steps, 103,000 weights, one "
+        "seed): in so short a time many cheap steps count for more than gates."
+    )
     cell: ClassVar[str] = "rnn"
 
 
@@ -130,6 +134,11 @@ class LSTMRecipe(RecurrentRecipe):
     """Trains an LSTM on text and lets it write."""
 
     name: ClassVar[str] = "lstm"
+    quality: ClassVar[str] = (
+        "tinyshakespeare by characters, the last tenth held out, read with a carried state: loss 1.752 in 27 s of one "
+        "core (273 steps, 350,000 weights, one seed); a gpt of that size in that time 1.794. A Markov chain of order 7 "
+        "(`cutaway train markov`), counted in 13 s, reaches 1.496."
+    )
     cell: ClassVar[str] = "lstm"
 
     gates: Literal["plain", "peephole", "coupled"] = "plain"
@@ -144,6 +153,10 @@ class GRURecipe(RecurrentRecipe):
     """Trains a GRU on text and lets it write."""
 
     name: ClassVar[str] = "gru"
+    quality: ClassVar[str] = (
+        "tinyshakespeare by characters, as the lstm: loss 1.767 in 23 s of one core (247 steps, 268,000 weights, one "
+        "seed)."
+    )
     cell: ClassVar[str] = "gru"
 
 

@@ -72,3 +72,11 @@ def test_wrong_settings():
         MarkovRecipe(order=-1)
     with pytest.raises(ValueError, match="context must be at least the order, got context=4, order=7; try context=256"):
         MarkovRecipe(context=4)
+
+
+@pytest.mark.slow
+def test_the_stated_quality(data_folder: Path, tmp_path: Path):
+    data = data_folder / "text" / "tinyshakespeare.txt.xz"
+    run = cut.train("markov", data=str(data), validation=0.1, test=0.0, order=7, out=tmp_path / "run", show="quiet")
+    (whole,) = [row["loss"] for row in run.metrics if row["split"] == "validation-whole"]
+    assert whole < 1.50  # measured: 1.496

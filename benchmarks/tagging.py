@@ -21,12 +21,11 @@ from cutaway.runs.execution import train
 DATA = Path(os.environ.get("CUTAWAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 TREEBANK = DATA / "text" / "ud_ewt"
 VECTORS = DATA / "weights" / "glove" / "glove.6B.50d.top20k.f16.npy.xz"
-SETTINGS: dict[str, Any] = dict()
 
 
 def measure(name: str, folder: Path, **settings: Any) -> tuple[str, str]:
     started = time.process_time()
-    run = train("tagger", data=str(TREEBANK), out=folder / name, show="quiet", **SETTINGS | settings)
+    run = train("tagger", data=str(TREEBANK), out=folder / name, show="quiet", preset="treebank", **settings)
     seconds = time.process_time() - started
     dev, test = run.metrics[-1], run.test()
     figures = (

@@ -185,7 +185,8 @@ def expect_column(column: str) -> None:
         return
     raise ValueError(
         f"column must be one of {', '.join(TAGS)}, a key such as feats:Tense or misc:NER, or the number of a plain "
-        f"column from 2 on, got {column!r}; " + (f"try misc:{column}" if column.isalnum() else "try upos")
+        f"column from 2 on, got {column!r}; "
+        + (f"try misc:{column}" if column.isalnum() and column.lower() not in FIELDS else "try upos")
     )
 
 

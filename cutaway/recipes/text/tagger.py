@@ -38,6 +38,19 @@ class TaggerRecipe(Recipe):
     input: ClassVar[str] = "text.conllu"
     output_formats: ClassVar[tuple[str, ...]] = (".conllu",)
 
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "treebank": dict(
+            width=200,
+            word_width=100,
+            dropout=0.5,
+            ema=0.998,
+            steps=5488,
+            warmup=200,
+            evaluate_every=392,
+            checkpoint_every=1960,
+        ),
+    }
+
     data: str = "python-roles"
     """a CoNLL-U file, a file of word<TAB>tag, a folder with train, dev and test files, or an embedded sample"""
     column: str = setting("", FIRST)
@@ -58,13 +71,13 @@ class TaggerRecipe(Recipe):
     python for the sample python-roles, else words"""
     vectors: str = setting("", FIRST, "PATH")
     """word vectors to begin with: GloVe or word2vec, text or binary, or .npy with words.txt beside it"""
-    learn_vectors: bool = setting(True, MODEL)
-    """whether training changes those vectors"""
+    learn_vectors: bool = setting(False, MODEL)
+    """whether training changes those vectors; words of the training data have a learned one beside it anyway"""
     vector_words: int = setting(50_000, MODEL)
     """vectors taken from the file, the first ones, which are those of frequent words; words of the data always"""
     width: int = setting(128, FIRST)
     """units of the LSTM in each direction"""
-    depth: int = setting(1, FIRST)
+    depth: int = setting(1, MODEL)
     """layers of the LSTM"""
     word_width: int = 64
     """width of a word's own vector"""
@@ -266,8 +279,11 @@ class TaggerRecipe(Recipe):
         from cutaway.recipes.text.tagged_output import sentence_subject
 
         if given is not None:
-            return sentence_subject(run, self.split(given), "your sentence")
+            first = self.read_inputs(given)[0]  # of a file, its first sentence
+            words = self.split(first) if isinstance(first, str) else first.words
+            return sentence_subject(run, words, "your sentence")
         text = self.dataset(run)
-        held_out = text.train if text.validation is None else text.validation
-        words = min((s.words for s in held_out), key=lambda words: abs(len(words) - 12))
-        return sentence_subject(run, list(words), "a sentence that it was not trained on")
+        trained_on = text.validation is None
+        some = text.train if text.validation is None else text.validation
+        shown = min((s.words for s in some), key=lambda words: abs(len(words) - 12))
+        return sentence_subject(run, shown, f"a sentence that it was {'' if trained_on else 'not '}trained on")

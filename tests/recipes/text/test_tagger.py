@@ -78,6 +78,7 @@ def test_the_subject_of_a_look(run):
     assert subject.tokens == ("They", "ca", "n't", "bark")
     assert subject.output(run.model).shape == (1, 4, 5)
     assert len(run.recipe.subject(run).tokens) == 3
+    assert run.recipe.subject(run, str(run.recipe.data)).tokens == ("The", "dogs", ".")  # the first of a file
     with pytest.raises(ValueError, match=r"a sentence to look at must have a word, got none"):
         run.recipe.subject(run, " ")
 
@@ -98,7 +99,7 @@ def test_columns_keys_and_files_of_their_own(tmp_path):
 def test_given_vectors_are_taken(tmp_path):
     (tmp_path / "vectors.txt").write_text("dogs 1 2 3\nruns 4 5 6\nelephant 7 8 9\n")
     data = str(little_treebank(tmp_path))
-    more = dict(vectors=str(tmp_path / "vectors.txt"), learn_vectors=False, steps=2, vector_words=1)
+    more = dict(vectors=str(tmp_path / "vectors.txt"), steps=2, vector_words=1)
     run = cut.train("tagger", data=data, out=tmp_path / "run", show="quiet", **TAGGER_SETTINGS | more)
     np.testing.assert_allclose(run.model.embed_vector.weight[1:].numpy(), [[1, 2, 3], [4, 5, 6]])  # no elephant
     (tmp_path / "vectors.txt").unlink()

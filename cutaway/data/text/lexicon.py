@@ -38,7 +38,7 @@ def letters(word: str) -> str:
     """The letters of a word that are looked at: of a long one, as many from either end.
 
     >>> letters("counterrevolutionaries")
-    'counterronaries'
+    'counterrionaries'
     """
     return word if len(word) <= LETTERS else word[: LETTERS // 2] + word[-(LETTERS // 2) :]
 

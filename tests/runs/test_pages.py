@@ -118,11 +118,11 @@ def test_a_recurrent_net(folder: Path):
     settings = {name: x for name, x in SETTINGS.items() if name != "heads"} | dict(width=12, depth=2, embedding=5)
     run = cut.train("gru", data=little_text(folder), out=folder / "gru", show="quiet", **settings)
     _, placed = make_page(run, run.recipe.subject(run, "the dog ate the cake"))
-    titles = [picture.title for _, picture in placed]
+    titles = [one.picture.title for one in placed]
     assert [f"Gates and states over time, layer {i}" for i in (0, 1)] == [t for t in titles if t.startswith("Gates")]
     assert "What single units follow" in titles
     assert any(title.startswith("How far back") for title in titles)
-    gates = next(picture for _, picture in placed if picture.title.startswith("Gates"))
+    gates = next(one.picture for one in placed if one.picture.title.startswith("Gates"))
     assert [row["unit"] for row in gates.spec()["datasets"]["panel0"]] == list(range(12))
     assert "reset gate" in gates.alt
     report = (run.path / "report.html").read_text(encoding="utf-8")

@@ -63,19 +63,18 @@ class Cell(nn.Module, ABC):
         """x (b, t, i) → hidden states (b, t, w) and the last state; steps where ``mask`` is False are skipped."""
         x = x.transpose(0, 1)
         mask = None if mask is None else mask.mT.unsqueeze(-1)
-        taps: dict[str, Tap] = {name: getattr(self, name) for name in self.names}
+        taps: dict[str, Tap] = {name: tap for name in self.names if (tap := getattr(self, name)).live}
         edited = {name: tap for name, tap in taps.items() if tap.edited}
         if edited or not self._plain():
             hidden, state, values = self._written_out(x, state, mask, reverse, edited)
         else:
             first = state
             hidden, state = self.fused(x, first, mask, reverse)
-            if any(tap.live for tap in taps.values()):
+            if taps:
                 values = self._written_out(x, first, mask, reverse, {})[2] | {"hidden": Whole(hidden.transpose(0, 1))}
         for name, tap in taps.items():
-            if tap.live:
-                value, source = values[name]
-                tap(Whole(value if mask is None else value * mask.transpose(0, 1), source))
+            value, source = values[name]
+            tap(Whole(value if mask is None else value * mask.transpose(0, 1), source))
         if mask is not None:
             hidden = hidden * mask
         return hidden.transpose(0, 1), state

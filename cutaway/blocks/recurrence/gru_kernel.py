@@ -86,14 +86,14 @@ def gru_backward(
         A.mul_(mask.unsqueeze(-1))
         A_g.mul_(mask)
         keep = torch.where(mask, keep, 1.0)
-    sums = torch.empty_like(gates)
-    rows, flat, factors, keeps = sums.unbind(0), sums.flatten(2).unbind(0), A.unbind(0), keep.unbind(0)
+    sums = A  # the factors become the gradients of the sums, in place
+    rows, flat, keeps = sums.unbind(0), sums.flatten(2).unbind(0), keep.unbind(0)
     deltas = torch.empty_like(Z)  # the whole gradient of each z
-    δs, dZs, ut = deltas.unbind(0), dZ.unbind(0), u.t()
+    δs, dZs, ut = deltas.unbind(0), dZ.unbind(0), u.t().contiguous()
     carried = dz
     for t in order(steps, not reverse):
         δ = torch.add(dZs[t], carried, out=δs[t])
-        torch.mul(δ.unsqueeze(1), factors[t], out=rows[t])
+        rows[t].mul_(δ.unsqueeze(1))
         carried = torch.mul(δ, keeps[t]).addmm_(flat[t], ut)
     every = sums.view(steps * batch, 3 * width)
     du = old.view(-1, width).t() @ every

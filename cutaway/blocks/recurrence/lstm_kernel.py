@@ -104,18 +104,16 @@ def lstm_backward(
     steps, batch, count, width = gates.shape
     old = previous(C, cell, reverse)
     A, D, K = _factors(gates, C, old, peepholes, mask, coupled)
-    sums = torch.empty_like(gates)
-    flat = sums.flatten(2).unbind(0)
-    inner, last = sums[:, :, :-1].unbind(0), sums[:, :, -1].unbind(0)
-    A_inner, A_last = A[:, :, :-1].unbind(0), A[:, :, -1].unbind(0)
+    sums = A  # the factors become the gradients of the sums, in place
+    flat, inner, last = sums.flatten(2).unbind(0), sums[:, :, :-1].unbind(0), sums[:, :, -1].unbind(0)
     Ds, Ks, dZs = D.unbind(0), K.unbind(0), dZ.unbind(0)
     padded = None if mask is None else mask.logical_not().unbind(0)
-    ut, dc, carried = u.t(), dc.clone(), dz
+    ut, dc, carried = u.t().contiguous(), dc.clone(), dz
     for t in order(steps, not reverse):
         δ = dZs[t] + carried
         dc.addcmul_(δ, Ds[t])
-        torch.mul(dc.unsqueeze(1), A_inner[t], out=inner[t])
-        torch.mul(δ, A_last[t], out=last[t])
+        inner[t].mul_(dc.unsqueeze(1))
+        last[t].mul_(δ)
         dc.mul_(Ks[t])
         carried = flat[t] @ ut if padded is None else torch.addmm(δ * padded[t], flat[t], ut)
     rows = sums.view(steps * batch, count * width)
@@ -124,7 +122,9 @@ def lstm_backward(
         dp = u.new_empty(0)
     else:
         seen = (old,) * (count - 2) + (C,)
-        dp = torch.stack([(sums[:, :, n] * c).sum((0, 1)) for n, c in zip([*range(count - 2), -1], seen, strict=True)])
+        ones = rows.new_ones(steps * batch)  # a product with ones adds up faster than a sum does
+        places = zip([*range(count - 2), -1], seen, strict=True)
+        dp = torch.stack([(sums[:, :, n] * c).view(-1, width).t() @ ones for n, c in places])
     return sums.flatten(2), du, dp, carried, dc
 
 

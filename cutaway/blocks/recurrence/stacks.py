@@ -74,7 +74,7 @@ class Recurrent(nn.Module):
 
     def initial_state(self, *batch: int) -> State:
         """The state before the first step: zeros."""
-        like = next(self.parameters())
+        like = self._like()
         shape = (*batch, self.depth, self.directions, self.width)
         return self.State(*(like.new_zeros(shape) for _ in self.State._fields))
 
@@ -93,14 +93,15 @@ class Recurrent(nn.Module):
         batch, steps = x.shape[:-2], x.shape[-2]
         if state is None:
             state = self.initial_state(*batch)
-        self._expect_state(state, batch)
+        else:
+            self._expect_state(state, batch)
         if x.device.type != "meta" and torch.is_autocast_enabled(
             x.device.type
         ):  # a state in half precision would forget by rounding
-            dtype = next(self.parameters()).dtype
+            dtype = self._like().dtype
             with torch.autocast(x.device.type, enabled=False):
                 return self.forward(x.to(dtype), self.State(*(part.to(dtype) for part in state)), lengths)
-        expect_dtype(x, next(self.parameters()))
+        expect_dtype(x, self._like())
         flat = math.prod(batch)
         mask = None
         if lengths is not None:
@@ -119,8 +120,15 @@ class Recurrent(nn.Module):
                 ends.append(end)
             y = torch.cat(outputs, -1) if self.bidirectional else outputs[0]
         shape = (*batch, self.depth, self.directions, self.width)
-        new = self.State(*(torch.stack(part, 1).reshape(shape) for part in zip(*ends, strict=True)))
+        join = lambda parts: torch.stack(parts, 1) if len(parts) > 1 else parts[0]
+        new = self.State(*(join(part).reshape(shape) for part in zip(*ends, strict=True)))
         return y.reshape(*batch, steps, y.shape[-1]), new
+
+    def _like(self) -> Tensor:
+        """A weight, for its type and device; asking all parameters for the first takes longer than a short pass."""
+        cell: Any = self.layers[0].forwards
+        weight = getattr(cell.map_hidden, "weight", None)
+        return weight if isinstance(weight, Tensor) else next(self.parameters())
 
     def step(self, x: Float[Tensor, "*b i"], state: State | None = None) -> tuple[Float[Tensor, "*b w"], State]:
         """One step, as when inputs come in one after the other: its output and the state after it."""

@@ -15,6 +15,7 @@ RECIPES = {
     "transformer": "cutaway.recipes.text.transformer:TransformerRecipe",
     "tagger": "cutaway.recipes.text.tagger:TaggerRecipe",
     "classifier": "cutaway.recipes.labelled.classifier:ClassifierRecipe",
+    "seq2seq": "cutaway.recipes.text.seq2seq:Seq2SeqRecipe",
     "linear": "cutaway.recipes.tables.linear_models:LinearRecipe",
     "logistic": "cutaway.recipes.tables.linear_models:LogisticRecipe",
     "softmax": "cutaway.recipes.tables.linear_models:SoftmaxRecipe",

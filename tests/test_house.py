@@ -186,7 +186,7 @@ TESTED_THROUGH = {
     "models/count_tables.py": "models/test_markov_chain.py: a chain is its counts",
     "models/recurrent/carried_state.py": "models/recurrent/test_language_model.py: a state is what a model carries",
     "recipes/imported.py": "runs/test_checkpoints_in_and_out.py: the recipe of runs that were imported",
-    "recipes/text/translation_base.py": "recipes/text/test_seq2seq.py and test_transformer.py: its two recipes",
+    "recipes/text/translation_base.py": "recipes/text/test_seq2seq.py: what it shares, seen through one recipe",
     "recipes/text/language_base.py": "recipes/text/test_recurrent.py: what it shares, seen through one recipe",
     "recipes/text/markov_baseline.py": "recipes/text/test_markov.py: a baseline is a chain as the recipe's",
     "runs/views/": "runs/test_pages.py: the pages of every kind of run hold every view that suits them",

@@ -107,7 +107,8 @@ class ClassVectors(OutputLayer):
 class FullSoftmax(ClassVectors):
     r"""The softmax over all classes: exact, at the cost of a product with every class.
 
-        L = −log p(y | z),   p(c | z) = exp(s_c) / Σ_c′ exp(s_c′),   s = z Wᵀ + b
+        L = −log p(y | z) = log Σ_c exp(s_c) − s_y
+        s = z Wᵀ + b
 
     Tied with an embedding of the same width:
 

@@ -73,7 +73,9 @@ def nce_loss(
 
 
 def negative_sampling_loss(target: Float[Tensor, "b"], samples: Float[Tensor, "b k"]) -> Float[Tensor, "b"]:
-    r"""The loss of a yes for the target and a no for each sample: L = −log σ(s_y) − Σ_j log σ(−s_j).
+    r"""The loss of a yes for the target and a no for each sample.
+
+        L = −log σ(s_y) − Σ_j log σ(−s_j)
 
     >>> negative_sampling_loss(torch.zeros(1), torch.zeros(1, 3))  # 4 log 2
     tensor([2.7726])
@@ -167,7 +169,8 @@ class SampledSoftmax(_Sampling):
 class NCE(_Sampling):
     r"""Noise-contrastive estimation: a classifier that tells the right class from ``samples`` classes of noise.
 
-        L = −log σ(s_y − log k q_y) − Σ_j log σ(−(s_j − log k q_j)),   s_c = z·w_c + b_c − log C
+        L = −log σ(s_y − log k q_y) − Σ_j log σ(−(s_j − log k q_j))
+        s_c = z·w_c + b_c − log C
 
     The scores are learned to be log p(c | z) as they are; less log C, they begin near that. Arguments and tap: as of
     `SampledSoftmax`.
@@ -201,7 +204,8 @@ class NCE(_Sampling):
 class NegativeSampling(_Sampling):
     r"""A yes for the right class and a no for each of ``samples`` others; fast, and another objective than likelihood.
 
-        L = −log σ(s_y) − Σ_j log σ(−s_j),   at best s_c = log p(c | z) − log q_c − log k
+        L = −log σ(s_y) − Σ_j log σ(−s_j)
+        s_c = log p(c | z) − log q_c − log k          at its best
 
     So ``log_probabilities`` adds log q_c to the scores before it normalises them. Arguments and tap: as of
     `SampledSoftmax`.

@@ -16,9 +16,10 @@ from cutaway.inside.taps import Tap
 
 
 def one_hot(tokens: Integer[Tensor, "*b"], classes: int) -> Integer[Tensor, "*b c"]:
-    """e_v: 1 at place v, 0 elsewhere. ``one_hot(tokens, v).to(table) @ table`` equals ``embed(tokens, table)``.
+    """The one-hot vector of each token: (e_v)_c = 1 if c = v else 0.
 
-    The product costs v · w multiplications for each token, of which all but w are by 0; the lookup costs none.
+    ``one_hot(tokens, v).to(table) @ table`` equals ``embed(tokens, table)``. The product costs v · w
+    multiplications for each token, of which all but w are by 0; the lookup costs none.
 
     >>> one_hot(torch.tensor([1, 0]), 3)
     tensor([[0, 1, 0],

@@ -104,7 +104,7 @@ def measure(
         found["crps"] = 2 * quantile_loss(q, y, levels).nanmean().item()
     found["mase"] = _mase(histories, np.asarray(quantiles)[..., LEVELS.index(0.5)], season)
     found["coverage_80"] = coverage(q[..., 0], q[..., -1], y).item()
-    return found
+    return {name: value for name, value in found.items() if not np.isnan(value)}  # no MASE where nothing ever changed
 
 
 def _unweighted(histories: Histories, q: torch.Tensor, y: torch.Tensor, levels: torch.Tensor) -> float:

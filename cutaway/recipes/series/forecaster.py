@@ -16,7 +16,9 @@ class ForecasterRecipe(ProbabilisticRecipe):
     """Forecasts series by a causal transformer over their steps, with the inputs and outputs of `deepar`."""
 
     name: ClassVar[str] = "forecaster"
-    quality: ClassVar[str] = ""
+    quality: ClassVar[str] = (
+        "Trained and measured as `deepar`, on the same series: `python benchmarks/forecasting.py forecaster`."
+    )
 
     heads: int = setting(4, MODEL)
     """attentions side by side"""

@@ -45,6 +45,7 @@ _NAMES = {
     "read_pairs": "text.pairs",
     "read_series": "series.series_reading",
     "read_table": "tables.reading",
+    "read_tagged": "text.tagged_sentences",
     "read_text": "text.corpus",
     "read_vectors": "text.vector_files",
     "train_bpe": "text.tokenizers",

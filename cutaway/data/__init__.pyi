@@ -37,6 +37,7 @@ from cutaway.data.text.corpus import Corpus as Corpus
 from cutaway.data.text.corpus import read_text as read_text
 from cutaway.data.text.pairs import Pairs as Pairs
 from cutaway.data.text.pairs import read_pairs as read_pairs
+from cutaway.data.text.tagged_sentences import read_tagged as read_tagged
 from cutaway.data.text.token_files import Tokens as Tokens
 from cutaway.data.text.token_rows import (
     PairBatch as PairBatch,

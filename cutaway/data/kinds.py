@@ -13,6 +13,7 @@ from cutaway.data.series.series_table import SeriesTable
 from cutaway.data.tables.reading import Table, read_table
 from cutaway.data.text.corpus import Corpus, read_text
 from cutaway.data.text.pairs import Pairs, read_pairs
+from cutaway.data.text.tagged_sentences import TaggedText, read_tagged
 
 _READERS: dict[str, Any] = {
     "text": read_text,
@@ -20,6 +21,7 @@ _READERS: dict[str, Any] = {
     "pairs": read_pairs,
     "labelled": read_labelled,
     "series": read_series,
+    "tagged text": read_tagged,
 }
 _TABLES = (".csv", ".tsv", ".parquet", ".pq", ".xlsx", ".xls", ".ods")
 _PACKED = (".gz", ".xz", ".bz2", ".zip")
@@ -27,12 +29,13 @@ _PACKED = (".gz", ".xz", ".bz2", ".zip")
 
 def open_data(
     data: Any, kind: str | None = None, **options: Any
-) -> Corpus | Table | Pairs | LabelledTexts | SeriesTable:
-    """Text, a table, pairs, labelled texts or series, ready to train on.
+) -> Corpus | Table | Pairs | LabelledTexts | SeriesTable | TaggedText:
+    """Text, a table, pairs, labelled texts, series or tagged text, ready to train on.
 
     ``data`` is the name of a sample (see `list_samples`), a path (./name for a file that is called like a sample), a
-    DataFrame or a `TextSource`. ``kind`` is "text", "table", "pairs", "labelled" or "series"; without it, it is
-    found from ``data``. ``options`` go to `read_text`, `read_table`, `read_pairs`, `read_labelled` or `read_series`.
+    DataFrame or a `TextSource`. ``kind`` is "text", "table", "pairs", "labelled", "series" or "tagged text"; without
+    it, it is found from ``data``. ``options`` go to `read_text`, `read_table`, `read_pairs`, `read_labelled`,
+    `read_series` or `read_tagged`.
     """
     if kind is None:
         expect_data(data)
@@ -55,6 +58,8 @@ def find_kind(data: Any) -> str:
     endings = [ending.lower() for ending in Path(data).suffixes]
     while endings and endings[-1] in _PACKED:
         endings.pop()
+    if ".conllu" in endings:
+        return "tagged text"
     return kinds.get(os.fspath(data), "table" if endings and endings[-1] in _TABLES else "text")
 
 

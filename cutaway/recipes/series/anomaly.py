@@ -38,8 +38,8 @@ class AnomalyRecipe(ForecastRecipe):
 
     name: ClassVar[str] = "anomaly"
     quality: ClassVar[str] = (
-        "Beijing's hourly pm2.5 (43,800 hours, 3 s of one core) with spikes, shifts and stuck stretches put in, at 2 false "
-        "alarms a year: precision 1.00 and recall 0.82 on the validation part, a z-score 1.00 and 0.12. Short or "
+        "Beijing's hourly pm2.5 (43,800 hours, 3 s of one core) with spikes, shifts and stuck stretches put in, at 2 "
+        "false alarms a year: precision 1.00 and recall 0.82 on the validation part, a z-score 1.00 and 0.12. Short or "
         "heavy-tailed series keep the stated rate only roughly; on ETTh1's oil temperature recall is 0.14."
     )
 

@@ -18,9 +18,16 @@ VERBS = {
     "generate": ("let a trained language model write, or translate", "cutaway.commands.generate:main"),
     "predict": ("what a trained model says of new rows or texts", "cutaway.commands.predict:main"),
     "forecast": ("what comes after series, with quantiles", "cutaway.commands.forecast:main"),
+    "nearest": ("the words nearest to a word, and analogies", "cutaway.commands.nearest:main"),
     "look": ("see inside a trained model: pictures on one page", "cutaway.commands.look:main"),
-    "import": ("make a run of a Hugging Face checkpoint", "cutaway.commands.import_export:import_main"),
-    "export": ("make a Hugging Face checkpoint of a run", "cutaway.commands.import_export:export_main"),
+    "import": (
+        "make a run of a Hugging Face checkpoint, or of word vectors",
+        "cutaway.commands.import_export:import_main",
+    ),
+    "export": (
+        "make a Hugging Face checkpoint of a run, or a file of its word vectors",
+        "cutaway.commands.import_export:export_main",
+    ),
 }
 FILES = 64  # open at once, at most: libraries, data, the browser engine that draws pictures
 LONGEST = 300  # letters of a word that a message shows

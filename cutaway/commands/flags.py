@@ -111,9 +111,10 @@ def _take_place(
     places: list[Flag], prog: str, found: dict[str, Any], word: str, before: Flag | None, known: dict[str, Flag]
 ) -> None:
     """Gives a word without a flag to the next place that is free."""
-    free = [flag for flag in places if flag.name not in found]
+    free = [flag for flag in places if flag.several or flag.name not in found]
     if free:
-        found[free[0].name] = free[0].read(word)
+        read = free[0].read(word)
+        found[free[0].name] = (*found.get(free[0].name, ()), read) if free[0].several else read
         return
     takes = f"{', '.join(flag.spelled for flag in places)} and flags" if places else "flags alone"
     name, equals, value = word.partition("=")

@@ -1,4 +1,4 @@
-"""`cutaway import CHECKPOINT` and `cutaway export RUN --to FOLDER`: Hugging Face checkpoints in and out."""
+"""`cutaway import CHECKPOINT` and `cutaway export RUN --to FOLDER`: checkpoints and word vectors in and out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,29 +11,33 @@ from cutaway.commands.flags import parse_flags
 
 @dataclass(frozen=True)
 class Import:
-    """Makes a run of a checkpoint, so that every other verb can use it."""
+    """Makes a run of a checkpoint, or of a file of word vectors, so that every other verb can use it."""
 
     examples: ClassVar[tuple[str, ...]] = (
         "cutaway import gpt2",
         "cutaway import my-checkpoint --out runs/mine",
+        "cutaway import glove.6B.100d.txt",
     )
 
     checkpoint: Annotated[str, tyro.conf.Positional]
-    """a folder in the Hugging Face layout, or a hub id"""
+    """a folder in the Hugging Face layout, a hub id, or a file of word vectors: .txt, .vec, .bin or .npy, or packed"""
     out: str = ""
     """the run folder (default: the next free one in runs/)"""
 
 
 @dataclass(frozen=True)
 class Export:
-    """Writes a run's model as a checkpoint that transformers loads."""
+    """Writes a run's model as a checkpoint that transformers loads, or its word vectors as a file."""
 
-    examples: ClassVar[tuple[str, ...]] = ("cutaway export runs/bert-1 --to my-checkpoint",)
+    examples: ClassVar[tuple[str, ...]] = (
+        "cutaway export runs/bert-1 --to my-checkpoint",
+        "cutaway export runs/wordvectors-1 --to vectors.txt",
+    )
 
     run: Annotated[str, tyro.conf.Positional]
     """the run folder"""
     to: str
-    """the folder to write"""
+    """the folder to write; of word vectors the file: .txt or .vec, or .bin, as word2vec writes them, .gz to pack it"""
 
 
 def import_main(argv: Sequence[str]) -> None:
@@ -48,4 +52,4 @@ def export_main(argv: Sequence[str]) -> None:
     asked = parse_flags(Export, "cutaway export", argv)
     from cutaway.runs.checkpoints_in_and_out import export_run
 
-    print(f"checkpoint: {export_run(asked.run, asked.to)}")
+    print(f"written: {export_run(asked.run, asked.to)}")

@@ -15,7 +15,13 @@ from cutaway.recipes.settings import FIRST, HEADINGS, MACHINE, RESULTS, setting
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
 
-VERBS = {"generate": " --prompt ...", "predict": " {input}", "forecast": "", "test": ""}  # what a run may be used for
+VERBS = {
+    "generate": " --prompt ...",
+    "predict": " {input}",
+    "forecast": "",
+    "nearest": " WORD",
+    "test": "",
+}  # what a run may be used for
 
 
 @dataclass(frozen=True)
@@ -109,7 +115,7 @@ def print_end(run: "Run") -> None:
 
 def can(recipe: Recipe, verb: str) -> bool:
     """Whether a recipe does what a verb asks of it."""
-    method = "test_metrics" if verb == "test" else verb
+    method = {"test": "test_metrics", "nearest": "word_table"}.get(verb, verb)
     return getattr(type(recipe), method) is not getattr(Recipe, method)
 
 

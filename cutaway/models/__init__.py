@@ -37,6 +37,7 @@ from cutaway.models.transformers.bert import BERT
 from cutaway.models.transformers.gpt import GPT
 from cutaway.models.transformers.seq2seq import T5, EncoderDecoder, Transformer
 from cutaway.models.transformers.vit import ViT
+from cutaway.models.words.word_vectors import WordVectors, WordVectorsSpec
 
 __all__ = [
     "BERT",
@@ -84,6 +85,8 @@ __all__ = [
     "TransformerSpec",
     "ViT",
     "ViTSpec",
+    "WordVectors",
+    "WordVectorsSpec",
     "beam_search",
     "exact_top",
     "from_spec",

@@ -14,11 +14,14 @@ from cutaway.training.optimizers.names import Optimizer
 from cutaway.training.optimizers.schedules import BatchSizes, Schedule, Shape, batches_per_step, fitting_warmup
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from torch import nn
 
     from cutaway.recipes.series.backtesting import Backtest
     from cutaway.recipes.series.forecasts import Forecast
     from cutaway.recipes.subjects import Subject
+    from cutaway.recipes.words.word_tables import WordTable
     from cutaway.runs.run import Run
     from cutaway.training.jobs import Job
 
@@ -195,6 +198,16 @@ class Recipe:
     def backtest(self, run: "Run", windows: int | None = None, samples: int = 200, seed: int = 0) -> "Backtest":
         """Forecasts of windows in the past beside what came."""
         raise self._cannot("forecast")
+
+    def word_table(self, run: "Run") -> "WordTable":
+        """The words of a run and their vectors, which `run.nearest` searches: by default, its tokens' embeddings."""
+        from cutaway.recipes.words.word_tables import token_table
+
+        return token_table(run)
+
+    def export(self, run: "Run", to: str) -> "Path | None":
+        """Writes what `cutaway export` is asked for; None where it is the model, as a Hugging Face checkpoint."""
+        return None
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         """What `cutaway look` and the report put into the model: what was given, else data that it was not trained on.

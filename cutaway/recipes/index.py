@@ -16,6 +16,7 @@ RECIPES = {
     "tagger": "cutaway.recipes.text.tagger:TaggerRecipe",
     "classifier": "cutaway.recipes.labelled.classifier:ClassifierRecipe",
     "seq2seq": "cutaway.recipes.text.seq2seq:Seq2SeqRecipe",
+    "wordvectors": "cutaway.recipes.words.wordvectors:WordVectorsRecipe",
     "linear": "cutaway.recipes.tables.linear_models:LinearRecipe",
     "logistic": "cutaway.recipes.tables.linear_models:LogisticRecipe",
     "softmax": "cutaway.recipes.tables.linear_models:SoftmaxRecipe",
@@ -26,7 +27,10 @@ RECIPES = {
     "series-classifier": "cutaway.recipes.series.series_classifier:SeriesClassifierRecipe",
     "anomaly": "cutaway.recipes.series.anomaly:AnomalyRecipe",
 }
-IMPORTED = {"imported": "cutaway.recipes.imported:ImportedRecipe"}  # runs that `cutaway import` makes
+IMPORTED = {  # runs that `cutaway import` makes
+    "imported": "cutaway.recipes.imported:ImportedRecipe",
+    "imported-vectors": "cutaway.recipes.words.imported_vectors:ImportedVectorsRecipe",
+}
 _own: dict[str, type[Recipe]] = {}
 
 

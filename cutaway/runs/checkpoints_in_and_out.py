@@ -1,4 +1,4 @@
-r"""Hugging Face checkpoints in and out: a checkpoint becomes a run folder, and a run becomes a checkpoint."""
+r"""Checkpoints in and out: one of Hugging Face's layout, or a file of word vectors, becomes a run, and back."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,9 @@ from cutaway.runs.run import Run
 
 
 def import_checkpoint(source: str, out: str | None = None) -> Run:
-    """A run folder of a checkpoint: its spec, weights and tokenizer."""
+    """A run folder of a checkpoint: its spec, weights and tokenizer; or of a file of word vectors."""
+    if Path(source).expanduser().is_file():
+        return import_vectors(source, out)
     import torch
 
     from cutaway.hub import from_pretrained
@@ -38,6 +40,40 @@ def import_checkpoint(source: str, out: str | None = None) -> Run:
     return Run(folder.path)
 
 
+def import_vectors(source: str, out: str | None = None) -> Run:
+    """A run folder of a file of word vectors, in any of the formats that `cut.data.read_vectors` knows."""
+    import torch
+
+    from cutaway.data.text.vector_files import read_vectors
+    from cutaway.data.text.word_streams import write_counted_words
+    from cutaway.models.words.word_vectors import WordVectors, WordVectorsSpec
+    from cutaway.recipes.words.imported_vectors import ImportedVectorsRecipe
+    from cutaway.recipes.words.vector_runs import WORDS
+    from cutaway.training.run_folder.folder import RunFolder
+
+    words, matrix = read_vectors(source)
+    model = WordVectors(WordVectorsSpec(vocabulary=len(words), width=matrix.shape[1], output="none"))
+    model.embed.weight.data = torch.from_numpy(matrix)
+    name = Path(source).name.split(".")[0] or "vectors"
+    folder = RunFolder.create(Path(out)) if out else RunFolder.create_next(Path("runs"), name)
+    try:
+        folder.write_files({WORDS: lambda path: write_counted_words(path, words, [0] * len(words))})
+        folder.write_weights(dict(model.state_dict()))
+        folder.write_config(
+            {
+                "recipe": ImportedVectorsRecipe.name,
+                "config": ImportedVectorsRecipe(data=source).to_dict(),
+                "spec": model.spec.to_dict(),
+                "data": {"source": source},
+                "threads": torch.get_num_threads(),
+                "torch": torch.__version__,
+            }
+        )
+    finally:
+        folder.release()
+    return Run(folder.path)
+
+
 def expect_family(model: Any, run: Run) -> None:
     """Only kinds of models that some family of checkpoints has can be exported."""
     from cutaway.hub.family_choice import exported_models
@@ -53,11 +89,13 @@ def expect_family(model: Any, run: Run) -> None:
 
 
 def export_run(path: str, to: str) -> Path:
-    """The checkpoint of a run's model, with its tokenizer, in a folder that holds nothing else yet."""
+    """What a run is exported as: by default a checkpoint of its model, with its tokenizer, in a new folder."""
     from cutaway.data.text.special_tokens import frame, has_special_tokens
     from cutaway.hub import save_pretrained
 
     run = Run(path)
+    if (written := run.recipe.export(run, to)) is not None:
+        return written
     folder = Path(to)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ValueError(f"a checkpoint needs a folder of its own, got {to}, which is not empty; choose another --to")

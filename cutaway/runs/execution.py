@@ -299,7 +299,8 @@ def _carry_out(
         own.append(EarlyStopping(recipe.patience, job.better))
     if recipe.flow_every:
         own.append(FlowCallback(recipe.flow_every))
-    optimizers, plan = optimizers_of(recipe, job.model), plan_of(recipe, processes.device)
+    optimizers = [] if job.update is not None else optimizers_of(recipe, job.model)
+    plan = plan_of(recipe, processes.device)
     loop = Loop(job, optimizers, plan, folder, [*own, *job.callbacks, *execution.callbacks], processes)
     try:
         loop.run(resume)

@@ -25,6 +25,7 @@ from cutaway.training.run_folder.weights import expect_sound, find_misfit, is_wh
 if TYPE_CHECKING:
     from cutaway.recipes.series.backtesting import Backtest
     from cutaway.recipes.series.forecasts import Forecast
+    from cutaway.recipes.words.word_tables import WordTable
 
 
 class Run:
@@ -184,6 +185,20 @@ class Run:
     def predict(self, inputs: Any) -> Any:
         """Predictions for new inputs."""
         return self.recipe.predict(self, inputs)
+
+    @cached_property
+    def word_table(self) -> "WordTable":
+        """The run's words and their vectors, read once."""
+        return self.recipe.word_table(self)
+
+    def nearest(
+        self, words: str | Sequence[str], k: int = 10, negative: str | Sequence[str] = (), approximate: bool = False
+    ) -> list[tuple[str, float]]:
+        """The ``k`` words nearest to a word, or to a sum of words less the ``negative`` ones, by cosine.
+
+        ``run.nearest("king - man + woman")`` is ``run.nearest(["king", "woman"], negative=["man"])``.
+        """
+        return self.word_table.nearest(words, k, negative, approximate)
 
     def forecast(
         self,

@@ -2,6 +2,10 @@ r"""A job is what the loop trains: a model, its batches, and the objective to mi
 
 cost = objective(model, batch)          a scalar to go down
 evaluate(model) → {"loss": …}           on the validation split; {} if there is none
+
+A job may bring steps of its own, for models that learn faster by a rule written out than by autograd:
+
+update(model, batch, share) → {"loss": …}    learns from one batch, at that share of the full learning rate
 """
 
 from collections.abc import Callable
@@ -34,4 +38,5 @@ class Job:
     data: dict[str, Any] = field(default_factory=dict)  # what config.json says of the data
     whole: Callable[[nn.Module], dict[str, float]] | None = None  # the whole validation split, once, at the end
     callbacks: list[Callback] = field(default_factory=list)  # that the objective needs: to keep a state in checkpoints
+    update: Callable[[nn.Module, Any, float], dict[str, float]] | None = None  # in place of gradients and optimizers
     better: str = "loss"  # the metric that says which weights are best; lower is better

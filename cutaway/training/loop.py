@@ -124,6 +124,8 @@ class Loop:
         set_rate(self.optimizers, self.plan.schedule(self.step))
         if not self.model.training:
             self.model.train()
+        if self.job.update is not None:
+            return self._own_step(self.job.update, count)
         loss = 0.0
         for batch in self._batches(count):
             cost = self.cost(batch, self._called)
@@ -136,6 +138,15 @@ class Loop:
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
         return {"loss": loss, "gradient_norm": norm.item()} | rates_of(self.optimizers)
+
+    def _own_step(self, update: Callable[[nn.Module, Any, float], dict[str, float]], count: int) -> dict[str, float]:
+        """One step by the job's own rule, batch after batch; the means of what it measures."""
+        share = self.plan.schedule(self.step)
+        rows = [update(self.model, batch, share) for batch in self._batches(count)]
+        metrics = {name: sum(row[name] for row in rows) / count for name in rows[0]}
+        if not math.isfinite(metrics["loss"]):
+            raise NotFinite(f"loss is {metrics['loss']}")
+        return metrics
 
     def _batches(self, count: int) -> Iterator[Any]:
         """The next ``count`` batches."""

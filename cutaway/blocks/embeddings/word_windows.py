@@ -1,0 +1,132 @@
+r"""CBOW and skip-gram with negative sampling over stretches of text: loss and gradient, as products of small matrices.
+
+A stretch has k words in its middle. V (m, d) are the input vectors of these and of the w words on either side,
+U (k, d) the output vectors of the k, and N (q, d) those of q negatives that the stretch shares. The band A (k, m) has
+A_ij = 1 where word j stands in the window of word i; the windows are of random width, as in word2vec.
+
+    CBOW        H = c ∘ (A V)                      c: 1 for the sum of a context, 1/size for its mean, 0 if it is empty
+                L = − Σ_i log σ(h_i·u_i) − (n/q) Σ_i Σ_l log σ(−h_i·n_l)
+    skip-gram   L = − Σ_ij A_ij [log σ(v_j·u_i) + (n/q) Σ_l log σ(−v_j·n_l)]
+
+(n/q) Σ over q shared negatives has the expectation of a sum over n of one's own, at a third of the cost. The gradients
+follow from (−log σ(s))′ = σ(s) − 1 and (−log σ(−s))′ = σ(s):
+
+    CBOW        p = σ(h·u) − 1,  P = (n/q) σ(H Nᵀ):    ∂U = p H,  ∂N = Pᵀ H,  ∂H = p U + P N,  ∂V = Aᵀ (c ∘ ∂H)
+    skip-gram   D = A ∘ (σ(U Vᵀ) − 1),  P = (n/q) a ∘ σ(V Nᵀ),  a_j = Σ_i A_ij:
+                                                       ∂U = D V,  ∂N = Pᵀ V,  ∂V = Dᵀ U + P N
+
+Mikolov et al. 2013, both papers; sharing negatives in a batch: Ji et al. 2016. Notes: N3 §4.2–4.4 (CBOW *sums*).
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import softplus
+
+
+class WindowGradients(NamedTuple):
+    """The loss summed over all words (CBOW) or pairs (skip-gram), and its gradients."""
+
+    loss: Float[Tensor, ""]
+    inputs: Float[Tensor, "b m d"]
+    targets: Float[Tensor, "b k d"]
+    negatives: Float[Tensor, "b q d"]
+
+
+def cbow_loss(
+    A: Float[Tensor, "b k m"],
+    c: Float[Tensor, "b k"],
+    V: Float[Tensor, "b m d"],
+    U: Float[Tensor, "b k d"],
+    N: Float[Tensor, "b q d"],
+    n: float,
+) -> Float[Tensor, ""]:
+    """L = − Σ_i log σ(h_i·u_i) − (n/q) Σ_i Σ_l log σ(−h_i·n_l), over the words with c_i above 0.
+
+    >>> A, V, U = torch.tensor([[[1.0, 0.0, 1.0]]]), torch.ones(1, 3, 2), torch.zeros(1, 1, 2)
+    >>> cbow_loss(A, torch.ones(1, 1), V, U, torch.zeros(1, 4, 2), n=5)  # all scores are 0: 6 log 2
+    tensor(4.1589)
+    """
+    H = c[..., None] * (A @ V)
+    return _loss(c, (H * U).sum(-1), H @ N.mT, n)
+
+
+def cbow_gradients(
+    A: Float[Tensor, "b k m"],
+    c: Float[Tensor, "b k"],
+    V: Float[Tensor, "b m d"],
+    U: Float[Tensor, "b k d"],
+    N: Float[Tensor, "b q d"],
+    n: float,
+    back: Float[Tensor, "b k"] | None = None,
+) -> WindowGradients:
+    """`cbow_loss` with its gradients written out.
+
+    ``back`` takes the place of c in ∂V: word2vec's program and gensim leave 1/size out there, so that the vectors of a
+    context move as far for the mean as for the sum.
+    """
+    H = torch.bmm(A, V).mul_(c[..., None])
+    s, S = (H * U).sum(-1), torch.bmm(H, N.mT)
+    loss = _loss(c, s, S, n)
+    p, P = s.sigmoid_().sub_(1)[..., None], S.sigmoid_().mul_(n / N.shape[1])
+    dH = torch.baddbmm(p * U, P, N).mul_((c if back is None else back)[..., None])
+    return WindowGradients(loss, torch.bmm(A.mT, dH), p * H, torch.bmm(P.mT, H))
+
+
+def skip_gram_loss(
+    A: Float[Tensor, "b k m"],
+    V: Float[Tensor, "b m d"],
+    U: Float[Tensor, "b k d"],
+    N: Float[Tensor, "b q d"],
+    n: float,
+) -> Float[Tensor, ""]:
+    """L = − Σ_ij A_ij [log σ(v_j·u_i) + (n/q) Σ_l log σ(−v_j·n_l)]."""
+    yes = (A * softplus(-U @ V.mT)).sum()
+    return yes + n / N.shape[1] * (A.sum(1)[..., None] * softplus(V @ N.mT)).sum()
+
+
+def skip_gram_gradients(
+    A: Float[Tensor, "b k m"],
+    V: Float[Tensor, "b m d"],
+    U: Float[Tensor, "b k d"],
+    N: Float[Tensor, "b q d"],
+    n: float,
+) -> WindowGradients:
+    """`skip_gram_loss` with its gradients written out."""
+    S, T, a = torch.bmm(U, V.mT), torch.bmm(V, N.mT), A.sum(1)[..., None]
+    weight = n / N.shape[1]
+    loss = (A * softplus(-S)).sum() + weight * (a * softplus(T)).sum()
+    D, P = S.sigmoid_().sub_(1).mul_(A), T.sigmoid_().mul_(weight * a)
+    return WindowGradients(loss, torch.baddbmm(torch.bmm(D.mT, U), P, N), torch.bmm(D, V), torch.bmm(P.mT, V))
+
+
+def _loss(c: Tensor, s: Tensor, S: Tensor, n: float) -> Tensor:
+    """− Σ log σ(s) − (n/q) Σ log σ(−S); a word without a context has scores of 0, which are taken out."""
+    empty = (c == 0).sum().to(S.dtype) * ((1 + n) * math.log(2))
+    return softplus(-s).sum() + n / S.shape[-1] * softplus(S).sum() - empty
+
+
+def window_rows(window: int, words: int) -> Float[Tensor, "n m"]:
+    """All rows that a band can have: row r·k + i marks the r + 1 words on either side of word i of k.
+
+    >>> window_rows(2, 1)
+    tensor([[0., 1., 0., 1., 0.],
+            [1., 1., 0., 1., 1.]])
+    """
+    i, j = torch.arange(words)[:, None] + window, torch.arange(words + 2 * window)
+    apart = (i - j).abs()
+    reach = torch.arange(1, window + 1)[:, None, None]
+    return ((apart > 0) & (apart <= reach)).float().flatten(0, 1)
+
+
+__all__ = [
+    "WindowGradients",
+    "cbow_gradients",
+    "cbow_loss",
+    "skip_gram_gradients",
+    "skip_gram_loss",
+    "window_rows",
+]

@@ -1,0 +1,1 @@
+"""Word vectors: the model that learns them, and the pieces of words that it knows."""

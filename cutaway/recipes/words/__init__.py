@@ -1,0 +1,1 @@
+"""Recipes for words: vectors of their own, learned or imported."""

@@ -1,0 +1,147 @@
+r"""`wordvectors`: a vector for every word of your text, by CBOW or skip-gram."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from cutaway.recipes.base import Recipe
+from cutaway.recipes.checks import expect_at_least, expect_share
+from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
+from cutaway.recipes.words.vector_runs import VectorRuns
+
+if TYPE_CHECKING:
+    from cutaway.data.text.word_streams import WordCorpus
+    from cutaway.recipes.words.word_tables import WordTable
+    from cutaway.runs.run import Run
+    from cutaway.training.jobs import Job
+
+_AUTOGRAD = {"rate": 5e-3, "steps": 2000}  # where nobody chose others, for outputs that are trained by AdamW
+
+
+@dataclass(frozen=True)
+class WordVectorsRecipe(VectorRuns, Recipe):
+    """Learns a vector for every frequent word, from the words that stand around it.
+
+    CBOW guesses a word from the sum of its context, skip-gram from one word of it. Words that are used alike get
+    vectors that point alike: `cutaway nearest RUN word` lists them, and solves analogies with + and -.
+    """
+
+    name: ClassVar[str] = "wordvectors"
+    unit: ClassVar[str] = "nats a word"
+    quality: ClassVar[str] = ""
+
+    data: str = "python-docs"
+    """a text file, a folder of them, or the name of an embedded sample (`cutaway list data`)"""
+    encoding: str = setting("utf-8", DATA)
+    """encoding of the text"""
+    words: Literal["letters", "spaces"] = setting("letters", DATA)
+    """what parts words: every sign that is no letter or digit, or spaces alone"""
+    lower: bool = setting(True, DATA)
+    """take capital letters for small ones"""
+    min_count: int = setting(5, DATA)
+    """how often a word must be there to get a vector"""
+    phrases: int = setting(0, DATA)
+    """times that frequent pairs of words are joined into one (new_york) before training; 0 for none"""
+    phrase_threshold: float = setting(100.0, DATA)
+    """how much more often than by chance a pair must be there to be joined"""
+    validation: float = setting(0.02, DATA)
+    """share of the text to evaluate on; 0 for none"""
+    test: float = setting(0.02, DATA)
+    """share of the text for `cutaway test`; 0 for none"""
+    similarity: str = setting("", RESULTS)
+    """a file of word pairs with people's ratings (WordSim-353, SimLex-999): `cutaway test` and the report score them"""
+    analogies: str = setting("", RESULTS)
+    """a file of analogies (questions-words.txt), scored likewise"""
+    method: Literal["cbow", "skip-gram"] = setting("cbow", FIRST)
+    """guess a word from its context, or from one word of it"""
+    context: Literal["sum", "mean"] = setting("sum", FIRST)
+    """of CBOW: what a context is, the sum of its vectors or their mean (gensim's default)"""
+    output: Literal["negative", "hierarchical", "sampled", "nce", "full"] = setting("negative", FIRST)
+    """output layer: negative sampling is trained without autograd and by far the fastest; the others by AdamW"""
+    negatives: int = setting(5, FIRST)
+    """words sampled beside the right one, for each"""
+    window: int = setting(5, FIRST)
+    """words on either side that a context reaches, at most; each window draws its reach from 1 to this"""
+    sample: float = 1e-3
+    """share of the text from which frequent words are thinned out; 0 for never"""
+    width: int = setting(100, FIRST)
+    """numbers of a vector"""
+    subwords: int = 0
+    """rows for pieces of words (fastText's way), which give vectors to words never seen; 0 for none, try 100000"""
+    passes: float = setting(10.0, FIRST)
+    """times that the text is read"""
+    steps: int = 200
+    """pieces that these passes are cut into: the rate falls, and metrics are written, from one to the next"""
+    batch: int = 256
+    """words whose steps are taken at once"""
+    rate: float = 0.05
+    """learning rate at the beginning, of each word's own step"""
+    floor: float = 0.002
+    """share of the rate at the end"""
+    final: Literal["best", "last"] = setting("last", RESULTS)
+    """the weights that the run ends with: last, or best by validation"""
+    log_every: int = setting(5, RESULTS)
+    """steps that a line of metrics.jsonl is the mean of"""
+    evaluate_every: int = setting(20, RESULTS)
+    """steps between evaluations"""
+    checkpoint_every: int = setting(50, RESULTS)
+    """steps between checkpoints"""
+    evaluate_words: int = setting(20_000, RESULTS)
+    """validation words used while training; the whole split is used at the end"""
+
+    def __post_init__(self) -> None:
+        if self.output != "negative":
+            for name, value in _AUTOGRAD.items():
+                if getattr(self, name) == type(self).__dataclass_fields__[name].default:
+                    object.__setattr__(self, name, value)
+        super().__post_init__()
+        expect_at_least(self, 1, "width", "window", "negatives", "min_count", "evaluate_words")
+        expect_at_least(self, 0, "phrases", "subwords", "phrase_threshold")
+        expect_share(self, "validation", "test", "sample")
+        if not self.passes > 0:
+            raise ValueError(f"passes must be above 0, got {self.passes}; try passes=5")
+        if self.accumulate > 1 or self.batch_growth > 1:
+            raise ValueError(
+                f"word vectors learn from one batch after another, got accumulate={self.accumulate}, "
+                f"batch_growth={self.batch_growth}; set batch instead"
+            )
+        if self.patience and not self.validation:
+            raise ValueError(
+                f"patience needs text to evaluate on, got patience={self.patience} with validation=0; set patience=0"
+            )
+
+    def dataset(self) -> "WordCorpus":
+        """The words of the text in three parts."""
+        from cutaway.data.text.word_streams import read_words
+
+        return read_words(
+            self.data,
+            self.min_count,
+            self.validation,
+            self.test,
+            by=self.words,
+            lower=self.lower,
+            phrases=self.phrases,
+            threshold=self.phrase_threshold,
+            encoding=self.encoding,
+        )
+
+    def job(self, rank: int = 0, world: int = 1) -> "Job":
+        from cutaway.recipes.words.word_jobs import word_job
+
+        return word_job(self, rank, world)
+
+    def test_metrics(self, run: "Run") -> dict[str, float]:
+        from cutaway.recipes.words.word_jobs import own_loss
+
+        data = self.dataset()
+        run.expect_same_data(data.fingerprint)
+        return own_loss(run.model, data.open_test(), data.counts, self) | self.scores(run.word_table)
+
+    def scores(self, table: "WordTable") -> dict[str, float]:
+        """Similarity and analogies, where their files are given."""
+        from cutaway.recipes.words.word_jobs import word_scores
+
+        return word_scores(table.words, table.matrix, self)
+
+    def smaller(self) -> str:
+        return f"raise min_count={self.min_count}, or lower width={self.width} or subwords={self.subwords}"

@@ -1,0 +1,61 @@
+"""Steps without autograd: they move the rows as the gradient says, and a frequent row no further than the cap."""
+
+import numpy as np
+import pytest
+import torch
+
+from cutaway.blocks.embeddings.word_windows import cbow_loss, skip_gram_loss
+from cutaway.data.text.token_files import Tokens
+from cutaway.data.text.word_chunks import WindowDraws, WordChunk
+from cutaway.models.words.word_vectors import WordVectors, WordVectorsSpec
+from cutaway.recipes.words.block_steps import BLOCK, BlockSteps, Method, capped_shares
+
+
+@pytest.mark.parametrize(("skip_gram", "n"), [(False, 20), (False, 45), (True, 45)])
+def test_a_small_step_is_a_step_along_the_gradient_of_all_its_words(skip_gram, n):
+    """Words that are all different, so that nothing is capped: the step is −rate times autograd's gradient."""
+    generator = torch.Generator().manual_seed(0)
+    counts = np.ones(2000, np.int64)
+    draws = WindowDraws(Tokens(np.arange(n, dtype=np.uint32)), counts, 3, 0.0, seed=1)
+    model = WordVectors(WordVectorsSpec(vocabulary=2000, width=5), torch.from_numpy(counts))
+    model.embed.weight.data = torch.randn(2000, 5, generator=generator)
+    model.output.weight.data = torch.randn(2000, 5, generator=generator)
+    v, u = model.embed.weight.detach().clone().requires_grad_(), model.output.weight.detach().clone().requires_grad_()
+    (stretch,) = draws.stretches(WordChunk(0, n))
+    blocks = -(-n // BLOCK)
+    negatives = torch.from_numpy(draws.negatives(stretch.place, blocks * BLOCK)).view(blocks, BLOCK)
+    loss, count = torch.zeros(()), 0
+    for i in range(n):  # word by word, each with the negatives of its block
+        reach = int(stretch.reaches[i]) + 1
+        context = [j for j in range(max(0, i - reach), min(n, i + reach + 1)) if j != i]
+        V, U, N = v[context][None], u[[i]][None], u[negatives[i // BLOCK]][None]
+        A = torch.ones(1, 1, len(context))
+        loss = loss + (skip_gram_loss(A, V, U, N, 5.0) if skip_gram else cbow_loss(A, torch.ones(1, 1), V, U, N, 5.0))
+        count += len(context) if skip_gram else 1
+    expected = torch.autograd.grad(loss, (v, u))
+    steps = BlockSteps(draws, Method(skip_gram, False, 5), batch=BLOCK * blocks)
+    mean = steps(model, WordChunk(0, n), rate=1e-3)
+    assert mean == pytest.approx(loss.item() / count, rel=1e-4)
+    torch.testing.assert_close((v - model.embed.weight).detach() / 1e-3, expected[0], rtol=2e-2, atol=2e-3)
+    torch.testing.assert_close((u - model.output.weight).detach() / 1e-3, expected[1], rtol=2e-2, atol=2e-3)
+
+
+def test_shares_are_capped_by_how_often_a_row_occurs():
+    rows = np.array([[3] * 10 + [1] * 2, list(range(12))])
+    frequent, rare = capped_shares(rows, cap=4.0)
+    assert rare is None
+    assert frequent.flatten().tolist() == pytest.approx([0.4] * 10 + [1.0] * 2)
+
+
+@pytest.mark.parametrize(("skip_gram", "mean"), [(False, False), (False, True), (True, False)])
+def test_few_words_and_many_steps_stay_finite(skip_gram, mean):
+    words = np.array([0, 1, 2, 3, 0, 0, 0, 0] * 200, np.uint32)
+    counts = np.bincount(words)
+    draws = WindowDraws(Tokens(words), counts, 5, 0.0)
+    model = WordVectors(WordVectorsSpec(vocabulary=4, width=6), torch.from_numpy(counts))
+    steps = BlockSteps(draws, Method(skip_gram, mean, 5), batch=256)
+    first = steps(model, WordChunk(0, 1600), 0.05)
+    for _ in range(3):
+        last = steps(model, WordChunk(0, 1600), 0.05)
+    assert last < first
+    assert model.embed.weight.isfinite().all()

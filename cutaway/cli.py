@@ -25,7 +25,7 @@ VERBS = {
         "cutaway.commands.import_export:import_main",
     ),
     "export": (
-        "make a Hugging Face checkpoint of a run, or a file of its word vectors",
+        "make a Hugging Face checkpoint or a vector file of a run",
         "cutaway.commands.import_export:export_main",
     ),
 }

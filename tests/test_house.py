@@ -189,6 +189,8 @@ TESTED_THROUGH = {
     "recipes/text/translation_base.py": "recipes/text/test_seq2seq.py: what it shares, seen through one recipe",
     "recipes/text/language_base.py": "recipes/text/test_recurrent.py: what it shares, seen through one recipe",
     "recipes/text/markov_baseline.py": "recipes/text/test_markov.py: a baseline is a chain as the recipe's",
+    "recipes/words/vector_runs.py": "recipes/words/test_imported_vectors.py: what both kinds of runs can do",
+    "recipes/words/word_rows.py": "recipes/words/test_imported_vectors.py: rows are what a run searches",
     "runs/views/": "runs/test_pages.py: the pages of every kind of run hold every view that suits them",
     "training/jobs.py": "training/test_loop.py: a job is fields that the loop reads",
 }

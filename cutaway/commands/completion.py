@@ -48,6 +48,7 @@ def verbs() -> dict[str, Any]:
     from cutaway.commands.import_export import Export, Import
     from cutaway.commands.list import Listing
     from cutaway.commands.look import Look
+    from cutaway.commands.nearest import Nearest
     from cutaway.commands.predict import Predict
     from cutaway.commands.test import Test
 
@@ -59,6 +60,7 @@ def verbs() -> dict[str, Any]:
         "generate": Generate,
         "predict": Predict,
         "forecast": ForecastSeries,
+        "nearest": Nearest,
         "look": Look,
         "import": Import,
         "export": Export,

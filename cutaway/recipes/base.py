@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cutaway.recipes.series.backtesting import Backtest
     from cutaway.recipes.series.forecasts import Forecast
     from cutaway.recipes.subjects import Subject
-    from cutaway.recipes.words.word_tables import WordTable
+    from cutaway.recipes.words.word_rows import WordRows
     from cutaway.runs.run import Run
     from cutaway.training.jobs import Job
 
@@ -199,11 +199,11 @@ class Recipe:
         """Forecasts of windows in the past beside what came."""
         raise self._cannot("forecast")
 
-    def word_table(self, run: "Run") -> "WordTable":
+    def word_rows(self, run: "Run") -> "WordRows":
         """The words of a run and their vectors, which `run.nearest` searches: by default, its tokens' embeddings."""
-        from cutaway.recipes.words.word_tables import token_table
+        from cutaway.recipes.words.word_rows import embedded_tokens
 
-        return token_table(run)
+        return embedded_tokens(run)
 
     def export(self, run: "Run", to: str) -> "Path | None":
         """Writes what `cutaway export` is asked for; None where it is the model, as a Hugging Face checkpoint."""

@@ -45,7 +45,7 @@ def import_vectors(source: str, out: str | None = None) -> Run:
     import torch
 
     from cutaway.data.text.vector_files import read_vectors
-    from cutaway.data.text.word_streams import write_counted_words
+    from cutaway.data.words.word_streams import write_counted_words
     from cutaway.models.words.word_vectors import WordVectors, WordVectorsSpec
     from cutaway.recipes.words.imported_vectors import ImportedVectorsRecipe
     from cutaway.recipes.words.vector_runs import WORDS

@@ -25,7 +25,7 @@ from cutaway.training.run_folder.weights import expect_sound, find_misfit, is_wh
 if TYPE_CHECKING:
     from cutaway.recipes.series.backtesting import Backtest
     from cutaway.recipes.series.forecasts import Forecast
-    from cutaway.recipes.words.word_tables import WordTable
+    from cutaway.runs.word_tables import WordTable
 
 
 class Run:
@@ -189,7 +189,9 @@ class Run:
     @cached_property
     def word_table(self) -> "WordTable":
         """The run's words and their vectors, read once."""
-        return self.recipe.word_table(self)
+        from cutaway.runs.word_tables import WordTable
+
+        return WordTable(*self.recipe.word_rows(self))
 
     def nearest(
         self, words: str | Sequence[str], k: int = 10, negative: str | Sequence[str] = (), approximate: bool = False

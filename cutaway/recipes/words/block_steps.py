@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from cutaway.blocks.embeddings.word_windows import cbow_gradients, skip_gram_gradients, window_rows
-from cutaway.data.text.word_chunks import Stretch, WindowDraws, WordChunk
+from cutaway.data.words.word_chunks import Stretch, WindowDraws, WordChunk
 from cutaway.models.words.word_vectors import WordVectors
 
 BLOCK = 32  # words of a block, and negatives that they share

@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cutaway.recipes.subjects import Subject
-    from cutaway.recipes.words.word_tables import WordTable
+    from cutaway.recipes.words.word_rows import WordRows
     from cutaway.runs.run import Run
 
 WORDS = "words.txt"
@@ -17,9 +17,9 @@ _COMMON = 50  # words that are left out there: the most frequent say little
 class VectorRuns:
     """A mixin of recipes whose model is a `WordVectors`."""
 
-    def word_table(self, run: "Run") -> "WordTable":
-        from cutaway.data.text.word_streams import read_counted_words
-        from cutaway.recipes.words.word_tables import WordTable
+    def word_rows(self, run: "Run") -> "WordRows":
+        from cutaway.data.words.word_streams import read_counted_words
+        from cutaway.recipes.words.word_rows import WordRows
 
         path = run.file(WORDS)
         if path is None:
@@ -37,7 +37,7 @@ class VectorRuns:
             made = model.vector_of_pieces(word.lower())
             return None if made is None else made.detach().cpu().numpy()
 
-        return WordTable(words, matrix, counts.tolist() if counts.any() else None, unseen)
+        return WordRows(words, matrix, counts.tolist() if counts.any() else None, unseen)
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         """The words that pictures compare: yours, else some that are frequent but not the most frequent."""

@@ -4,6 +4,7 @@ By negative sampling the steps are those of block_steps.py. Other output layers 
 same windows. Either way the loss is the objective's own: mean over words (CBOW) or pairs of words (skip-gram).
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from cutaway.data.text.token_files import Tokens
-from cutaway.data.text.word_chunks import Stretch, WindowDraws, WordChunk, WordPasses
-from cutaway.data.text.word_streams import WordCorpus, write_counted_words
+from cutaway.data.words.word_chunks import Stretch, WindowDraws, WordChunk, WordPasses
+from cutaway.data.words.word_streams import WordCorpus, write_counted_words
 from cutaway.models.words.word_vectors import WordVectors, WordVectorsSpec
 from cutaway.recipes.words.block_steps import BlockSteps, Method
 from cutaway.recipes.words.vector_runs import WORDS
@@ -155,10 +156,10 @@ def frequency_baseline(tokens: Tokens | None, counts: np.ndarray, recipe: "WordV
     return {"rule": rule, "metrics": {"loss": float((seen * losses).sum() / max(seen.sum(), 1))}}
 
 
-def word_scores(words: list[str], matrix: np.ndarray, recipe: "WordVectorsRecipe") -> dict[str, float]:
+def word_scores(words: Sequence[str], matrix: np.ndarray, recipe: "WordVectorsRecipe") -> dict[str, float]:
     """Similarity and analogies by the recipe's files, with how many pairs and questions had vectors."""
-    from cutaway.data.text.word_tests import read_analogies, read_rated_pairs
-    from cutaway.look.embeddings.word_scores import analogies, similarity
+    from cutaway.data.words.word_tests import read_analogies, read_rated_pairs
+    from cutaway.recipes.words.word_scores import analogies, similarity
 
     found: dict[str, float] = {}
     if recipe.similarity:

@@ -9,8 +9,8 @@ from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
 from cutaway.recipes.words.vector_runs import VectorRuns
 
 if TYPE_CHECKING:
-    from cutaway.data.text.word_streams import WordCorpus
-    from cutaway.recipes.words.word_tables import WordTable
+    from cutaway.data.words.word_streams import WordCorpus
+    from cutaway.recipes.words.word_rows import WordRows
     from cutaway.runs.run import Run
     from cutaway.training.jobs import Job
 
@@ -111,7 +111,7 @@ class WordVectorsRecipe(VectorRuns, Recipe):
 
     def dataset(self) -> "WordCorpus":
         """The words of the text in three parts."""
-        from cutaway.data.text.word_streams import read_words
+        from cutaway.data.words.word_streams import read_words
 
         return read_words(
             self.data,
@@ -135,13 +135,13 @@ class WordVectorsRecipe(VectorRuns, Recipe):
 
         data = self.dataset()
         run.expect_same_data(data.fingerprint)
-        return own_loss(run.model, data.open_test(), data.counts, self) | self.scores(run.word_table)
+        return own_loss(run.model, data.open_test(), data.counts, self) | self.scores(self.word_rows(run))
 
-    def scores(self, table: "WordTable") -> dict[str, float]:
+    def scores(self, rows: "WordRows") -> dict[str, float]:
         """Similarity and analogies, where their files are given."""
         from cutaway.recipes.words.word_jobs import word_scores
 
-        return word_scores(table.words, table.matrix, self)
+        return word_scores(rows.words, rows.matrix, self)
 
     def smaller(self) -> str:
         return f"raise min_count={self.min_count}, or lower width={self.width} or subwords={self.subwords}"

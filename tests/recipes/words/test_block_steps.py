@@ -6,7 +6,7 @@ import torch
 
 from cutaway.blocks.embeddings.word_windows import cbow_loss, skip_gram_loss
 from cutaway.data.text.token_files import Tokens
-from cutaway.data.text.word_chunks import WindowDraws, WordChunk
+from cutaway.data.words.word_chunks import WindowDraws, WordChunk
 from cutaway.models.words.word_vectors import WordVectors, WordVectorsSpec
 from cutaway.recipes.words.block_steps import BLOCK, BlockSteps, Method, capped_shares
 

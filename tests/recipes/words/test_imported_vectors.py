@@ -1,12 +1,9 @@
-"""Vectors of elsewhere as a run: in by import, asked, and out by export; on the command line too."""
-
-import json
+"""Vectors of elsewhere as a run: in by import, asked, and out by export."""
 
 import numpy as np
 import pytest
 
 import cutaway as cut
-from cutaway import cli
 from cutaway.data.text.vector_files import read_vectors, write_vectors
 from cutaway.runs.checkpoints_in_and_out import export_run, import_checkpoint
 
@@ -37,21 +34,3 @@ def test_it_is_no_run_to_train_or_to_test(run):
         run.test()
     with pytest.raises(ValueError, match="cannot be resumed"):
         cut.train("imported-vectors", out=run.path, resume=True)
-
-
-def test_on_the_command_line(run, capsys):
-    assert cli.run(["nearest", str(run.path), "king", "-", "man", "+", "woman", "--count", "1"]) == 0
-    assert capsys.readouterr().out.split() == ["king", "-", "man", "+", "woman", "queen", "0.943"]
-    assert cli.run(["nearest", str(run.path), "king", "apple", "--json", "--count", "1"]) == 0
-    rows = json.loads(capsys.readouterr().out)
-    assert [row["of"] for row in rows] == ["king", "apple"]
-    for words, message in (
-        (["quen"], "did you mean 'queen'"),
-        (["king", "-"], "a sign must stand before a word"),
-        (["king", "--count", "0"], "--count must be at least 1"),
-        ([], "must be given, got none"),
-    ):
-        assert cli.run(["nearest", str(run.path), *words]) == 2
-        told = capsys.readouterr().err
-        assert message in told
-        assert told.count("\n") == 1

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cutaway.data.text.token_files import Tokens
-from cutaway.data.text.word_chunks import Stretch
+from cutaway.data.words.word_chunks import Stretch
 from cutaway.recipes.words.word_jobs import examples_of, frequency_baseline
 from cutaway.recipes.words.wordvectors import WordVectorsRecipe
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from cutaway.data.text.word_tests import read_analogies, read_rated_pairs
-from cutaway.look.embeddings.word_scores import analogies, similarity, spearman
+from cutaway.data.words.word_tests import read_analogies, read_rated_pairs
+from cutaway.recipes.words.word_scores import analogies, similarity, spearman
 
 
 def test_spearman_is_that_of_scipy():

@@ -13,9 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cutaway.look.charts.arrays import Values, as_array
-from cutaway.look.embeddings.vector_index import unit
-
 _AT_ONCE = 512  # questions
 
 
@@ -36,7 +33,7 @@ class AnalogyScore(NamedTuple):
     sections: dict[str, tuple[int, int]]
 
 
-def similarity(words: Sequence[str], matrix: Values, pairs: Iterable[tuple[str, str, float]]) -> Similarity:
+def similarity(words: Sequence[str], matrix: Any, pairs: Iterable[tuple[str, str, float]]) -> Similarity:
     """How well the cosines of pairs of words are ordered as people's ratings of them.
 
     >>> vectors = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]]
@@ -44,7 +41,7 @@ def similarity(words: Sequence[str], matrix: Values, pairs: Iterable[tuple[str, 
     >>> similarity(["cat", "dog", "law"], vectors, rated)
     Similarity(correlation=1.0, pairs=3, left_out=1)
     """
-    places, x = _places(words), unit(as_array("matrix", matrix, "words", "dimensions"))
+    places, x = _places(words), _unit_rows(words, matrix)
     rated = list(pairs)
     known = [
         (places[a.lower()], places[b.lower()], r) for a, b, r in rated if a.lower() in places and b.lower() in places
@@ -59,9 +56,9 @@ def similarity(words: Sequence[str], matrix: Values, pairs: Iterable[tuple[str, 
     return Similarity(spearman(cosines, ratings), len(known), len(rated) - len(known))
 
 
-def analogies(words: Sequence[str], matrix: Values, questions: Iterable[Sequence[Any]]) -> AnalogyScore:
+def analogies(words: Sequence[str], matrix: Any, questions: Iterable[Sequence[Any]]) -> AnalogyScore:
     """How many questions (a, b, c, d[, section]) are answered by the word nearest to b − a + c."""
-    places, x = _places(words), unit(as_array("matrix", matrix, "words", "dimensions"))
+    places, x = _places(words), _unit_rows(words, matrix)
     asked = list(questions)
     known = [q for q in asked if all(word.lower() in places for word in q[:4])]
     if not known:
@@ -83,6 +80,18 @@ def _solved(x: np.ndarray, rows: np.ndarray) -> np.ndarray:
     scores = (x[rows[:, 1]] - x[rows[:, 0]] + x[rows[:, 2]]) @ x.T
     np.put_along_axis(scores, rows[:, :3], -np.inf, 1)
     return scores.argmax(1) == rows[:, 3]
+
+
+def _unit_rows(words: Sequence[str], matrix: Any) -> np.ndarray:
+    """The vectors at length 1, one for each word; a vector of zeros stays what it is."""
+    x = np.asarray(matrix)
+    if x.ndim != 2 or len(x) != len(words):
+        raise ValueError(
+            f"vectors must be (words, numbers), one for each of the {len(words):,} words, got the shape {x.shape}; "
+            "take both from one table"
+        )
+    lengths = np.linalg.norm(x, axis=1, keepdims=True)
+    return x / np.where(lengths > 0, lengths, 1.0)
 
 
 def _places(words: Sequence[str]) -> dict[str, int]:

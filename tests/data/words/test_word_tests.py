@@ -2,7 +2,7 @@
 
 import pytest
 
-from cutaway.data.text.word_tests import read_analogies, read_rated_pairs
+from cutaway.data.words.word_tests import read_analogies, read_rated_pairs
 
 
 def test_the_real_files(data_folder):

@@ -7,19 +7,15 @@ Mikolov, Yih and Zweig 2013 (analogies by addition, "3CosAdd").
 """
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
 
 from cutaway.look.embeddings.vector_index import VectorIndex, unit
+from cutaway.recipes.words.word_rows import Unseen
 
-if TYPE_CHECKING:
-    from cutaway.runs.run import Run
-
-Unseen = Callable[[str], Any]
 _MANY = 50_000  # words from which only those with the same first letter are compared by spelling
 _SIGNS = {"+": 1, "-": -1, "−": -1}
 
@@ -109,9 +105,9 @@ def read_question(words: str | Sequence[str]) -> tuple[list[str], list[str]]:
         return [words], []
     found: tuple[list[str], list[str]] = ([], [])
     sign, waiting = 1, True
-    for part in parts:
+    for i, part in enumerate(parts):
         if part in _SIGNS:
-            if waiting and (found[0] or found[1]):
+            if waiting and i:
                 raise ValueError(f"a sign must stand between two words, got {words!r}; write it as king - man + woman")
             sign, waiting = _SIGNS[part], True
         elif not waiting:
@@ -131,18 +127,4 @@ def nearest_spellings(word: str, words: Sequence[str], count: int = 3) -> list[s
     return difflib.get_close_matches(word.lower(), words, n=count, cutoff=0.7)
 
 
-def token_table(run: "Run") -> WordTable:
-    """The tokens of a run and their embeddings, of runs that have both."""
-    from cutaway.recipes.subjects import token_names
-
-    table = getattr(getattr(run.model, "embed", None), "weight", None)
-    if run.tokenizer is None or table is None:
-        raise ValueError(
-            f"nearest words are for runs with vectors of words or tokens, got {run.path}, a run of "
-            f"{run.recipe.name!r}; train one by `cutaway train wordvectors`"
-        )
-    names = token_names(run.tokenizer, range(min(run.tokenizer.vocabulary, len(table))))
-    return WordTable(names, table[: len(names)].detach().cpu().float().numpy())
-
-
-__all__ = ["WordTable", "nearest_spellings", "read_question", "token_table"]
+__all__ = ["WordTable", "nearest_spellings", "read_question"]

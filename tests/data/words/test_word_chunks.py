@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cutaway.data.text.token_files import Tokens
-from cutaway.data.text.word_chunks import WindowDraws, WordChunk, WordPasses, keep_probabilities, negatives_table
+from cutaway.data.words.word_chunks import WindowDraws, WordChunk, WordPasses, keep_probabilities, negatives_table
 
 COUNTS = np.array([60_000, 30_000, 9_000, 1_000])
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cutaway.recipes.words.word_tables import WordTable, nearest_spellings, read_question
+from cutaway.runs.word_tables import WordTable, nearest_spellings, read_question
 
 TABLE = WordTable(
     ["king", "man", "woman", "queen", "apple"],

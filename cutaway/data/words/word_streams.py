@@ -25,8 +25,8 @@ from cutaway.data.files import TextSource
 from cutaway.data.fingerprints import Fingerprint
 from cutaway.data.samples.embedded import resolve
 from cutaway.data.splits import Splits, expect_shares, split_points
-from cutaway.data.text.phrases import find_phrases, join_phrases
 from cutaway.data.text.token_files import Tokens
+from cutaway.data.words.phrases import find_phrases, join_phrases
 
 SPLITTERS = {"letters": re.compile(r"\w+(?:['’]\w+)*"), "spaces": re.compile(r"\S+")}
 PARTS = ("train", "validation", "test")

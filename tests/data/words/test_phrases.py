@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from cutaway.data.text.phrases import find_phrases, join_phrases, phrase_score
+from cutaway.data.words.phrases import find_phrases, join_phrases, phrase_score
 
 
 def text() -> list[list[str]]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cutaway.data.files import TextSource
-from cutaway.data.text.word_streams import read_counted_words, read_words, split_words, write_counted_words
+from cutaway.data.words.word_streams import read_counted_words, read_words, split_words, write_counted_words
 
 TEXT = "the cat sat . The dog sat ; " * 20 + "once twice twice "
 

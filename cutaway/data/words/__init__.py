@@ -1,0 +1,1 @@
+"""Words as they are counted, streamed and scored: for vectors of words."""

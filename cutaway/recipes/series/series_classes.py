@@ -16,6 +16,7 @@ from cutaway.data.batches import Batches, ShuffledRows
 from cutaway.data.series.labelled_series import SeriesRows, as_rows, expect_channels
 from cutaway.data.series.wide_and_long import load_series
 from cutaway.recipes.subjects import SHOWN, Subject
+from cutaway.training.augmentation.series import jitter, scaling, time_warp
 
 if TYPE_CHECKING:
     from cutaway.recipes.base import Recipe
@@ -46,10 +47,17 @@ def _arguments(model: nn.Module, rows: SeriesRows) -> tuple[Tensor, Tensor | Non
     return torch.from_numpy(rows.values).to(device), lengths
 
 
-def series_cost(model: nn.Module, rows: SeriesRows) -> Tensor:
-    """Mean of −log p(class | series) over the batch, in nats."""
-    outputs = model(*_arguments(model, rows))
+def series_cost(model: nn.Module, rows: SeriesRows, augment: float = 0.0) -> Tensor:
+    """Mean of −log p(class | series) over the batch, in nats; ``augment`` changes the series first."""
+    values, lengths = _arguments(model, rows)
+    outputs = model(changed(values, lengths, augment) if augment else values, lengths)
     return nn.functional.cross_entropy(outputs.float(), torch.from_numpy(rows.targets).to(outputs.device))
+
+
+def changed(values: Tensor, lengths: Tensor | None, strength: float) -> Tensor:
+    """Other series of the same class: a little noise, another size, another speed. ``strength`` 1 is the usual."""
+    values = jitter(values, 0.05 * strength, lengths)
+    return time_warp(scaling(values, 0.1 * strength), 0.2 * strength, lengths=lengths)
 
 
 @torch.no_grad()

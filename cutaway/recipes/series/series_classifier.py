@@ -2,6 +2,7 @@ r"""`series-classifier`: the class of a whole series, from examples: gestures, h
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.base import Recipe
@@ -62,6 +63,8 @@ class SeriesClassifierRecipe(Recipe):
     """layers"""
     dropout: float = 0.2
     """share of pooled values dropped in training"""
+    augment: float = setting(0.0, DATA)
+    """strength of random noise, size and speed in training, where they keep the class; 1 is the usual, 0 for none"""
 
     steps: int = 300
     """optimizer steps, at most"""
@@ -79,6 +82,7 @@ class SeriesClassifierRecipe(Recipe):
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "width", "depth")
+        expect_at_least(self, 0, "augment")
         expect_share(self, "validation", "test", "dropout")
         if self.patience and not self.validation:
             raise ValueError(
@@ -142,7 +146,7 @@ class SeriesClassifierRecipe(Recipe):
         return Job(
             model=model,
             batches=SeriesBatches(data.train, batch, self.seed, rank, world),
-            objective=series_cost,
+            objective=partial(series_cost, augment=self.augment),
             evaluate=lambda m: {} if data.validation is None else series_metrics(m, data.validation),
             units=batch,
             unit="series",

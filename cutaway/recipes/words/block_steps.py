@@ -9,6 +9,8 @@ led; here those of a batch are taken from one place, and a frequent word would r
 ends that: it counts as many steps as `cap` at most.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,10 +47,11 @@ class BlockSteps:
     def __call__(self, model: WordVectors, chunk: WordChunk, rate: float) -> float:
         total, count = 0.0, 0
         tables = _Tables(model, self.cap)
-        for stretch in self.draws.stretches(chunk):
-            if len(stretch.words) > 1:
-                loss, examples = self._learn(tables, stretch, rate)
-                total, count = total + loss, count + examples
+        with _one_thread():
+            for stretch in self.draws.stretches(chunk):
+                if len(stretch.words) > 1:
+                    loss, examples = self._learn(tables, stretch, rate)
+                    total, count = total + loss, count + examples
         return total / max(count, 1)
 
     def _learn(self, tables: "_Tables", stretch: Stretch, rate: float) -> tuple[float, int]:
@@ -104,6 +107,17 @@ class BlockSteps:
             capped_shares(negatives, self.cap),
             sizes,
         )
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Products this small lose more by waiting for each other than they gain: many times, where a core is not free."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 class _Layout(NamedTuple):

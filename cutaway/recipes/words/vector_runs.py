@@ -1,17 +1,20 @@
 r"""What runs of word vectors can do, learned here or imported: list their words, be looked at, and be exported."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import numpy as np
 
     from cutaway.recipes.subjects import Subject
     from cutaway.recipes.words.word_rows import WordRows
     from cutaway.runs.run import Run
 
 WORDS = "words.txt"
-_COMPARED = 12  # words that pictures compare if none are given
-_COMMON = 50  # words that are left out there: the most frequent say little
+_CIRCLES, _ROUND = 4, 4  # words that pictures compare if none are given: four, each with the three nearest to it
+_COMMON, _KNOWN = 100, 2000  # the most frequent words say little, rare ones are not learned well
 
 
 class VectorRuns:
@@ -47,9 +50,7 @@ class VectorRuns:
 
         table = run.word_table
         if given is None:
-            places = list(range(min(_COMMON, len(table.words) // 2), len(table.words)))
-            places = [i for i in places if table.words[i].isalpha() and len(table.words[i]) > 2] or places
-            places, words = places[:_COMPARED], "some frequent words"
+            places, words = circles(table.words, table.matrix), "some frequent words, each before those nearest to it"
         else:
             asked = dict.fromkeys(given.replace(",", " ").split())
             for word in asked:
@@ -71,4 +72,24 @@ class VectorRuns:
         return write_vectors(to, run.word_table.words, run.word_table.matrix)
 
 
-__all__ = ["WORDS", "VectorRuns"]
+def circles(words: Sequence[str], matrix: "np.ndarray") -> list[int]:
+    """The rows of a few frequent words, each followed by those nearest to it among frequent words."""
+    import numpy as np
+
+    frequent = range(min(_COMMON, len(words) // 2), min(_KNOWN, len(words)))
+    rows = np.array([i for i in frequent if words[i].isalpha() and len(words[i]) > 3] or list(frequent))
+    x = matrix[rows] / np.maximum(np.linalg.norm(matrix[rows], axis=1, keepdims=True), 1e-12)
+    free, found = np.ones(len(rows), bool), list[int]()
+    for _ in range(_CIRCLES):
+        if not free.any():
+            break
+        near = x @ x[free.argmax()]  # of those that are left, the most frequent
+        near[~free] = -np.inf
+        near[free.argmax()] = np.inf
+        circle = [i for i in np.argsort(-near, kind="stable")[:_ROUND].tolist() if free[i]]
+        free[circle] = False
+        found += rows[circle].tolist()
+    return found
+
+
+__all__ = ["WORDS", "VectorRuns", "circles"]

@@ -21,13 +21,19 @@ _AUTOGRAD = {"rate": 5e-3, "steps": 2000}  # where nobody chose others, for outp
 class WordVectorsRecipe(VectorRuns, Recipe):
     """Learns a vector for every frequent word, from the words that stand around it.
 
-    CBOW guesses a word from the sum of its context, skip-gram from one word of it. Words that are used alike get
+    CBOW guesses a word from the mean of its context, skip-gram from one word of it. Words that are used alike get
     vectors that point alike: `cutaway nearest RUN word` lists them, and solves analogies with + and -.
     """
 
     name: ClassVar[str] = "wordvectors"
     unit: ClassVar[str] = "nats a word"
-    quality: ClassVar[str] = ""
+    quality: ClassVar[str] = (
+        "Text8's first 10 MB, 100 numbers, five epochs, means of three seeds: CBOW agrees with people's ratings by "
+        ".434 (WordSim-353) and .200 (SimLex-999) and solves 6.4 % of the analogies, at 0.65 of gensim's speed with "
+        "one thread (gensim: .431, .195, 6.4 %); skip-gram .460, .210 and 7.5 % at twice its speed (.432, .230, 7.7 "
+        "%). The default run: validation loss 2.16, by frequencies alone 2.65. `python benchmarks/run.py "
+        "word_vectors` measures it."
+    )
 
     data: str = "python-docs"
     """a text file, a folder of them, or the name of an embedded sample (`cutaway list data`)"""
@@ -53,8 +59,8 @@ class WordVectorsRecipe(VectorRuns, Recipe):
     """a file of analogies (questions-words.txt), scored likewise"""
     method: Literal["cbow", "skip-gram"] = setting("cbow", FIRST)
     """guess a word from its context, or from one word of it"""
-    context: Literal["sum", "mean"] = setting("sum", FIRST)
-    """of CBOW: what a context is, the sum of its vectors or their mean (gensim's default)"""
+    context: Literal["sum", "mean"] = setting("mean", FIRST)
+    """of CBOW: what a context is, the mean of its vectors (gensim's default) or their sum (as CBOW was written down)"""
     output: Literal["negative", "hierarchical", "sampled", "nce", "full"] = setting("negative", FIRST)
     """output layer: negative sampling is trained without autograd and by far the fastest; the others by AdamW"""
     negatives: int = setting(5, FIRST)

@@ -18,6 +18,7 @@ from cutaway.runs.views import (
     tables,
     tags,
     text_classes,
+    words,
 )
 
 register(general.losses, suits=general.has_metrics, section="Training")
@@ -60,6 +61,10 @@ register(embeddings.tokens, suits=embeddings.has_tokens, section="Embeddings")
 register(embeddings.token_neighbours, suits=embeddings.has_tokens, section="Embeddings")
 register(embeddings.categories, suits=embeddings.has_categories, section="Embeddings")
 register(class_trees.class_path, suits=class_trees.has_class_tree, section="Output layer", report=True)
+
+register(words.similar_words, suits=words.has_words, section="Words", report=True)
+register(words.nearest_words, suits=words.has_words, section="Words", report=True)
+register(words.frequent_words, suits=words.has_words, section="Words", report=True)
 
 register(embeddings.positions, suits=embeddings.has_positions, section="Positions")
 

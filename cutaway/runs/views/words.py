@@ -1,0 +1,57 @@
+r"""Views of runs whose words have vectors: how alike words are, a map of frequent words, and nearest words."""
+
+from typing import TYPE_CHECKING
+
+from cutaway.look import neighbours
+from cutaway.look.embeddings.word_maps import word_map, word_similarity
+from cutaway.look.pages.picture import Picture
+from cutaway.recipes.base import Recipe
+from cutaway.recipes.subjects import Subject
+
+if TYPE_CHECKING:
+    from cutaway.runs.run import Run
+
+_COMPARED = 40  # words of a heat map that can be read
+_MAPPED = 200  # words on a map
+_SEARCHED = 6  # words whose neighbours are shown
+_LEAST = 8  # words of a map
+
+
+def has_words(run: "Run") -> bool:
+    """Runs of recipes that have vectors of words."""
+    return type(run.recipe).word_rows is not Recipe.word_rows
+
+
+def similar_words(run: "Run", subject: Subject) -> list[Picture]:
+    """How alike the words of the subject are, pair by pair."""
+    rows = [run.word_table.places[word] for word in subject.tokens[:_COMPARED]]
+    if len(rows) < 2:
+        return []
+    return [word_similarity(run.word_table.matrix[rows], [run.word_table.words[i] for i in rows])]
+
+
+def frequent_words(run: "Run", subject: Subject) -> list[Picture]:
+    """A map of the words of the subject and of the most frequent ones, by t-SNE."""
+    table = run.word_table
+    readable = [i for i, word in enumerate(table.words[: 20 * _MAPPED]) if len(word) > 2 and word[0].isalpha()]
+    own = [table.places[word] for word in subject.tokens]
+    rows = list(dict.fromkeys([*own, *readable]))[:_MAPPED]
+    if len(rows) < _LEAST:
+        return []
+    title = f"Map of words: {len(rows)} of {len(table.words):,}"
+    picture = word_map(table.matrix[rows], [table.words[i] for i in rows], perplexity=subject.perplexity, title=title)
+    picture.note += " Shown are the words of this page, then the most frequent ones of three letters or more."
+    return [picture]
+
+
+def nearest_words(run: "Run", subject: Subject) -> list[Picture]:
+    """The words nearest to some of the subject, by cosine."""
+    table = run.word_table
+    step = max(1, len(subject.tokens) // _SEARCHED)
+    asked = list(dict.fromkeys(subject.tokens[::step]))[:_SEARCHED]
+    if not asked or len(table.words) < 2:
+        return []
+    vectors = {word: table.matrix[table.places[word]] for word in asked}
+    count = min(8, len(table.words) - 1)
+    picture = neighbours(table.matrix, table.words, vectors, count=count, title="Nearest words")
+    return [picture.captioned("Neighbours should be words that could stand in the same places of a text.")]

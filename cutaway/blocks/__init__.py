@@ -97,6 +97,7 @@ from cutaway.blocks.embeddings.sampled import (
 )
 from cutaway.blocks.embeddings.tokens import Embedding, embed, one_hot
 from cutaway.blocks.embeddings.trees import Tree
+from cutaway.blocks.embeddings.word_windows import cbow_loss, skip_gram_loss
 from cutaway.blocks.likelihoods.gaussian import Gaussian, gaussian_log_density
 from cutaway.blocks.likelihoods.negative_binomial import NegativeBinomial, negative_binomial_log_density
 from cutaway.blocks.likelihoods.student_t import StudentT, student_t_log_density
@@ -250,6 +251,7 @@ __all__ = [
     "balanced_accuracy",
     "batch_norm",
     "bernoulli",
+    "cbow_loss",
     "convolve",
     "cosine_scores",
     "cost",
@@ -352,6 +354,7 @@ __all__ = [
     "scaled_dot_scores",
     "silu",
     "sinusoids",
+    "skip_gram_loss",
     "small_residual_",
     "soft_lookup",
     "soft_weights",

@@ -1,6 +1,7 @@
 """Vectors for tokens, image patches and numbers, and output layers for many classes."""
 
 import torch
+from torch import Tensor
 
 from cutaway.blocks.embeddings.hierarchical import HierarchicalSoftmax
 from cutaway.blocks.embeddings.naive_bayes import NaiveBayesBag, log_count_ratios, sum_bag
@@ -17,6 +18,7 @@ from cutaway.blocks.embeddings.sampled import (
 )
 from cutaway.blocks.embeddings.tokens import Embedding, embed, one_hot
 from cutaway.blocks.embeddings.trees import Tree
+from cutaway.blocks.embeddings.word_windows import cbow_loss, skip_gram_loss, window_rows
 from cutaway.registry import register
 
 register(one_hot, example=lambda: (one_hot, torch.arange(10).view(2, 5) % 7, 7))
@@ -89,3 +91,27 @@ def samples(scale: float = 1.0) -> tuple[object, ...]:
 register(sampled_softmax_loss, example=samples, extreme=lambda: samples(1e4))
 register(nce_loss, example=lambda: (nce_loss, torch.randn(2), torch.randn(2, 3), -torch.rand(2), -torch.rand(2, 3)))
 register(negative_sampling_loss, example=lambda: (negative_sampling_loss, torch.randn(2), torch.randn(2, 3)))
+
+
+def windows(scale: float = 1.0) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Two stretches of 4 words and 3 negatives, windows of one and two words on either side."""
+    rows = window_rows(2, 4).to(torch.get_default_dtype())
+    return (
+        torch.stack([rows[:4], rows[4:]]),
+        scale * torch.randn(2, 8, 3),
+        scale * torch.randn(2, 4, 3),
+        scale * torch.randn(2, 3, 3),
+    )
+
+
+def contexts(scale: float = 1.0) -> tuple[object, ...]:
+    A, V, U, N = windows(scale)
+    return cbow_loss, A, 1 / A.sum(-1), V, U, N, 5.0
+
+
+register(cbow_loss, example=contexts, extreme=lambda: contexts(1e3))
+register(
+    skip_gram_loss,
+    example=lambda: (skip_gram_loss, *windows(), 5.0),
+    extreme=lambda: (skip_gram_loss, *windows(1e3), 5.0),
+)

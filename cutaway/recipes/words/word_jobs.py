@@ -14,9 +14,11 @@ from torch import Tensor, nn
 from cutaway.data.text.token_files import Tokens
 from cutaway.data.words.word_chunks import Stretch, WindowDraws, WordChunk, WordPasses
 from cutaway.data.words.word_streams import WordCorpus, write_counted_words
+from cutaway.data.words.word_tests import Analogy, RatedPair, read_analogies, read_rated_pairs
 from cutaway.models.words.word_vectors import WordVectors, WordVectorsSpec
 from cutaway.recipes.words.block_steps import BlockSteps, Method
 from cutaway.recipes.words.vector_runs import WORDS
+from cutaway.recipes.words.word_scores import analogies, similarity
 from cutaway.training.jobs import Job
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ class Examples(NamedTuple):
 
 def word_job(recipe: "WordVectorsRecipe", rank: int = 0, world: int = 1) -> Job:
     """Data, model and objective of a run."""
-    data = recipe.dataset()
+    data, tests = recipe.dataset(), word_tests(recipe)
     torch.manual_seed(recipe.seed)
     spec = WordVectorsSpec(
         vocabulary=len(data.words),
@@ -61,6 +63,10 @@ def word_job(recipe: "WordVectorsRecipe", rank: int = 0, world: int = 1) -> Job:
     def evaluate(model: nn.Module, limit: int | None = recipe.evaluate_words) -> dict[str, float]:
         return own_loss(model, data.validation, data.counts, recipe, limit)
 
+    def whole(model: nn.Module) -> dict[str, float]:
+        assert isinstance(model, WordVectors)
+        return evaluate(model, None) | word_scores(data.words, model.vectors().detach().cpu().numpy(), tests)
+
     raw = data.raw["train"] / len(data.train)
     return Job(
         model=model,
@@ -71,7 +77,7 @@ def word_job(recipe: "WordVectorsRecipe", rank: int = 0, world: int = 1) -> Job:
         unit="words",
         files={WORDS: lambda path: write_counted_words(path, data.words, data.counts.tolist())},
         data=_facts(data, recipe),
-        whole=lambda m: evaluate(m, None),
+        whole=whole,
         update=update if recipe.output == "negative" else None,
     )
 
@@ -156,19 +162,40 @@ def frequency_baseline(tokens: Tokens | None, counts: np.ndarray, recipe: "WordV
     return {"rule": rule, "metrics": {"loss": float((seen * losses).sum() / max(seen.sum(), 1))}}
 
 
-def word_scores(words: Sequence[str], matrix: np.ndarray, recipe: "WordVectorsRecipe") -> dict[str, float]:
-    """Similarity and analogies by the recipe's files, with how many pairs and questions had vectors."""
-    from cutaway.data.words.word_tests import read_analogies, read_rated_pairs
-    from cutaway.recipes.words.word_scores import analogies, similarity
+class WordTests(NamedTuple):
+    """Rated pairs of words and analogies, of the recipe's files; None where none is given."""
 
+    pairs: "list[RatedPair] | None"
+    questions: "list[Analogy] | None"
+
+
+def word_tests(recipe: "WordVectorsRecipe") -> WordTests:
+    return WordTests(
+        read_rated_pairs(recipe.similarity) if recipe.similarity else None,
+        read_analogies(recipe.analogies) if recipe.analogies else None,
+    )
+
+
+def word_scores(words: Sequence[str], matrix: np.ndarray, tests: WordTests) -> dict[str, float]:
+    """Similarity and analogies, with how many pairs and questions had vectors."""
     found: dict[str, float] = {}
-    if recipe.similarity:
-        alike = similarity(words, matrix, read_rated_pairs(recipe.similarity))
+    if tests.pairs is not None:
+        alike = similarity(words, matrix, tests.pairs)
         found |= {"similarity": alike.correlation, "similarity_pairs": alike.pairs}
-    if recipe.analogies:
-        solved = analogies(words, matrix, read_analogies(recipe.analogies))
+    if tests.questions is not None:
+        solved = analogies(words, matrix, tests.questions)
         found |= {"analogies": solved.accuracy, "analogy_questions": solved.questions}
     return found
 
 
-__all__ = ["Examples", "examples_of", "frequency_baseline", "guess_cost", "own_loss", "word_job", "word_scores"]
+__all__ = [
+    "Examples",
+    "WordTests",
+    "examples_of",
+    "frequency_baseline",
+    "guess_cost",
+    "own_loss",
+    "word_job",
+    "word_scores",
+    "word_tests",
+]

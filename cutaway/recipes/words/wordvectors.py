@@ -145,9 +145,9 @@ class WordVectorsRecipe(VectorRuns, Recipe):
 
     def scores(self, rows: "WordRows") -> dict[str, float]:
         """Similarity and analogies, where their files are given."""
-        from cutaway.recipes.words.word_jobs import word_scores
+        from cutaway.recipes.words.word_jobs import word_scores, word_tests
 
-        return word_scores(rows.words, rows.matrix, self)
+        return word_scores(rows.words, rows.matrix, word_tests(self))
 
     def smaller(self) -> str:
         return f"raise min_count={self.min_count}, or lower width={self.width} or subwords={self.subwords}"

@@ -1,4 +1,4 @@
-"""English to Spanish with the `transformer` recipe, on the pairs and for the steps of Keras's example.
+"""English to Spanish with the recipes `transformer` and `seq2seq`, on the pairs and for the steps of Keras's example.
 
 Keras's "English-to-Spanish translation with a sequence-to-sequence Transformer" (F. Chollet 2021; in the repository
 keras-team/keras-io, examples/nlp/md/neural_machine_translation_with_transformer.md) shows the log of one epoch, 1,302
@@ -6,11 +6,16 @@ steps of 64 pairs: 52.1 % of the words of held-out translations right, given the
 million weights. It counts words of 15,000, lower-case and without punctuation, an unknown word being right if it is
 taken for one, and its validation pairs are drawn at random, so that a sentence may be in both parts with another
 translation. Ours are all words as they are written, right if all their tokens are, and no text is in two parts.
+
+`python benchmarks/translation.py seq2seq --seconds 900` trains one of the two for about that processor time (the steps
+are counted out from the time of the first few), and says BLEU as sacrebleu counts it, too (Post 2018).
 """
 
+import argparse
 import os
 import re
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +23,6 @@ import torch
 from timing import show
 
 from cutaway.data.text.token_rows import PAD, TokenPairs, every_pair
-from cutaway.recipes.text.transformer import TransformerRecipe
 from cutaway.runs.execution import train
 
 DATA = Path(os.environ.get("CUTAWAY_DATA", Path(__file__).parents[2] / "shared" / "data")) / "text" / "spa-eng.zip"
@@ -46,32 +50,64 @@ def words_right(model: Any, pairs: TokenPairs, tokenizer: Any) -> float:
     return right / count
 
 
+def sacre_bleu(run: Any, limit: int = 2000) -> str:
+    """BLEU of greedy translations of held-out sources by sacrebleu's defaults, with its signature."""
+    import sacrebleu
+
+    from cutaway.recipes.text.translation import tasks_of, translate
+
+    pairs = run.recipe.dataset()
+    tasks = tasks_of(pairs.validation.within(run.recipe.context), pairs.tokenizer, limit)
+    most = max(len(task.references) for task in tasks)
+    references = [[task.references[i] if i < len(task.references) else None for task in tasks] for i in range(most)]
+    metric = sacrebleu.BLEU()
+    found = metric.corpus_score(translate(run.model, pairs.tokenizer, [task.source for task in tasks]), references)
+    return f"{found.score:.1f}   {metric.get_signature()}"
+
+
 def report(run: Any) -> None:
-    recipe: TransformerRecipe = run.recipe
+    recipe: Any = run.recipe
     pairs = recipe.dataset()
     assert pairs.validation is not None
     whole = next(row for row in run.metrics if row["split"] == "validation-whole")
     weights = sum(p.numel() for p in run.model.parameters())
     right = words_right(run.model, pairs.validation.within(recipe.context), pairs.tokenizer)
     rows = [
-        ("cutaway transformer, words right", f"{right:.3f}   ({weights / 1e6:.1f} million weights)"),
+        (f"cutaway {recipe.name}, words right", f"{right:.3f}   ({weights / 1e6:.1f} million weights)"),
         ("Keras's example, words right (published)", "0.521   (20.0 million weights)"),
         ("tokens right, nats a token", f"{whole['accuracy']:.3f}   {whole['loss']:.3f}"),
         ("BLEU, exactly a reference (greedy)", f"{whole['bleu']:.1f}   {whole['exact']:.3f}"),
+        ("BLEU by sacrebleu", sacre_bleu(run)),
         ("seconds of training", f"{max(row.get('seconds', 0.0) for row in run.metrics):.0f}"),
     ]
     show(f"spa-eng: {pairs.counts['validation']:,} held-out pairs, {recipe.steps:,} steps of {recipe.batch}", rows)
 
 
-def main(**settings: Any) -> None:
+def steps_for(name: str, seconds: float, folder: Path) -> int:
+    """How many steps a recipe takes in so much processor time, from the time of its first steps."""
+    times = []
+    for steps in (10, 40):
+        start = time.process_time()
+        train(name, data=str(DATA), out=folder / f"{steps}", show="quiet", steps=steps, validation=0.0, warmup=1)
+        times.append(time.process_time() - start)
+    return int(30 * seconds / (times[1] - times[0]))
+
+
+def main(name: str = "transformer", seconds: float = 0.0, **settings: Any) -> None:
     if not DATA.is_file():
         print(f"\nspa-eng: skipped, {DATA} is not there; set CUTAWAY_DATA")
         return
     with tempfile.TemporaryDirectory() as folder:
-        report(
-            train("transformer", data=str(DATA), out=Path(folder) / "run", show="quiet", **{"steps": STEPS} | settings)
-        )
+        steps = steps_for(name, seconds, Path(folder)) if seconds else STEPS
+        start = time.process_time()
+        run = train(name, data=str(DATA), out=Path(folder) / "run", show="quiet", **{"steps": steps} | settings)
+        print(f"\n{name}: {time.process_time() - start:.0f} s of processor time, evaluations and report included")
+        report(run)
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("name", nargs="?", default="transformer", choices=["transformer", "seq2seq"])
+    parser.add_argument("--seconds", type=float, default=0.0)
+    asked = parser.parse_args()
+    main(asked.name, asked.seconds)

@@ -1,6 +1,7 @@
 """BLEU by hand, by its laws, and against another way to count."""
 
 import math
+import random
 
 import pytest
 
@@ -55,3 +56,25 @@ def test_references_must_be_there():
         bleu(["a", "b"], [["a"]])
     with pytest.raises(ValueError, match="got 1 translations and 1 lists of references, 1 of them empty"):
         bleu(["a"], [[]])
+
+
+def test_equals_sacrebleu_on_the_same_words():
+    """Post 2018; unsmoothed, and given the words as ours splits them. References are one list a position there."""
+    sacrebleu = pytest.importorskip("sacrebleu")
+    chance = random.Random(0)
+    words = ["the", "cat", "dog", "sat", "on", "a", "mat", ",", "."]
+    translations = [" ".join(chance.choices(words, k=chance.randint(4, 12))) for _ in range(40)]
+    references = [[_altered(text, words, chance) for _ in range(2)] for text in translations]
+    theirs = sacrebleu.corpus_bleu(
+        [" ".join(split_words(text)) for text in translations],
+        [[" ".join(split_words(known[i])) for known in references] for i in range(2)],
+        tokenize="none",
+        smooth_method="none",
+        force=True,
+    )
+    assert bleu(translations, references) == pytest.approx(theirs.score)
+    assert 10 < theirs.score < 90
+
+
+def _altered(text: str, words: list[str], chance: random.Random) -> str:
+    return " ".join(chance.choice(words) if chance.random() < 0.3 else word for word in text.split())

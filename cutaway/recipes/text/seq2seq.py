@@ -3,7 +3,6 @@ r"""`seq2seq`: a recurrent encoder–decoder with Bahdanau's attention that lear
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from cutaway.recipes.base import Optimizer
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import FIRST, setting
 from cutaway.recipes.text.translation_base import TranslationRecipe
@@ -27,24 +26,22 @@ class Seq2SeqRecipe(TranslationRecipe):
 
     reads: Literal["attention", "thought"] = setting("attention", FIRST)
     """how the decoder reads the source: attention looks at every token of it, thought keeps one vector of it"""
-    width: int = setting(256, FIRST)
+    width: int = setting(192, FIRST)
     """width of the decoder's state, and of the encoder's in each direction"""
     depth: int = setting(1, FIRST)
     """layers of the encoder"""
     embedding: int = 128
     """width of a token's vector; 0: as the state"""
-    dropout: float = 0.2
+    dropout: float = 0.1
     """share of values dropped in training"""
-    steps: int = 400
+    steps: int = 700
     """optimizer steps"""
     batch: int = 64
     """pairs in a batch, of similar length"""
     warmup: int = 50
     """steps in which the rate rises from zero"""
-    optimizer: Optimizer = "muon"
-    """rule that turns gradients into steps"""
-    rate: float = 4e-3
-    """full learning rate of AdamW"""
+    rate: float = 5e-3
+    """full learning rate"""
 
     def __post_init__(self) -> None:
         super().__post_init__()

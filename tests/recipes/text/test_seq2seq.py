@@ -36,7 +36,7 @@ def test_the_alignment_is_drawn(tmp_path: Path):
 def test_the_smaller_settings_and_mistakes():
     from cutaway.recipes.text.seq2seq import Seq2SeqRecipe
 
-    assert "width=256" in Seq2SeqRecipe().smaller()
+    assert "width=192" in Seq2SeqRecipe().smaller()
     for settings, words in (
         (dict(width=0), "width must be"),
         (dict(context=2), "context must be"),
@@ -50,4 +50,4 @@ def test_the_smaller_settings_and_mistakes():
 def test_stated_quality(tmp_path: Path):
     """The dates that every machine has: nearly all of the held-out ones are right."""
     run = cut.train("seq2seq", out=tmp_path / "run", show="quiet")
-    assert run.test()["exact"] > 0.95
+    assert run.test()["exact"] > 0.97

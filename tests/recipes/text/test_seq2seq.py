@@ -47,6 +47,7 @@ def test_the_smaller_settings_and_mistakes():
 
 
 @pytest.mark.slow
+@pytest.mark.untyped  # checked signatures take most of the time of a loop over words
 def test_stated_quality(tmp_path: Path):
     """The dates that every machine has: nearly all of the held-out ones are right."""
     run = cut.train("seq2seq", out=tmp_path / "run", show="quiet")

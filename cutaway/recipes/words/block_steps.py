@@ -57,19 +57,18 @@ class BlockSteps:
     def _learn(self, tables: "_Tables", stretch: Stretch, rate: float) -> tuple[float, int]:
         """Loss and number of examples of a stretch, from which the vectors have learned."""
         laid = self._lay_out(stretch)
-        inputs, negatives, targets = laid.inputs, laid.negatives, laid.targets
         losses = []
-        for i in range(len(inputs)):
-            V = tables.input_vectors(inputs[i]).view(self.blocks, -1, tables.width)
-            U = tables.output.index_select(0, targets[i]).view(self.blocks, BLOCK, -1)
-            N = tables.output.index_select(0, negatives[i]).view(self.blocks, BLOCK, -1)
+        for A, c, real, inputs, targets, negatives, *shares in zip(*laid.batches):
+            V = tables.input_vectors(inputs).view(self.blocks, -1, tables.width)
+            U = tables.output.index_select(0, targets).view(self.blocks, BLOCK, -1)
+            N = tables.output.index_select(0, negatives).view(self.blocks, BLOCK, -1)
             if self.method.skip_gram:
-                found = skip_gram_gradients(laid.bands[i], V, U, N, self.method.negatives)
+                found = skip_gram_gradients(A, V, U, N, self.method.negatives)
             else:
-                found = cbow_gradients(laid.bands[i], laid.scale[i], V, U, N, self.method.negatives, laid.real[i])
-            tables.move_inputs(inputs[i], found.inputs.flatten(0, 1), rate, laid.input_shares[i])
-            move_rows(tables.output, targets[i], found.targets.flatten(0, 1), rate, laid.target_shares[i])
-            move_rows(tables.output, negatives[i], found.negatives.flatten(0, 1), rate, laid.negative_shares[i])
+                found = cbow_gradients(A, c, V, U, N, self.method.negatives, real)
+            tables.move_inputs(inputs, found.inputs.flatten(0, 1), rate, shares[0])
+            move_rows(tables.output, targets, found.targets.flatten(0, 1), rate, shares[1])
+            move_rows(tables.output, negatives, found.negatives.flatten(0, 1), rate, shares[2])
             losses.append(found.loss)
         examples = laid.sizes.sum() if self.method.skip_gram else (laid.sizes > 0).sum()
         return float(torch.stack(losses).double().sum()), int(examples)
@@ -95,18 +94,14 @@ class BlockSteps:
         negatives = self.draws.negatives(stretch.place, batches * k).reshape(batches, k)
         size = torch.from_numpy(sizes).view(batches, self.blocks, BLOCK)
         real = (size > 0).float()
-        return _Layout(
+        laid = (
             bands.view(batches, self.blocks, BLOCK, -1),
             real / size.clamp(min=1) if self.method.mean else real,
             real,
-            torch.from_numpy(inputs),
-            torch.from_numpy(targets),
-            torch.from_numpy(negatives),
-            capped_shares(inputs, self.cap),
-            capped_shares(targets, self.cap),
-            capped_shares(negatives, self.cap),
-            sizes,
+            *map(torch.from_numpy, (inputs, targets, negatives)),
         )
+        shares = [capped_shares(rows, self.cap) for rows in (inputs, targets, negatives)]
+        return _Layout([*(part.unbind() for part in laid), *shares], sizes)
 
 
 @contextmanager
@@ -121,17 +116,12 @@ def _one_thread() -> Iterator[None]:
 
 
 class _Layout(NamedTuple):
-    """A stretch in batches, one along the first axis of each: bands, 1 or 1/size of contexts, rows and their shares."""
+    """A stretch in batches, and the sizes of its contexts.
 
-    bands: Tensor
-    scale: Tensor
-    real: Tensor
-    inputs: Tensor
-    targets: Tensor
-    negatives: Tensor
-    input_shares: list[Tensor | None]
-    target_shares: list[Tensor | None]
-    negative_shares: list[Tensor | None]
+    Of every batch: bands, 1 or 1/size of contexts, 1 for real ones, rows of inputs, targets, negatives, their shares.
+    """
+
+    batches: list[Any]
     sizes: np.ndarray
 
 
@@ -176,15 +166,13 @@ def capped_shares(rows: np.ndarray, cap: float = CAP) -> list[Tensor | None]:
             [0.5000],
             [1.0000]]), None]
     """
-    found: list[Tensor | None] = []
     most = int(cap)
-    for batch in rows:
-        ordered = np.sort(batch)
-        if not (ordered[most:] == ordered[:-most]).any():  # no row is there more often
-            found.append(None)
-            continue
-        _, place, counts = np.unique(batch, return_inverse=True, return_counts=True)
-        found.append(torch.from_numpy(np.minimum(1.0, cap / counts)[place].astype(np.float32))[:, None])
+    ordered = np.sort(rows.astype(np.int32), axis=1)
+    often = (ordered[:, most:] == ordered[:, :-most]).any(1)  # some row is there more often
+    found: list[Tensor | None] = [None] * len(rows)
+    for i in np.flatnonzero(often).tolist():
+        _, place, counts = np.unique(rows[i], return_inverse=True, return_counts=True)
+        found[i] = torch.from_numpy(np.minimum(1.0, cap / counts)[place].astype(np.float32))[:, None]
     return found
 
 

@@ -33,7 +33,7 @@ class Seq2SeqRecipe(TranslationRecipe):
     """how the decoder reads the source: attention looks at every token of it, thought keeps one vector of it"""
     width: int = setting(192, FIRST)
     """width of the decoder's state, and of the encoder's in each direction"""
-    depth: int = setting(1, FIRST)
+    depth: int = 1
     """layers of the encoder"""
     embedding: int = 128
     """width of a token's vector; 0: as the state"""

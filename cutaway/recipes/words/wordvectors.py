@@ -59,11 +59,11 @@ class WordVectorsRecipe(VectorRuns, Recipe):
     """a file of analogies (questions-words.txt), scored likewise"""
     method: Literal["cbow", "skip-gram"] = setting("cbow", FIRST)
     """guess a word from its context, or from one word of it"""
-    context: Literal["sum", "mean"] = setting("mean", FIRST)
+    context: Literal["sum", "mean"] = "mean"
     """of CBOW: what a context is, the mean of its vectors (gensim's default) or their sum (as CBOW was written down)"""
-    output: Literal["negative", "hierarchical", "sampled", "nce", "full"] = setting("negative", FIRST)
+    output: Literal["negative", "hierarchical", "sampled", "nce", "full"] = "negative"
     """output layer: negative sampling is trained without autograd and by far the fastest; the others by AdamW"""
-    negatives: int = setting(5, FIRST)
+    negatives: int = 5
     """words sampled beside the right one, for each"""
     window: int = setting(5, FIRST)
     """words on either side that a context reaches, at most; each window draws its reach from 1 to this"""

@@ -41,8 +41,8 @@ class WordVectorsRecipe(VectorRuns, Recipe):
     """encoding of the text"""
     words: Literal["letters", "spaces"] = setting("letters", DATA)
     """what parts words: every sign that is no letter or digit, or spaces alone"""
-    lower: bool = setting(True, DATA)
-    """take capital letters for small ones"""
+    keep_case: bool = setting(False, DATA)
+    """keep capital letters; without it they are taken for small ones"""
     min_count: int = setting(5, DATA)
     """how often a word must be there to get a vector"""
     phrases: int = setting(0, DATA)
@@ -125,7 +125,7 @@ class WordVectorsRecipe(VectorRuns, Recipe):
             self.validation,
             self.test,
             by=self.words,
-            lower=self.lower,
+            lower=not self.keep_case,
             phrases=self.phrases,
             threshold=self.phrase_threshold,
             encoding=self.encoding,

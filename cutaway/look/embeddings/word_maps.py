@@ -51,8 +51,8 @@ def word_map(
 def word_groups(matrix: np.ndarray, count: int) -> tuple[list[int], list[int]]:
     """The group of every row, and for each group the row nearest to its centre.
 
-    >>> word_groups(np.array([[1.0, 0.1], [1.0, 0.0], [0.0, 1.0], [0.1, 1.0], [1.0, -0.1]]), 2)
-    ([0, 0, 1, 1, 0], [1, 2])
+    >>> word_groups(np.array([[1.0, 0.1], [1.0, 0.0], [0.0, 1.0], [0.1, 1.0], [1.0, -0.1], [-0.1, 1.0]]), 2)
+    ([0, 0, 1, 1, 0, 1], [1, 2])
     """
     x = unit(matrix.astype(np.float64))
     chosen = [0]

@@ -52,4 +52,5 @@ def export_main(argv: Sequence[str]) -> None:
     asked = parse_flags(Export, "cutaway export", argv)
     from cutaway.runs.checkpoints_in_and_out import export_run
 
-    print(f"written: {export_run(asked.run, asked.to)}")
+    written = export_run(asked.run, asked.to)
+    print(f"{'checkpoint' if written.is_dir() else 'vectors'}: {written}")

@@ -5,10 +5,12 @@ from typing import Any
 
 from cutaway.runs.run import Run
 
+_VECTORS = {".txt", ".vec", ".bin", ".npy"}  # files of word vectors end so, or so and then by how they are packed
+
 
 def import_checkpoint(source: str, out: str | None = None) -> Run:
     """A run folder of a checkpoint: its spec, weights and tokenizer; or of a file of word vectors."""
-    if Path(source).expanduser().is_file():
+    if Path(source).expanduser().is_file() and _VECTORS & set(Path(source).suffixes):
         return import_vectors(source, out)
     import torch
 
@@ -51,7 +53,13 @@ def import_vectors(source: str, out: str | None = None) -> Run:
     from cutaway.recipes.words.vector_runs import WORDS
     from cutaway.training.run_folder.folder import RunFolder
 
-    words, matrix = read_vectors(source)
+    try:
+        words, matrix = read_vectors(source)
+    except ValueError as error:
+        raise ValueError(
+            f"a checkpoint is a folder with config.json, got the file {source}, which holds no word vectors either: "
+            f"{error}"
+        ) from None
     model = WordVectors(WordVectorsSpec(vocabulary=len(words), width=matrix.shape[1], output="none"))
     model.embed.weight.data = torch.from_numpy(matrix)
     name = Path(source).name.split(".")[0] or "vectors"

@@ -136,7 +136,7 @@ class LSTMRecipe(RecurrentRecipe):
     name: ClassVar[str] = "lstm"
     quality: ClassVar[str] = (
         "tinyshakespeare by characters, the last tenth held out, read with a carried state: loss 1.752 in 27 s of one "
-        "core (273 steps, 350,000 weights, one seed; a gpt of that size in that time 1.794), 1.503 in 14 minutes of it "
+        "core (273 steps, 350,000 weights, one seed; a gpt of that size in that time 1.794), 1.503 in about 14 minutes "
         "(--width 384 --context 128 --dropout 0.2 --steps 2400, 719,000 weights). A Markov chain of order 7 (`cutaway "
         "train markov`), counted in 13 s, reaches 1.496."
     )

@@ -16,6 +16,7 @@ _NAMES = {
     "Seen": "inside.results",
     "Tap": "inside.taps",
     "addresses": "inside.tracing",
+    "attack": "training.attacks.attacking",
     "flow": "look.flows",
     "from_pretrained": "hub",
     "graph": "look.graphs",

@@ -21,6 +21,7 @@ from cutaway.look.graphs import record as record
 from cutaway.registry import register as register
 from cutaway.runs.execution import load as load
 from cutaway.runs.execution import train as train
+from cutaway.training.attacks.attacking import attack as attack
 
 _PARTS: tuple[str, ...]
 __version__: str

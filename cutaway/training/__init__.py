@@ -6,6 +6,7 @@ Nothing is imported before it is used: `import cutaway.training` does not import
 from cutaway.lazy import lazy
 
 _NAMES = {
+    "Attacked": "attacks.attacking",
     "Averaging": "callbacks",
     "BatchSizes": "optimizers.schedules",
     "Board": "tensorboard",
@@ -30,6 +31,7 @@ _NAMES = {
     "adam_step": "optimizers.equations",
     "adamw_step": "optimizers.equations",
     "amsgrad_step": "optimizers.equations",
+    "attack": "attacks.attacking",
     "beale": "optimizers.surfaces",
     "bowl": "optimizers.surfaces",
     "build_optimizers": "optimizers.groups",
@@ -55,6 +57,7 @@ _NAMES = {
     "read_flow": "flow_log",
     "replace_words": "augmentation.words",
     "rmsprop_step": "optimizers.equations",
+    "robust_accuracy": "attacks.robustness",
     "rosenbrock": "optimizers.surfaces",
     "saddle": "optimizers.surfaces",
     "scaling": "augmentation.series",

@@ -1,3 +1,6 @@
+from cutaway.training.attacks.attacking import Attacked as Attacked
+from cutaway.training.attacks.attacking import attack as attack
+from cutaway.training.attacks.robustness import robust_accuracy as robust_accuracy
 from cutaway.training.augmentation.characters import character_noise as character_noise
 from cutaway.training.augmentation.series import jitter as jitter
 from cutaway.training.augmentation.series import magnitude_warp as magnitude_warp

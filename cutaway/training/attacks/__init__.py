@@ -1,0 +1,1 @@
+"""Attacks: small changes of an input, chosen so that a classifier gives another class, and how well it resists them."""

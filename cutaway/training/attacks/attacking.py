@@ -1,0 +1,162 @@
+r"""`cut.attack`: changes images, by at most ε, so that a classifier gives another class.
+
+    success_i = [argmax f(x′_i) ≠ y_i]      robust accuracy = 1 − mean(success)
+
+kinds   noise    uniform change in the ball: what is not aimed hardly hurts
+        fgsm     one step along the sign of the gradient
+        pgd      many small steps, from a uniform start
+        square   no gradients: squares of ±ε that help are kept
+
+Epsilon is in the units of the model's own inputs. Cutaway's image models take pixels from 0 to 1 and normalise inside,
+so ε = 0.3 means 0.3 of the way from black to white. The model is attacked as it predicts (evaluation mode); its
+weights, gradients and mode stay as they were.
+
+Goodfellow, Shlens and Szegedy 2015; Madry et al. 2018. Notes: N3 §8.3.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from cutaway.blocks.checks import expect_choice
+from cutaway.training.attacks.balls import Ball
+from cutaway.training.attacks.gradient_steps import fgsm, pgd
+from cutaway.training.attacks.square import margin, square_attack
+
+KINDS = ("noise", "fgsm", "pgd", "square")
+
+
+class Attacked(NamedTuple):
+    """The changed images, and which of them the model no longer gives their class."""
+
+    images: Float[Tensor, "b *pixels"]
+    success: Bool[Tensor, "b"]
+
+
+def attack(
+    run_or_model: Any,
+    images: Tensor,
+    labels: Tensor,
+    kind: str = "fgsm",
+    epsilon: float = 0.1,
+    steps: int = 40,
+    step: float = 0.01,
+    restarts: int = 1,
+    norm: str = "inf",
+    bounds: tuple[float, float] = (0.0, 1.0),
+    seed: int = 0,
+    *,
+    random_start: bool = True,
+    batch: int = 250,
+) -> Attacked:
+    """Attacks ``images`` whose classes are ``labels``, within ``epsilon`` in the ``norm`` and within ``bounds``.
+
+    ``steps`` and ``step`` are those of pgd (for square: how many squares). With ``restarts``, images that withstood are
+    attacked again from another start; one withstands only if it does so each time. ``random_start=False`` starts pgd at
+    the images. An image that had the wrong class before counts as a success.
+
+    >>> _ = torch.manual_seed(0)
+    >>> model = nn.Linear(2, 2)
+    >>> x = torch.rand(8, 2)
+    >>> found = attack(model, x, model(x).argmax(1), kind="fgsm", epsilon=1.0)
+    >>> found.success.float().mean(), attack(model, x, model(x).argmax(1), epsilon=0.0).success.any()
+    (tensor(1.), tensor(False))
+    """
+    model = run_or_model if isinstance(run_or_model, nn.Module) else getattr(run_or_model, "model", run_or_model)
+    if not isinstance(model, nn.Module):
+        raise ValueError(f"an attack needs a run or an nn.Module, got {type(run_or_model).__name__}; try cut.load(RUN)")
+    expect_choice("kind", kind, KINDS)
+    if steps < 1 or restarts < 1 or not step > 0:
+        raise ValueError(
+            f"steps and restarts must be at least 1 and step above 0, got {steps}, {restarts} and {step}; "
+            "try steps=40, restarts=1, step=0.01"
+        )
+    ball = Ball(epsilon, norm, (float(bounds[0]), float(bounds[1])))
+    images, labels = _fitting(images, labels, ball.bounds)
+    generator = torch.Generator(images.device).manual_seed(seed)
+    with as_it_predicts(model):
+        _expect_classes(model, images[:1], labels)
+        x, weakest = images.clone(), torch.full((len(images),), torch.inf, dtype=images.dtype, device=images.device)
+        for _ in range(1 if kind == "fgsm" or (kind == "pgd" and not random_start) else restarts):
+            start = ball.draw(images, generator)  # of all images: a subset that is left draws as it would in the whole
+            left = (weakest >= 0).nonzero()[:, 0]
+            for part in left.split(batch):
+                move = _moves(kind, start[part] if random_start or kind == "noise" else None, steps, step, generator)
+                found = move(model, images[part], labels[part], ball)
+                with torch.no_grad():
+                    margins = _decided(model(found), labels[part])
+                better = margins < weakest[part]
+                x[part[better]], weakest[part[better]] = found[better], margins[better]
+    return Attacked(x, weakest < 0)
+
+
+def _moves(
+    kind: str, start: Tensor | None, steps: int, step: float, generator: torch.Generator
+) -> Callable[..., Tensor]:
+    """One attack on a batch: (model, images, labels, ball) → images."""
+    if kind == "noise":
+        return lambda model, images, labels, ball: ball.project(images + start, images)
+    if kind == "square":
+        return partial(square_attack, steps=steps, generator=generator)
+    return fgsm if kind == "fgsm" else partial(pgd, steps=steps, step=step, start=start)
+
+
+def _decided(logits: Float[Tensor, "b k"], labels: Int[Tensor, "b"]) -> Float[Tensor, "b"]:
+    """The margin of the true class; where it ties, or is no number, what argmax says decides."""
+    margins = margin(logits, labels).nan_to_num(nan=-1.0)
+    wrong = logits.argmax(1) != labels
+    return torch.where(wrong & (margins >= 0), torch.full_like(margins, -torch.finfo(margins.dtype).tiny), margins)
+
+
+@contextmanager
+def as_it_predicts(model: nn.Module) -> Iterator[None]:
+    """Evaluation mode; afterwards every part is as it was."""
+    modes = {module: module.training for module in model.modules()}
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes.items():
+            module.training = mode
+
+
+def _fitting(images: Tensor, labels: Tensor, bounds: tuple[float, float]) -> tuple[Tensor, Tensor]:
+    """Images and labels as tensors that belong together."""
+    images, labels = torch.as_tensor(images), torch.as_tensor(labels)
+    if not images.is_floating_point():
+        raise ValueError(f"images must be floats within bounds={bounds}, got {images.dtype}; try images / 255")
+    if labels.ndim != 1 or len(labels) != len(images) or labels.is_floating_point():
+        raise ValueError(
+            f"labels must be one class number for each of the {len(images):,} images, got shape "
+            f"{tuple(labels.shape)} of {labels.dtype}; give integers of shape ({len(images)},)"
+        )
+    if len(images) and (images.amin() < bounds[0] - 1e-6 or images.amax() > bounds[1] + 1e-6):
+        raise ValueError(
+            f"images must lie within bounds={bounds}, got values from {images.amin():.4g} to {images.amax():.4g}; "
+            "scale them, or set bounds"
+        )
+    return images.detach(), labels.to(images.device, torch.int64)
+
+
+@torch.no_grad()
+def _expect_classes(model: nn.Module, image: Tensor, labels: Tensor) -> None:
+    """The model must give logits (b, classes), and the labels must be among these."""
+    if not len(image):
+        return
+    logits = model(image)
+    if not isinstance(logits, Tensor) or logits.ndim != 2:
+        got = f"shape {tuple(logits.shape)}" if isinstance(logits, Tensor) else type(logits).__name__
+        raise ValueError(f"an attack needs a classifier that gives logits (b, classes), got {got}; wrap it in one")
+    if labels.amin() < 0 or labels.amax() >= logits.shape[1]:
+        raise ValueError(
+            f"labels must be classes from 0 to {logits.shape[1] - 1}, got {labels.amin()} to {labels.amax()}; "
+            "number them as in training"
+        )
+
+
+__all__ = ["KINDS", "Attacked", "as_it_predicts", "attack"]

@@ -1,0 +1,57 @@
+r"""Attacks by gradients: FGSM takes one step along the sign of the gradient, PGD many small ones.
+
+    g       = ∂L(f(x), y)/∂x
+    FGSM    x′ = clip(x + ε sign(g))
+    PGD     x_{i+1} = Π(x_i + α sign(g_i))      Π: back into the ball of size ε, clipped to pixel bounds
+
+PGD starts at x or at a uniform point of the ball; several starts find more (`attack` restarts). In the 2-norm the sign
+is replaced by g/‖g‖₂. L is the cross-entropy, so a step lowers the probability of the true class.
+
+Goodfellow, Shlens and Szegedy 2015 (FGSM); Madry et al. 2018 (PGD). Notes: N3 §8.3.
+"""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+from cutaway.training.attacks.balls import Ball, Images
+
+Classifier = Callable[[Tensor], Tensor]
+
+
+def loss_gradient(model: Classifier, x: Images, labels: Int[Tensor, "b"]) -> Images:
+    """∂L/∂x of the summed cross-entropy: each image's own gradient, whatever the size of the batch."""
+    with torch.enable_grad():
+        x = x.detach().requires_grad_()
+        loss = F.cross_entropy(model(x), labels, reduction="sum")
+        (gradient,) = torch.autograd.grad(loss, x)
+    return gradient
+
+
+def fgsm(model: Classifier, images: Images, labels: Int[Tensor, "b"], ball: Ball) -> Images:
+    """x′ = clip(x + ε sign(g)): the whole way in one step."""
+    g = loss_gradient(model, images, labels)
+    return ball.project(images + ball.epsilon * ball.steepest(g), images)
+
+
+def pgd(
+    model: Classifier,
+    images: Images,
+    labels: Int[Tensor, "b"],
+    ball: Ball,
+    steps: int,
+    step: float,
+    start: Float[Tensor, "b *pixels"] | None = None,
+) -> Images:
+    """``steps`` steps of size ``step``, each projected back; from ``images`` + ``start``, or from the images."""
+    x = images if start is None else ball.project(images + start, images)
+    for _ in range(steps):
+        g = loss_gradient(model, x, labels)
+        x = ball.project(x + step * ball.steepest(g), images)
+    return x
+
+
+__all__ = ["Classifier", "fgsm", "loss_gradient", "pgd"]

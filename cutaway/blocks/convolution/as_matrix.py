@@ -11,8 +11,8 @@ W has a band of bands (block-Toeplitz). LeCun et al. 1989; Goodfellow, Bengio, C
 """
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -34,13 +34,15 @@ def linear_of(weight: Float[Tensor, "i o"], bias: Float[Tensor, "o"] | None = No
     return layer
 
 
-def as_dense(conv: nn.Module, size: int | Sequence[int]) -> Linear:
+def as_dense(conv: nn.Module, size: int | Sequence[int], channels: int | None = None) -> Linear:
     """The dense layer that does to flattened inputs what ``conv`` does to them, of any stride, groups and padding.
 
     conv(x).flatten() = x.flatten() W + b
 
-    ``conv`` is an nn.Conv1d, Conv2d or Conv3d, or a transposed one, and x of shape (channels, *size); or it is one of
-    ours (`cut.blocks.Conv1d`), and x of shape (*size, channels). ``size`` is an int where all its axes are equal.
+    ``conv`` is an nn.Conv1d, Conv2d or Conv3d, a transposed one, or a linear layer of ours (`cut.blocks.Conv1d`,
+    `Conv2d`, `Conv3d`, `TransposedConv2d`, `SeparableConv2d`, `MeanPool2d`). x has shape (channels, *size), for
+    `cut.blocks.Conv1d` (*size, channels). ``size`` is an int where all its axes are equal; ``channels`` is needed where
+    the layer takes any number.
 
     >>> conv = nn.Conv1d(1, 1, kernel_size=3, bias=False)
     >>> conv.weight.data = torch.tensor([[[1.0, 2.0, 3.0]]])
@@ -49,8 +51,8 @@ def as_dense(conv: nn.Module, size: int | Sequence[int]) -> Linear:
             [0., 1., 2., 3., 0.],
             [0., 0., 1., 2., 3.]])
     """
-    rows, zero = _images(conv, size, conv.get_parameter("weight"))
-    return linear_of(rows, None if conv.bias is None else zero)
+    rows, zero = _images(conv, size, channels, lambda x: x)
+    return linear_of(rows, zero if any(_is_bias(name) for name, _ in conv.named_parameters()) else None)
 
 
 class Sharing(NamedTuple):
@@ -61,43 +63,58 @@ class Sharing(NamedTuple):
     weights: int
 
 
-def weight_sharing(conv: nn.Module, size: int | Sequence[int]) -> Sharing:
+def weight_sharing(conv: nn.Module, size: int | Sequence[int], channels: int | None = None) -> Sharing:
     """The saving of local, shared weights: entries ≥ connections ≥ weights of the matrix W in y = x W (no biases).
 
     >>> weight_sharing(nn.Conv1d(1, 1, kernel_size=3), size=100)  # 98 outputs that read three inputs each
     Sharing(entries=9800, connections=294, weights=3)
     """
-    weight = conv.get_parameter("weight")
-    ones, _ = _images(conv, size, torch.ones_like(weight))
-    return Sharing(ones.numel(), int(ones.count_nonzero()), weight.numel())
+    ones, _ = _images(conv, size, channels, torch.ones_like)
+    weights = sum(p.numel() for name, p in conv.named_parameters() if not _is_bias(name))
+    return Sharing(ones.numel(), int(ones.count_nonzero()), weights)
 
 
-def _images(conv: nn.Module, size: int | Sequence[int], weight: Tensor) -> tuple[Tensor, Tensor]:
+def _is_bias(name: str) -> bool:
+    return name.rsplit(".", 1)[-1] == "bias"
+
+
+def _images(
+    conv: nn.Module, size: int | Sequence[int], channels: int | None, weights: Callable[[Tensor], Tensor]
+) -> tuple[Tensor, Tensor]:
     """An affine map is known by what it does to the unit vectors (less b, the rows of W) and to zero (b)."""
-    ours = hasattr(conv, "convolved_axes")  # declared by a convolution of Cutaway's, whose channels come last
-    if not ours and not isinstance(conv, CONVOLUTIONS):
+    ours: int | None = getattr(conv, "convolved_axes", None)  # declared by a linear layer of Cutaway's
+    if ours is None and not isinstance(conv, CONVOLUTIONS):
         raise ValueError(
             f"conv must be a convolution, got {type(conv).__name__}; pass one of Cutaway's or of torch.nn's "
             f"{', '.join(kind.__name__ for kind in CONVOLUTIONS)}"
         )
-    axes = weight.ndim - 2
+    axes = ours or conv.get_parameter("weight").ndim - 2
     size = (size,) * axes if isinstance(size, int) else tuple(size)
     if len(size) != axes or min(size) < 1:
         raise ValueError(
             f"size must give the length of each of {axes} axes, got size={size} for {type(conv).__name__}; "
             "leave out batch and channels"
         )
-    channels: Any = conv.inputs if ours else conv.in_channels
-    shape = (*size, channels) if ours else (channels, *size)
-    basis = torch.eye(math.prod(shape), dtype=weight.dtype, device=weight.device).reshape(-1, *shape)
+    own: int | None = getattr(conv, "inputs", getattr(conv, "in_channels", None))
+    if (own is None and channels is None) or (own is not None and channels not in (None, own)):
+        raise ValueError(
+            f"channels must be {'given' if own is None else own} for {type(conv).__name__}, got channels={channels}; "
+            + ("it takes any number, so say how many" if own is None else "leave it out")
+        )
+    count = int(own or channels or 0)
+    shape = (*size, count) if getattr(conv, "channels_last", False) else (count, *size)
+    parameters = dict(conv.named_parameters())
+    like = next(iter(parameters.values()), torch.empty(()))
+    basis = torch.eye(math.prod(shape), dtype=like.dtype, device=like.device).reshape(-1, *shape)
     # b is set to zero and not subtracted afterwards: (w + b) − b is rounded
-    bias: Any = conv.bias
-    parameters = {"weight": weight} | ({} if bias is None else {"bias": torch.zeros_like(bias)})
+    changed = {name: torch.zeros_like(p) if _is_bias(name) else weights(p) for name, p in parameters.items()}
     with torch.no_grad():
         try:
-            return functional_call(conv, parameters, basis).flatten(1), conv(torch.zeros_like(basis[0])).flatten()
-        except RuntimeError as error:
+            return functional_call(conv, changed, basis).flatten(1), conv(torch.zeros_like(basis[0])).flatten()
+        except (RuntimeError, ValueError) as error:
+            kernel = tuple(conv.get_parameter("weight").shape[2:]) if "weight" in parameters else ()
             raise ValueError(
-                f"the padded input must hold the kernel, got size={size} for kernel_size={tuple(weight.shape[2:])}, "
-                f"padding={conv.padding}; try a larger size ({error})"
+                f"the padded input must hold the kernel, got size={size}"
+                + (f" for kernel_size={kernel}, padding={conv.padding}" if kernel else "")
+                + f"; try a larger size ({error})"
             ) from None

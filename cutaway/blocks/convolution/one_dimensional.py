@@ -91,7 +91,8 @@ class Conv1d(nn.Module):
     drawn from U(−1/√(k·i/groups), …) as torch.nn.Conv1d does, and state dicts of the two fit each other.
     """
 
-    convolved_axes = 1  # the input is (…, steps, channels): see `as_dense`
+    convolved_axes = 1  # declared for `as_dense`
+    channels_last = True  # the input is (…, steps, channels)
 
     def __init__(
         self,

@@ -119,6 +119,27 @@ from cutaway.blocks.embeddings.sampled import (
 from cutaway.blocks.embeddings.tokens import Embedding, embed, one_hot
 from cutaway.blocks.embeddings.trees import Tree
 from cutaway.blocks.embeddings.word_windows import cbow_loss, skip_gram_loss
+from cutaway.blocks.generative.binary_codes import BinaryCode, binary_code
+from cutaway.blocks.generative.frechet import frechet_distance, gaussian_frechet
+from cutaway.blocks.generative.guidance import guide
+from cutaway.blocks.generative.latents import GaussianCode, GaussianLatent, kl_to_standard_normal, reparameterise
+from cutaway.blocks.generative.noise_schedules import (
+    NoiseSchedule,
+    cosine_betas,
+    from_betas,
+    linear_betas,
+    noise_schedule,
+    straight_path,
+)
+from cutaway.blocks.generative.samplers import Level, ddim_step, ddpm_posterior, ddpm_step, euler_step
+from cutaway.blocks.generative.targets import (
+    Denoised,
+    convert_prediction,
+    denoise,
+    denoising_target,
+    squared_error_weight,
+)
+from cutaway.blocks.generative.time_embedding import TimeEmbedding
 from cutaway.blocks.likelihoods.gaussian import Gaussian, gaussian_log_density
 from cutaway.blocks.likelihoods.negative_binomial import NegativeBinomial, negative_binomial_log_density
 from cutaway.blocks.likelihoods.student_t import StudentT, student_t_log_density
@@ -160,6 +181,7 @@ from cutaway.blocks.losses.quantiles import (
 from cutaway.blocks.losses.tasks import Head, Task, find_task
 from cutaway.blocks.losses.warping import time_warping_distance
 from cutaway.blocks.norms.batch import BatchNorm, batch_norm
+from cutaway.blocks.norms.group import GroupNorm, group_norm
 from cutaway.blocks.norms.layer import LayerNorm, layer_norm
 from cutaway.blocks.norms.rms import RMSNorm, rms_norm
 from cutaway.blocks.norms.weight import WeightNormLinear, weight_norm
@@ -195,6 +217,7 @@ __all__ = [
     "AttentionPool",
     "BatchNorm",
     "BilinearScores",
+    "BinaryCode",
     "Cache",
     "Constant",
     "Conv1d",
@@ -203,6 +226,7 @@ __all__ = [
     "ConvLayer2d",
     "Decoded",
     "DecoderLayer",
+    "Denoised",
     "Dense",
     "DenselyConnected",
     "Dropout",
@@ -215,7 +239,10 @@ __all__ = [
     "GatedMLP",
     "GatedSummary",
     "Gaussian",
+    "GaussianCode",
+    "GaussianLatent",
     "GaussianNoise",
+    "GroupNorm",
     "Head",
     "HierarchicalSoftmax",
     "InvertedResidual2d",
@@ -224,6 +251,7 @@ __all__ = [
     "LayerNorm",
     "LeakyReLU",
     "LearnedPosition",
+    "Level",
     "LineRegions",
     "Linear",
     "LinearScaling",
@@ -239,6 +267,7 @@ __all__ = [
     "NaiveBayesBag",
     "NegativeBinomial",
     "NegativeSampling",
+    "NoiseSchedule",
     "OutputLayer",
     "PatchEmbedding",
     "Pattern",
@@ -263,6 +292,7 @@ __all__ = [
     "StochasticBinary",
     "StudentT",
     "Task",
+    "TimeEmbedding",
     "TransposedConv2d",
     "Tree",
     "WeightNormLinear",
@@ -282,9 +312,12 @@ __all__ = [
     "balanced_accuracy",
     "batch_norm",
     "bernoulli",
+    "binary_code",
     "cbow_loss",
+    "convert_prediction",
     "convolve",
     "convolve_grid",
+    "cosine_betas",
     "cosine_scores",
     "cost",
     "coverage",
@@ -298,7 +331,12 @@ __all__ = [
     "crps_from_quantiles",
     "crps_from_samples",
     "cut_patches",
+    "ddim_step",
+    "ddpm_posterior",
+    "ddpm_step",
     "decay_weights",
+    "denoise",
+    "denoising_target",
     "dot_scores",
     "dropout",
     "dropping",
@@ -307,6 +345,7 @@ __all__ = [
     "embed",
     "entropy",
     "entropy_from_logits",
+    "euler_step",
     "f1",
     "fan_in_",
     "fan_out_",
@@ -316,12 +355,17 @@ __all__ = [
     "flip_labels",
     "forgetting_gate",
     "forgetting_weights",
+    "frechet_distance",
+    "from_betas",
+    "gaussian_frechet",
     "gaussian_log_density",
     "gaussian_noise",
     "gelu",
     "gelu_tanh",
     "global_pool",
+    "group_norm",
     "gru_step",
+    "guide",
     "hard_argmax",
     "hard_weights",
     "hinge_loss",
@@ -333,6 +377,7 @@ __all__ = [
     "kl_divergence",
     "kl_from_logits",
     "kl_loss",
+    "kl_to_standard_normal",
     "l1_penalty",
     "l2_penalty",
     "label_smoothing",
@@ -342,6 +387,7 @@ __all__ = [
     "linear",
     "linear_attention",
     "linear_attention_weights",
+    "linear_betas",
     "linear_state",
     "linear_step",
     "linear_weights",
@@ -364,6 +410,7 @@ __all__ = [
     "nce_loss",
     "negative_binomial_log_density",
     "negative_sampling_loss",
+    "noise_schedule",
     "noisy_weights",
     "normal_",
     "one_hot",
@@ -389,6 +436,7 @@ __all__ = [
     "relu",
     "relu_network",
     "relu_squared",
+    "reparameterise",
     "rms_norm",
     "rnn_step",
     "rotary_angles",
@@ -402,9 +450,11 @@ __all__ = [
     "soft_lookup",
     "soft_weights",
     "softmax",
+    "squared_error_weight",
     "squared_loss",
     "step_mask",
     "stochastic_binary",
+    "straight_path",
     "straight_through",
     "student_t_log_density",
     "sum_bag",

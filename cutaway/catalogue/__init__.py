@@ -7,6 +7,7 @@ from cutaway.catalogue import (
     dense,
     depth,
     embeddings,
+    generative,
     likelihoods,
     linear_regions,
     losses,

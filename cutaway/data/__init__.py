@@ -1,4 +1,4 @@
-"""Data to train on: text, labelled texts, tables, pairs and series → splits → batches; tokenizers; samples.
+"""Data to train on: text, labelled texts, tables, pairs, series and images → splits → batches; tokenizers; samples.
 
 Nothing is imported before it is used: `import cutaway.data` imports neither NumPy nor pandas nor torch.
 """
@@ -14,6 +14,8 @@ _NAMES = {
     "Corpus": "text.corpus",
     "Encoded": "tables.encoding",
     "Fingerprint": "fingerprints",
+    "ImageBatches": "images.image_batches",
+    "ImageData": "images.image_data",
     "LabelledTexts": "labelled.labelled_texts",
     "PairBatch": "text.token_rows",
     "PairBatches": "text.token_rows",
@@ -41,6 +43,7 @@ _NAMES = {
     "load_frame": "tables.table_files",
     "load_tokenizer": "text.tokenizers",
     "open_data": "kinds",
+    "read_images": "images.image_data",
     "read_labelled": "labelled.labelled_texts",
     "read_pairs": "text.pairs",
     "read_series": "series.series_reading",

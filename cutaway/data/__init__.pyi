@@ -16,6 +16,9 @@ from cutaway.data.batches import (
 from cutaway.data.files import TextSource as TextSource
 from cutaway.data.fingerprints import Fingerprint as Fingerprint
 from cutaway.data.fingerprints import expect_same_data as expect_same_data
+from cutaway.data.images.image_batches import ImageBatches as ImageBatches
+from cutaway.data.images.image_data import ImageData as ImageData
+from cutaway.data.images.image_data import read_images as read_images
 from cutaway.data.kinds import open_data as open_data
 from cutaway.data.labelled.labelled_texts import LabelledTexts as LabelledTexts
 from cutaway.data.labelled.labelled_texts import read_labelled as read_labelled

@@ -6,6 +6,7 @@ from typing import Any
 
 from cutaway.data.checks import expect_choice
 from cutaway.data.files import TextSource
+from cutaway.data.images.image_data import ImageData, read_images
 from cutaway.data.labelled.labelled_texts import LabelledTexts, read_labelled
 from cutaway.data.samples.embedded import expect_data, list_samples
 from cutaway.data.series.series_reading import read_series
@@ -21,6 +22,7 @@ _READERS: dict[str, Any] = {
     "pairs": read_pairs,
     "labelled": read_labelled,
     "series": read_series,
+    "images": read_images,
     "tagged text": read_tagged,
 }
 _TABLES = (".csv", ".tsv", ".parquet", ".pq", ".xlsx", ".xls", ".ods")
@@ -29,13 +31,13 @@ _PACKED = (".gz", ".xz", ".bz2", ".zip")
 
 def open_data(
     data: Any, kind: str | None = None, **options: Any
-) -> Corpus | Table | Pairs | LabelledTexts | SeriesTable | TaggedText:
-    """Text, a table, pairs, labelled texts, series or tagged text, ready to train on.
+) -> Corpus | Table | Pairs | LabelledTexts | SeriesTable | TaggedText | ImageData:
+    """Text, a table, pairs, labelled texts, series, tagged text or images, ready to train on.
 
     ``data`` is the name of a sample (see `list_samples`), a path (./name for a file that is called like a sample), a
-    DataFrame or a `TextSource`. ``kind`` is "text", "table", "pairs", "labelled", "series" or "tagged text"; without
-    it, it is found from ``data``. ``options`` go to `read_text`, `read_table`, `read_pairs`, `read_labelled`,
-    `read_series` or `read_tagged`.
+    DataFrame or a `TextSource`. ``kind`` is "text", "table", "pairs", "labelled", "series", "tagged text" or
+    "images"; without it, it is found from ``data``. ``options`` go to `read_text`, `read_table`, `read_pairs`,
+    `read_labelled`, `read_series`, `read_tagged` or `read_images`.
     """
     if kind is None:
         expect_data(data)
@@ -54,7 +56,7 @@ def find_kind(data: Any) -> str:
         return "text"
     if not isinstance(data, (str, os.PathLike)):
         return "table"
-    kinds = {sample.name: sample.kind for sample in list_samples()}
+    kinds = {sample.name: sample.kind for sample in reversed(list_samples())}  # the first of a name counts
     endings = [ending.lower() for ending in Path(data).suffixes]
     while endings and endings[-1] in _PACKED:
         endings.pop()

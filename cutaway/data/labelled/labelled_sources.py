@@ -134,6 +134,8 @@ def _from_table_text(text: str, name: str, fingerprint: Fingerprint, form: Label
 def _rows(text: str, name: str, header: bool | None) -> tuple[CsvFormat, list[list[str]]]:
     """The rows of a table as they are written, nothing taken for a number or for missing."""
     lines = [line for line in text.split("\n") if line.strip()]
+    if not lines:
+        raise ValueError(f"a table must have a row, got {name}, which is empty; give one with rows")
     separator = None
     if "\t" in lines[0]:
         fields = [line.split("\t") for line in lines]

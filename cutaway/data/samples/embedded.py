@@ -90,6 +90,13 @@ _SAMPLES = (
         "hourly power of cities, with the rhythm of days and weeks",
         "cutaway.data.samples.generated_series:sample_forecasting",
     ),
+    Sample(
+        "digits",
+        "images",
+        "1,797 images of 8×8 pixels",
+        "handwritten digits, 10 classes; the same as the table",
+        "cutaway.data.samples.digit_images:sample_digits",
+    ),
 )
 # The function of scikit-learn that has it, what its target is called here, and whether the target has names.
 _TABLES = {
@@ -112,7 +119,8 @@ def resolve(data: Any, kind: str) -> Any:
     if not isinstance(data, (str, os.PathLike)):
         return data
     name = os.fspath(data)
-    sample = next((sample for sample in _SAMPLES if sample.name == name), None)
+    called = [sample for sample in _SAMPLES if sample.name == name]  # one name may stand for data of several kinds
+    sample = next((sample for sample in called if sample.kind == kind), called[0] if called else None)
     if sample is None:
         path = Path(name).expanduser()
         if not name or not path.exists():

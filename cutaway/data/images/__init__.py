@@ -1,0 +1,1 @@
+"""Images: folders, lists, idx files and arrays → one size → splits → batches."""

@@ -1,0 +1,136 @@
+r"""Where image files are found: a folder, a zip of one, or files by name; and which files beside them are left out.
+
+Hidden files (.DS_Store, ._photo.jpg, __MACOSX/) are left out, as are files that are no images by their ending; a file
+without any ending is an image if it begins like one. The files left out are counted and told.
+"""
+
+import os
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from cutaway.data.fingerprints import Fingerprint, fingerprint_files, refresh
+from cutaway.data.images.decoding import DamagedImageError, image_endings
+
+_LARGEST_MEMBER = 1 << 28  # bytes of a file in a zip; a larger one could be a trap
+_STARTS = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*", b"RIFF")
+_JUNK = {"thumbs.db", "desktop.ini"}  # what Windows leaves in folders of pictures
+
+
+@dataclass(frozen=True)
+class ImageFiles:
+    """Image files by their names in the data, how to read one, and how many other files were left out, by kind."""
+
+    name: str
+    names: tuple[str, ...]
+    read: Callable[[str], Path | bytes]
+    fingerprint: Callable[[Fingerprint | None], Fingerprint]
+    others: tuple[str, ...] = ()  # visible files that are no images
+    hidden: int = 0
+    empty: tuple[str, ...] = ()  # folders without an image
+    paths: Mapping[str, Path] = field(default_factory=dict)
+
+    def notes(self) -> list[str]:
+        """What was left out."""
+        found = []
+        if self.others:
+            kinds = Counter(PurePosixPath(name).suffix.lower() or "without ending" for name in self.others)
+            listed = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common(4))
+            found.append(f"left out: {len(self.others):,} files that are no images ({listed})")
+        if self.hidden:
+            found.append(f"left out: {self.hidden:,} hidden files")
+        if self.empty:
+            listed = ", ".join(self.empty[:5]) + (", …" if len(self.empty) > 5 else "")
+            found.append(f"folders without images: {listed}")
+        return found
+
+
+def files_in_folder(path: Path) -> ImageFiles:
+    """The images of a folder and of all folders in it."""
+    names, others, hidden, folders = {}, [], 0, set()
+    endings = image_endings()
+    for parent, inside, files in os.walk(path, followlinks=True):
+        inside[:] = sorted(name for name in inside if not _is_hidden(name))
+        here = Path(parent).relative_to(path)
+        if here.parts and not inside:
+            folders.add(here.as_posix())
+        for name in sorted(files):
+            whole = (here / name).as_posix()
+            if _is_hidden(name):
+                hidden += 1
+            elif _is_image(name, endings) or (not Path(name).suffix and _begins_like_one(Path(parent) / name)):
+                names[whole] = Path(parent) / name
+            else:
+                others.append(whole)
+    filled = {str(PurePosixPath(name).parent) for name in names}
+    return ImageFiles(
+        path.name or str(path),
+        tuple(sorted(names)),
+        lambda name: names[name],
+        lambda known: refresh(known, dict(sorted(names.items()))),
+        tuple(others),
+        hidden,
+        tuple(sorted(folder for folder in folders if folder not in filled)),
+        names,
+    )
+
+
+def files_in_zip(path: Path) -> ImageFiles:
+    """The images of a zip; they are read as they are needed, and never unpacked to disk."""
+    try:
+        archive = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, OSError) as error:
+        raise ValueError(f"a zip must be whole, got {path} which is damaged ({error}); copy it again") from None
+    endings = image_endings()
+    entries = {info.filename: info for info in archive.infolist() if not info.is_dir()}
+    seen = {name for name in entries if not any(_is_hidden(part) for part in name.split("/"))}
+    names = tuple(sorted(name for name in seen if _is_image(name, endings)))
+
+    def read(name: str) -> bytes:
+        if entries[name].file_size > _LARGEST_MEMBER:
+            raise DamagedImageError(f"it unpacks to {entries[name].file_size:,} bytes, which could be a trap")
+        try:
+            return archive.read(name)
+        except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError, EOFError) as error:
+            raise DamagedImageError(" ".join(str(error).split())) from None
+
+    return ImageFiles(
+        path.name,
+        names,
+        read,
+        lambda known: refresh(known, {path.name: path}),
+        tuple(sorted(seen - set(names))),
+        len(entries) - len(seen),
+    )
+
+
+def files_by_name(paths: Iterable[str | os.PathLike[str]]) -> ImageFiles:
+    """Some files, each an image whatever it is called."""
+    found = {os.fspath(path): Path(path).expanduser() for path in paths}
+    absent = [name for name, path in found.items() if not path.is_file()]
+    if absent:
+        raise ValueError(f"every image must be a file that exists, got {absent[0]}; look for a misspelling")
+    return ImageFiles(
+        "files", tuple(found), lambda name: found[name], lambda known: fingerprint_files(found), paths=found
+    )
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith((".", "__MACOSX")) or name.lower() in _JUNK
+
+
+def _is_image(name: str, endings: frozenset[str]) -> bool:
+    return PurePosixPath(name).suffix.lower() in endings
+
+
+def _begins_like_one(path: Path) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(8).startswith(_STARTS)
+    except OSError:
+        return False
+
+
+__all__ = ["ImageFiles", "files_by_name", "files_in_folder", "files_in_zip"]

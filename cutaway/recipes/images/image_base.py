@@ -1,0 +1,136 @@
+r"""What recipes for images share: reading and showing the images, and reading new ones as those of training were.
+
+files or arrays → one size → bytes (n, c, h, w) → pixels from 0 to 1 → the model, which brings them to its own scale
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from cutaway.recipes.base import Recipe
+from cutaway.recipes.checks import expect_share
+from cutaway.recipes.images.images_in_memory import STORED, ImagesInMemory
+from cutaway.recipes.settings import DATA, FIRST, setting
+
+if TYPE_CHECKING:
+    from cutaway.data.images.image_data import ImageData, ImageRows
+    from cutaway.recipes.subjects import Subject
+    from cutaway.runs.run import Run
+
+
+@dataclass(frozen=True)
+class ImageRecipe(Recipe):
+    """A model of images."""
+
+    input: ClassVar[str] = "folder/"
+    input_is_file: ClassVar[bool] = True
+    needs_labels: ClassVar[bool] = False  # whether images without a label are left out
+
+    data: str = "digits"  # in Python arrays, too: see `images_in_memory`
+    """a folder (one sub-folder a class), zip, CSV of paths and labels, idx files, .npz, or an embedded sample"""
+    size: int = setting(0, FIRST)
+    """pixels on the longer side; 0 for that of the images, at most 64"""
+    channels: int = setting(0, DATA)
+    """1 for grey, 3 for colour; 0 for what the images have"""
+    fit: Literal["crop", "pad", "stretch"] = setting("crop", DATA)
+    """how images of different shapes become one: the middle cut out, black around the whole, or stretched"""
+    target: str = setting("", DATA)
+    """the column of labels in a CSV of paths (default: one called label or class, else found by sight)"""
+    class_folder: Literal["first", "last"] = setting("first", DATA)
+    """which folders of photos/cats/indoors/1.jpg name the class: the first (cats) or down to the last (cats/indoors)"""
+    validation: float = setting(0.1, DATA)
+    """share of the images to evaluate on; 0 for none"""
+    test: float = setting(0.1, DATA)
+    """share of the images for `cutaway test`; 0 for none"""
+    test_file: str = setting("", DATA)
+    """a folder or file of test images of its own, instead of a share"""
+    strict: bool = setting(False, DATA)
+    """refuse damaged images instead of leaving them out"""
+    encoding: str = setting("utf-8", DATA)
+    """encoding of a CSV file"""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.data, os.PathLike):
+            object.__setattr__(self, "data", os.fspath(self.data))
+        elif not isinstance(self.data, str):
+            object.__setattr__(self, "data", ImagesInMemory.of(self.data))
+        super().__post_init__()
+        expect_share(self, "validation", "test")
+        if self.size != 0 and not 4 <= self.size <= 4096:
+            raise ValueError(f"size must be from 4 to 4096 pixels, or 0, got {self.size}; try size=32")
+        if self.channels not in (0, 1, 3):
+            raise ValueError(f"channels must be 1 (grey), 3 (colour) or 0, got {self.channels}; try channels=1")
+        if self.patience and not self.validation:
+            raise ValueError(
+                f"patience needs images to evaluate on, got patience={self.patience} with validation=0; "
+                "set patience=0 too"
+            )
+
+    def dataset(self, run: "Run | None" = None) -> "ImageData":
+        """The images in their three parts; those of a ``run`` must be as they were."""
+        from cutaway.data.images.image_data import read_images
+
+        test_file = self.test_file
+        if run is not None and test_file and not os.path.exists(test_file):
+            test_file = run.about["data"]["test_path"]  # the run is looked at from another folder
+        found = read_images(
+            self.data.source() if isinstance(self.data, ImagesInMemory) else self.data,
+            labelled=self.needs_labels,
+            size=self.size,
+            channels=self.channels,
+            fit=self.fit,
+            target=self.target,
+            level=self.class_folder,
+            validation=self.validation,
+            test=test_file or self.test,
+            seed=self.seed,
+            strict=self.strict,
+            encoding=self.encoding,
+        )
+        if run is not None:
+            run.expect_same_data(found.fingerprint)
+        return found
+
+    def image_facts(self, data: "ImageData") -> dict[str, Any]:
+        """What config.json says of the images: for `Job.data`."""
+        facts = {"summary": data.summary(), "fingerprint": data.fingerprint.to_dict(), "source": str(self.data)}
+        if isinstance(self.data, ImagesInMemory):
+            facts["stored"] = STORED
+        if self.test_file:
+            facts["test_path"] = os.path.abspath(self.test_file)
+        return facts
+
+    def image_files(self, data: "ImageData") -> dict[str, Callable[[Path], None]]:
+        """The files that a run needs to read new images: for `Job.files`."""
+        from cutaway.atomic_files import write_bytes, write_json
+
+        about = {"labels": list(data.labels), "shape": list(data.shape), "fit": self.fit}
+        files: dict[str, Callable[[Path], None]] = {"images.json": lambda path: write_json(path, about)}
+        if isinstance(self.data, ImagesInMemory):
+            content = self.data.content
+            files[STORED] = lambda path: write_bytes(path, content)
+        return files
+
+    def read_new(self, run: "Run", inputs: Any) -> "ImageRows":
+        """New images (a path, several, arrays, Pillow images), brought to the shape of those of training."""
+        from cutaway.recipes.images.pixels import new_images
+
+        return new_images(run, inputs)
+
+    def subject(self, run: "Run", given: str | None = None) -> "Subject":
+        """Images of a path; without one, some of each class that it was not trained on."""
+        from cutaway.recipes.images.pixels import choose_each, image_subject
+
+        if given is not None:
+            return image_subject(run, self.read_new(run, given), "your images")
+        data = replace(self, strict=False).dataset(run)
+        rows = data.train if data.validation is None else data.validation
+        words = "images that it was trained on" if data.validation is None else "images that it was not trained on"
+        if data.labels:
+            return image_subject(run, rows.take(choose_each(rows.targets)), f"one of each class, {words}")
+        return image_subject(run, rows.take(slice(0, 16)), words)
+
+    def smaller(self) -> str:
+        return f"lower batch={self.batch} or size={self.size}"

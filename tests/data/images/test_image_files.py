@@ -1,0 +1,69 @@
+import zipfile
+from pathlib import Path
+
+import pytest
+from pictures import make_classes, small_image
+
+from cutaway.data.images.decoding import DamagedImageError
+from cutaway.data.images.image_data import read_images
+from cutaway.data.images.image_files import files_by_name, files_in_folder, files_in_zip
+
+
+def test_what_is_left_out_of_a_folder(tmp_path: Path):
+    make_classes(tmp_path)
+    (tmp_path / "cat" / ".DS_Store").write_bytes(b"x")
+    (tmp_path / "cat" / "._0.png").write_bytes(b"x")
+    (tmp_path / "cat" / "Thumbs.db").write_bytes(b"x")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "1.png").write_bytes(b"x")
+    (tmp_path / "readme.txt").write_text("hello")
+    (tmp_path / "film.mp4").write_bytes(b"x")
+    (tmp_path / "LICENSE").write_text("free")
+    (tmp_path / "empty").mkdir()
+    small_image().save(tmp_path / "dog" / "BIG.PNG")
+    small_image().save(tmp_path / "dog" / "noending", format="PNG")
+    found = files_in_folder(tmp_path)
+    assert len(found.names) == 12
+    assert {"dog/BIG.PNG", "dog/noending"} < set(found.names)
+    assert found.notes() == [
+        "left out: 3 files that are no images (1 without ending, 1 .mp4, 1 .txt)",
+        "left out: 3 hidden files",
+        "folders without images: empty",
+    ]
+
+
+def test_a_zip_reads_as_its_folder(tmp_path: Path):
+    folder = make_classes(tmp_path / "pets")
+    with zipfile.ZipFile(tmp_path / "pets.zip", "w") as archive:
+        archive.writestr("__MACOSX/pets/._0.png", b"x")
+        for path in sorted(folder.rglob("*.png")):
+            archive.write(path, path.relative_to(tmp_path).as_posix())
+    a, b = (read_images(tmp_path / name, labelled=True) for name in ("pets", "pets.zip"))
+    assert a.labels == b.labels == ("cat", "dog")
+    assert (a.train.pixels() == b.train.pixels()).all()
+    assert files_in_zip(tmp_path / "pets.zip").notes() == ["left out: 1 hidden files"]
+
+
+def test_damaged_members_and_zips(tmp_path: Path):
+    folder = make_classes(tmp_path / "pets")
+    with zipfile.ZipFile(tmp_path / "pets.zip", "w", zipfile.ZIP_STORED) as archive:
+        for path in sorted(folder.rglob("*.png")):
+            archive.write(path, path.relative_to(tmp_path).as_posix())
+    content = bytearray((tmp_path / "pets.zip").read_bytes())
+    content[200] ^= 255  # inside the first image
+    (tmp_path / "pets.zip").write_bytes(content)
+    files = files_in_zip(tmp_path / "pets.zip")
+    with pytest.raises(DamagedImageError, match="Bad CRC-32"):
+        files.read(files.names[0])
+    assert (
+        "1 damaged of 10 files (pets/cat/0.png: Bad CRC-32"
+        in read_images(tmp_path / "pets.zip", labelled=True).summary()
+    )
+    (tmp_path / "half.zip").write_bytes(content[:500])
+    with pytest.raises(ValueError, match=r"there must be an image that can be read|a zip must be whole"):
+        read_images(tmp_path / "half.zip")
+
+
+def test_files_must_exist(tmp_path: Path):
+    with pytest.raises(ValueError, match=r"every image must be a file that exists, got .*gone.png"):
+        files_by_name([tmp_path / "gone.png"])

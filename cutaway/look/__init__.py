@@ -45,6 +45,7 @@ _NAMES = {
     "heatmap": "charts.heatmaps",
     "histogram": "charts.histograms",
     "histograms": "charts.small_multiples",
+    "image_grid": "images.image_grids",
     "integrated_gradients": "language.attributions",
     "lens_map": "language.logit_lens",
     "logit_contributions": "language.logit_attribution",

@@ -1,0 +1,1 @@
+"""Images shown as they are: grids of them, and images at the points of a map."""

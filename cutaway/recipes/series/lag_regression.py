@@ -8,7 +8,7 @@ One step of weights for each h: no errors are fed back. Zeng et al. 2023 (NLinea
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
@@ -29,6 +29,7 @@ class LagRegression:
     errors: Float[np.ndarray, "horizon levels"]
     levels: tuple[float, ...]
     ridge: float
+    trial: float = float("inf")  # its loss on the windows that the ridge was chosen on
 
     def quantiles(self, histories: Histories, horizon: int, levels: Sequence[float]) -> Quantiles:
         """Quantiles of the steps after each history; levels between those fitted lie on straight lines."""
@@ -58,7 +59,8 @@ def fit_lag_regression(train: SeriesTable, trials: Histories, horizon: int, leve
         return _fit(x, y, levels, _RIDGES[-1])
     models = [_fit(x, y, levels, ridge) for ridge in _RIDGES]
     losses = [pinball(model.quantiles(trials, trials.truth.shape[1], levels), trials.truth, levels) for model in models]
-    return _fit(*_windows(train, lags, horizon), levels, _RIDGES[int(np.argmin(losses))])
+    chosen = _fit(*_windows(train, lags, horizon), levels, _RIDGES[int(np.argmin(losses))])
+    return replace(chosen, trial=min(losses))
 
 
 def _windows(

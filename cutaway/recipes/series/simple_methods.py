@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from cutaway.data.series.series_table import SeriesTable
+from cutaway.recipes.series.autoregression import RIDGES, autoregression, own_lags
 from cutaway.recipes.series.backtesting import LEVELS, measure
 from cutaway.recipes.series.exponential_smoothing import exponential_smoothing
 from cutaway.recipes.series.histories import Histories, histories_before
@@ -34,10 +35,28 @@ def fit_simple_methods(train: SeriesTable, horizon: int) -> list[SimpleMethod]:
         naive, rule = fitted_seasonal_naive(trials, horizon, LEVELS, seasons)
         found.append(SimpleMethod("seasonal naive", rule, naive))
     found.append(_smoothing(trials, horizon, [1, *seasons[:1]]))
-    lagged = fit_lag_regression(train, trials, horizon, LEVELS)
-    rule = f"a weighted sum of the last {len(lagged.weights)} values, ridge {lagged.ridge:g}"
-    found.append(SimpleMethod("linear on lags", rule, lagged.quantiles))
+    found.append(_linear(train, trials, horizon))
     return found
+
+
+def _linear(train: SeriesTable, trials: Histories, horizon: int) -> SimpleMethod:
+    """The linear model on lags that was better on the trials: one for all series, or each series its own."""
+    steps = trials.truth.shape[1]
+    losses = {
+        (lags, ridge): pinball(autoregression(trials, steps, LEVELS, lags, ridge), trials.truth, LEVELS)
+        for lags in own_lags(train.seasons)
+        for ridge in RIDGES
+    }
+    lags, ridge = best = min(losses, key=losses.__getitem__)
+    shared = fit_lag_regression(train, trials, horizon, LEVELS)
+    if shared.trial < losses[best]:
+        rule = f"a weighted sum of the last {len(shared.weights)} values, one for all series, ridge {shared.ridge:g}"
+        return SimpleMethod("linear on lags", rule, shared.quantiles)
+    return SimpleMethod(
+        "linear on lags",
+        f"a weighted sum of lags {', '.join(map(str, lags))}, fitted to each series alone, ridge {ridge:g}",
+        lambda histories, steps, levels: autoregression(histories, steps, levels, lags, ridge),
+    )
 
 
 def _smoothing(trials: Histories, horizon: int, seasons: Sequence[int]) -> SimpleMethod:

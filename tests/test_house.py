@@ -189,6 +189,7 @@ TESTED_THROUGH = {
     "recipes/images/image_base.py": "recipes/images/test_classified_images.py: tried through a recipe on top of it",
     "recipes/images/pixels.py": "recipes/images/test_classified_images.py: what goes into a model, seen at its answers",
     "recipes/imported.py": "runs/test_checkpoints_in_and_out.py: the recipe of runs that were imported",
+    "recipes/series/series_subjects.py": "runs/views/test_series.py: a subject is what a look is given",
     "recipes/text/translation_base.py": "recipes/text/test_seq2seq.py: what it shares, seen through one recipe",
     "recipes/text/language_base.py": "recipes/text/test_recurrent.py: what it shares, seen through one recipe",
     "recipes/text/markov_baseline.py": "recipes/text/test_markov.py: a baseline is a chain as the recipe's",

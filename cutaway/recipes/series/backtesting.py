@@ -6,6 +6,7 @@ origin 3   |—— history —————————————————�
 
 wQL = mean over q of 2 Σ ρ_q(y, ŷ_q) / Σ |y|          q = .1, .2 … .9: GluonTS's mean weighted quantile loss
 the unweighted one is the mean over series of their own wQL: large series weigh no more than small ones
+windows of zeros alone have no size: the loss is then a share of the size of their histories, and of 1 if that is 0 too
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from cutaway.blocks.losses.quantiles import coverage, crps_from_samples, quantile_loss, weighted_quantile_loss
+from cutaway.blocks.losses.quantiles import coverage, crps_from_samples, quantile_loss
 from cutaway.extras import need
 from cutaway.recipes.series.histories import Histories, tails
 
@@ -95,8 +96,8 @@ def measure(
     levels = torch.tensor(LEVELS, dtype=torch.float64)
     q = torch.from_numpy(np.asarray(quantiles, np.float64))
     y = torch.from_numpy(np.asarray(histories.truth, np.float64))
-    found = {"wql": weighted_quantile_loss(q, y, levels).mean().item()}
-    found["unweighted_wql"] = _unweighted(histories, q, y, levels)
+    found = {"wql": _weighted(histories, q, y, levels)}
+    found["unweighted_wql"] = _unweighted(histories, q, y, levels, found["wql"])
     if paths is not None:
         scores = crps_from_samples(torch.from_numpy(np.asarray(paths, np.float64)).transpose(0, 1), y)
         found["crps"] = scores.nanmean().item()
@@ -107,13 +108,26 @@ def measure(
     return {name: value for name, value in found.items() if not np.isnan(value)}  # no MASE where nothing ever changed
 
 
-def _unweighted(histories: Histories, q: torch.Tensor, y: torch.Tensor, levels: torch.Tensor) -> float:
+def _weighted(histories: Histories, q: torch.Tensor, y: torch.Tensor, levels: torch.Tensor) -> float:
+    """The mean weighted quantile loss, of windows of zeros alone too."""
+    there = ~y.isnan()
+    loss = 2 * torch.where(there, quantile_loss(q, y, levels).mean(-1), 0.0).sum().item()
+    size = torch.where(there, y.abs(), 0.0).sum().item()
+    if size == 0:
+        past = np.abs(np.concatenate([np.zeros(0), *histories.table.values]))
+        size = float(np.nanmean(past)) * int(there.sum()) if np.nansum(past) > 0 else float(there.sum())
+    return loss / max(size, 1e-300)
+
+
+def _unweighted(
+    histories: Histories, q: torch.Tensor, y: torch.Tensor, levels: torch.Tensor, otherwise: float
+) -> float:
     """The mean over series of their own weighted quantile loss; series that were 0 all the time have none."""
     there = ~y.isnan()
     losses = torch.where(there, quantile_loss(q, y, levels).mean(-1), 0.0).sum(1).numpy()
     sizes = torch.where(there, y.abs(), 0.0).sum(1).numpy()
     loss, size = (np.bincount(histories.series, weights=part) for part in (losses, sizes))
-    return float((2 * loss[size > 0] / size[size > 0]).mean()) if (size > 0).any() else 0.0
+    return float((2 * loss[size > 0] / size[size > 0]).mean()) if (size > 0).any() else otherwise
 
 
 def _mase(histories: Histories, median: Float[np.ndarray, "rows horizon"], season: int) -> float:

@@ -154,6 +154,12 @@ class ForecastRecipe(Recipe):
             run.expect_same_data(table.fingerprint)
         return table
 
+    def read_new(self, run: "Run", source: Any, future: Any = None) -> "SeriesTable":
+        """Series of another source, with the columns and the covariates of training."""
+        from cutaway.data.series.covariates import as_in_training
+
+        return as_in_training(self.read(run, source, future), run.about["data"])
+
     def _reading(self) -> dict[str, Any]:
         names = ("series", "time", "target", "known", "static", "missing", "duplicates", "encoding", "header")
         found = {name: getattr(self, name) for name in names}
@@ -239,14 +245,7 @@ class ForecastRecipe(Recipe):
 
         from cutaway.recipes.series.backtesting import LEVELS, Backtest
 
-        count, horizon = histories.truth.shape
-        drawn = [
-            self.sample_paths(
-                model, histories.table.select(range(a, min(a + _ROWS, count))), horizon, samples or self.samples, seed
-            )
-            for a in range(0, count, _ROWS)
-        ]
-        paths = np.concatenate(drawn)
+        paths = self._draw(model, histories.table, histories.truth.shape[1], samples or self.samples, seed)
         quantiles = np.moveaxis(np.quantile(paths, LEVELS, axis=1), 0, -1)
         return Backtest(histories, quantiles, histories.table.season, paths)
 
@@ -295,22 +294,25 @@ class ForecastRecipe(Recipe):
         samples: int = 200,
         seed: int = 0,
     ) -> "Forecast":
-        import numpy as np
-
-        from cutaway.data.series.covariates import as_in_training, expect_known_ahead
+        from cutaway.data.series.covariates import expect_known_ahead
         from cutaway.recipes.series.forecasts import Forecast, expect_count, expect_levels
 
         levels = tuple(expect_levels(quantiles))
         asked = run.about["data"]["horizon"] if horizon is None else expect_count("horizon", horizon, 12)
         count = expect_count("samples", samples, 200)
-        table = self.read(run, history, future)
-        if history is not None:
-            table = as_in_training(table, run.about["data"])
+        table = self.read(run, None, future) if history is None else self.read_new(run, history, future)
         expect_known_ahead(table, asked)
+        return Forecast(table, self._draw(run.model, table, asked, count, seed), levels)
+
+    def _draw(
+        self, model: "nn.Module", table: "SeriesTable", horizon: int, samples: int, seed: int
+    ) -> "Float[np.ndarray, 'rows samples horizon']":
+        """Paths of every series of a table, some of them at once."""
+        import numpy as np
+
         rows = range(0, len(table), _ROWS)
         chosen = [table.select(range(a, min(a + _ROWS, len(table)))) for a in rows]
-        drawn = [self.sample_paths(run.model, part, asked, count, seed) for part in chosen]
-        return Forecast(table, np.concatenate(drawn), levels)
+        return np.concatenate([self.sample_paths(model, part, horizon, samples, seed) for part in chosen])
 
     def predict(self, run: "Run", inputs: Any) -> "pandas.DataFrame":
         """What comes after new series: a file, a DataFrame, a dict of arrays …"""

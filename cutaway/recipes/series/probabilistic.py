@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cutaway.models.forecasting.predictive import ForecastSpec
     from cutaway.models.forecasting.series_windows import SeriesWindow
     from cutaway.recipes.series.histories import Histories
-    from cutaway.recipes.subjects import Subject
+    from cutaway.recipes.series.series_subjects import SeriesSubject
     from cutaway.runs.run import Run
     from cutaway.training.jobs import Job
 
@@ -30,6 +30,7 @@ _ROWS_EVALUATED = 200  # validation windows looked at while training; all of the
 _PATHS_EVALUATED = 50
 _ENOUGH_ROWS = 64  # validation windows wanted: few series have several each
 _HELD_OUT = 0.2  # of the shortest series, at most, for validation
+_SERIES_SHOWN = 4  # whose steps go into the model for a look
 _SMALL_COUNT = 50.0  # counts of a larger median are as good as real numbers
 
 
@@ -168,18 +169,17 @@ class ProbabilisticRecipe(ForecastRecipe):
         generator = torch.Generator(forecaster.device).manual_seed(seed)
         return forecaster.sample_paths(window, horizon, samples, generator).double().cpu().numpy()
 
-    def subject(self, run: "Run", given: str | None = None) -> "Subject":
+    def subject(self, run: "Run", given: str | None = None) -> "SeriesSubject":
         """The last steps of a few series: of a file, else of those that it was trained on."""
+        from cutaway.recipes.series.series_subjects import SeriesSubject
         from cutaway.recipes.series.window_batches import windows_at_end
-        from cutaway.recipes.subjects import SHOWN, Subject
 
         model: Any = run.model
-        table = self.read(run, given)
-        chosen = table.select(range(min(len(table), 4)))
+        table = self.read(run, given) if given is None else self.read_new(run, given)
+        chosen = table.select(range(min(len(table), _SERIES_SHOWN)))
         window = windows_at_end(chosen, model.spec, 0)
         words = f"the last {model.spec.context} steps of {', '.join(chosen.names)}"
-        assert len(chosen) <= SHOWN
-        return Subject((on_device(window, model.device),), words)
+        return SeriesSubject((on_device(window, model.device),), words, given=None if given is None else table)
 
 
 class _Evaluation:

@@ -68,6 +68,7 @@ register(words.frequent_words, suits=words.has_words, section="Words", report=Tr
 
 register(embeddings.positions, suits=embeddings.has_positions, section="Positions")
 
+register(series.given_series, suits=series.forecasts, section="Forecasts")
 register(series.fans, suits=series.forecasts_windows, section="Forecasts", report=True)
 register(series.simple_methods, suits=series.forecasts_windows, section="Forecasts", report=True)
 register(series.by_horizon, suits=series.forecasts_windows, section="Forecasts", report=True)

@@ -11,11 +11,12 @@ from cutaway.look.series.fans import Fan, fan_chart
 from cutaway.look.series.forecast_errors import calibration, errors_by_horizon, method_bars
 from cutaway.recipes.series.backtesting import LEVELS, Backtest
 from cutaway.recipes.series.forecasting import ForecastRecipe
+from cutaway.recipes.series.forecasts import Forecast
+from cutaway.recipes.series.series_subjects import SeriesSubject
 from cutaway.recipes.series.simple_methods import fit_simple_methods
 from cutaway.recipes.subjects import Subject
 
 if TYPE_CHECKING:
-    from cutaway.recipes.series.forecasts import Forecast
     from cutaway.runs.run import Run
 
 _PANELS = 6
@@ -25,6 +26,11 @@ _HISTORY = 4  # horizons before a forecast that are drawn
 def forecasts_windows(run: "Run") -> bool:
     """Runs that forecast series and have windows that they were not trained on."""
     return isinstance(run.recipe, ForecastRecipe) and run.recipe.validation > 0
+
+
+def forecasts(run: "Run") -> bool:
+    """Runs that forecast series."""
+    return isinstance(run.recipe, ForecastRecipe)
 
 
 @lru_cache(maxsize=2)  # several views of a page look at one backtest
@@ -39,6 +45,25 @@ def _spread(errors: np.ndarray) -> list[int]:
     if len(order) <= _PANELS:
         return order.tolist()
     return [int(order[round(i * (len(order) - 1) / (_PANELS - 1))]) for i in range(_PANELS)]
+
+
+def given_series(run: "Run", subject: Subject) -> Picture | list[Picture]:
+    """What comes after the series of a file of yours; nothing without one.
+
+    Covariates that are known ahead may end before the horizon does: the forecast then goes as far as they do.
+    """
+    table = subject.given if isinstance(subject, SeriesSubject) else None
+    if table is None:
+        return []
+    chosen = table.select(range(min(len(table), _PANELS)))
+    ahead = [len(known) - len(values) for known, values in zip(chosen.known, chosen.values)]
+    horizon = min([run.about["data"]["horizon"], *ahead])
+    if horizon < 1:
+        return []
+    recipe: Any = run.recipe
+    drawn = Forecast(chosen, recipe.sample_paths(run.model, chosen, horizon, 200, 0), (0.1, 0.3, 0.5, 0.7, 0.9))
+    more = f"The first {len(chosen)} of {len(table):,} series." if len(chosen) < len(table) else ""
+    return forecast_picture(drawn, title=f"What comes after your series: {horizon} steps", note=more)
 
 
 def fans(run: "Run", subject: Subject) -> Picture:
@@ -109,7 +134,7 @@ def ranks(run: "Run", subject: Subject) -> Picture:
     return calibration(_backtest(run).ranks())
 
 
-def forecast_picture(forecast: "Forecast", names: Sequence[str] = ()) -> Picture:
+def forecast_picture(forecast: Forecast, names: Sequence[str] = (), title: str = "", note: str = "") -> Picture:
     """A forecast behind its history, a panel for each series."""
     if names:
         forecast = forecast.only(names)
@@ -121,4 +146,5 @@ def forecast_picture(forecast: "Forecast", names: Sequence[str] = ()) -> Picture
         times = list(table.times(i, start, end))
         shown.append(Fan(name, times, table.values[i][start:], list(forecast.times(i)), found[i], forecast.levels))
     caption = "The line is the median; the bands widen as the forecast knows less."
-    return fan_chart(shown, title=f"Forecasts of the next {forecast.horizon} steps", caption=caption)
+    title = title or f"Forecasts of the next {forecast.horizon} steps"
+    return fan_chart(shown, title=title, caption=caption, note=note)

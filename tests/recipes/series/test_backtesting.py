@@ -47,3 +47,12 @@ def test_the_table_of_a_backtest():
     assert frame["cutoff"].tolist() == [4, 4, 6, 6]
     assert frame["ds"].tolist() == [5, 6, 7, 8] == frame["y"].tolist() == frame["0.9"].tolist()
     assert "wql 0" in repr(Backtest(histories, _exact(histories.truth)))
+
+
+def test_windows_of_zeros_are_measured_by_the_size_of_their_history():
+    after = histories_before(read_series({"a": [4.0, 0, 8, 0, 0]}), 2, 1)
+    found = measure(after, _exact([[1.0, 0.0]]))  # too high by 1: 2 · mean (1 − q) · 1 = 1, of two values of size 4
+    assert found["wql"] == found["unweighted_wql"] == pytest.approx(1 / 8)
+    always = histories_before(read_series({"a": np.zeros(5)}), 2, 1)
+    assert measure(always, _exact([[1.0, 0.0]]))["wql"] == pytest.approx(1 / 2)  # absolute: nothing has a size
+    assert measure(always, _exact([[0.0, 0.0]]))["wql"] == 0

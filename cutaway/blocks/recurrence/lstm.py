@@ -55,14 +55,16 @@ class LSTMCell(Cell):
         return lstm_step(a + self.map_hidden(state[0]), state[1], self.peepholes, self.coupled, name)
 
     def fused(self, x: Tensor, state: Parts, mask: Tensor | None, reverse: bool) -> tuple[Tensor, Parts]:
-        u = self.map_hidden.weight
+        w, b, u = self.map_input.weight, self.map_input.bias, self.map_hidden.weight
+        assert b is not None
         if mask is None and self.peepholes is None and not self.coupled and suits_onednn(x, u):
-            assert self.map_input.bias is not None
-            Z, z, c = onednn_lstm(x, self.map_input.weight, u, self.map_input.bias, state[0], state[1], reverse)
+            Z, z, c = onednn_lstm(x, w, u, b, state[0], state[1], reverse)
             return Z, (z, c)
-        a = self.map_input(x)
-        Z, _, z, c, _ = lstm_forward(a, u, self.peepholes, *state, mask, self.coupled, reverse)
-        return Z, (z, c)
+        given = (x, w, b, u, self.peepholes, *state)
+        if x.dtype.itemsize < 4:  # a state in half precision would forget by rounding
+            given = tuple(None if part is None else part.float() for part in given)
+        Z, _, z, c, _ = lstm_forward(*given, mask, self.coupled, reverse)
+        return Z.to(x.dtype), (z.to(x.dtype), c.to(x.dtype))
 
 
 class LSTM(Recurrent):

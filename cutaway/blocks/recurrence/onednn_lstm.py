@@ -38,14 +38,21 @@ def onednn_lstm(
     inputs = (x.contiguous(), w, u, b, hidden.contiguous(), cell.contiguous())
     if torch.is_grad_enabled() and any(part.requires_grad for part in inputs):
         return _OneDNN.apply(*inputs, reverse)
-    return _forward(inputs, reverse, False)[:3]
+    return _forward(inputs, _transposed(w, u), reverse, False)[:3]
 
 
-def _forward(inputs: Sequence[Tensor], reverse: bool, train: bool) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    x, w, u, b, hidden, cell = inputs
+def _transposed(w: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
+    """The weights as oneDNN takes them; copied, once for both passes, as it is slow on views."""
+    return w.detach().t().contiguous(), u.detach().t().contiguous()
+
+
+def _forward(
+    inputs: Sequence[Tensor], weights: Sequence[Tensor], reverse: bool, train: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    x, _, u, b, hidden, cell = inputs
     lstm, width = 2, u.shape[0]  # 2 is its number for an LSTM
     return torch.ops.aten.mkldnn_rnn_layer(
-        *(x, w.t(), u.t(), b, torch.zeros_like(b), hidden, cell, reverse, [], lstm, width, 1, True, False, False, train)
+        *(x, *weights, b, torch.zeros_like(b), hidden, cell, reverse, [], lstm, width, 1, True, False, False, train)
     )
 
 
@@ -53,16 +60,17 @@ class _OneDNN(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, *inputs: Any) -> tuple[Tensor, Tensor, Tensor]:
         *tensors, ctx.reverse = inputs
+        weights = _transposed(tensors[1], tensors[2])
         with torch.enable_grad():  # else it makes no workspace; of detached tensors nothing is recorded
-            Z, z, c, workspace = _forward([part.detach() for part in tensors], ctx.reverse, True)
+            Z, z, c, workspace = _forward([part.detach() for part in tensors], weights, ctx.reverse, True)
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(*tensors, Z, z, c, workspace)
+        ctx.save_for_backward(*tensors, *weights, Z, z, c, workspace)
         return Z, z, c
 
     @staticmethod
     def backward(ctx: Any, dZ: Tensor | None, dz: Tensor | None, dc: Tensor | None) -> tuple[Tensor | None, ...]:
-        *inputs, Z, z, c, workspace = ctx.saved_tensors
-        x, w, u, b, hidden, cell = inputs
+        *inputs, wt, ut, Z, z, c, workspace = ctx.saved_tensors
+        x, _, u, b, hidden, cell = inputs
         if torch.is_grad_enabled():
             found = differentiate_again(lambda *given: _written_out(given, ctx.reverse), inputs, (dZ, dz, dc))
             return *found, None
@@ -70,7 +78,7 @@ class _OneDNN(torch.autograd.Function):
         dz, dc = (torch.zeros_like(z) if d is None else d.contiguous() for d in (dz, dc))
         lstm, width = 2, u.shape[0]
         dx, dw, du, db, _, dz, dc = torch.ops.aten.mkldnn_rnn_layer_backward(
-            *(x, w.t(), u.t(), b, torch.zeros_like(b), hidden, cell, Z, z, c, dZ, dz, dc),
+            *(x, wt, ut, b, torch.zeros_like(b), hidden, cell, Z, z, c, dZ, dz, dc),
             *(ctx.reverse, lstm, width, 1, True, True, False, [], False, workspace),
         )
         return dx, dw.t(), du.t(), db, dz, dc, None

@@ -82,7 +82,7 @@ def _fit(z: Tensor, there: Tensor, mean: Tensor, lags: Sequence[int]) -> tuple[T
 
 
 def expert_forecast(
-    lagged: Float[Tensor, "*b l"], available: Bool[Tensor, "*b l"], local: Local
+    lagged: Float[Tensor, "l *b"], available: Bool[Tensor, "l *b"], local: Local
 ) -> Float[Tensor, "*b"]:
     """e_t from the values at the lags, of which the first is lag 1; a lag from before the series began pulls nowhere.
 
@@ -90,9 +90,9 @@ def expert_forecast(
     >>> expert_forecast(torch.tensor([2.0, 4.0]), torch.tensor([True, True]), local)  # halfway to the other lag
     tensor(3.)
     """
-    before = lagged[..., 0]
-    pulls = torch.where(available, lagged - before[..., None], 0.0) * local.coefficients
-    return before + pulls.sum(-1) + local.pull * (before - local.mean)
+    before = lagged[0]
+    pulls = torch.where(available, lagged - before, 0.0) * local.coefficients.movedim(-1, 0)
+    return before + pulls.sum(0) + local.pull * (before - local.mean)
 
 
 def carry_forward(x: Float[Tensor, "*b n"]) -> Float[Tensor, "*b n"]:

@@ -101,15 +101,15 @@ class Reading(NamedTuple):
     """What is known before a step: the network's input, and the candidates that its location is mixed of."""
 
     inputs: Float[Tensor, "*b i"]
-    candidates: Float[Tensor, "*b k"]
-    available: Bool[Tensor, "*b k"]
+    candidates: Float[Tensor, "k *b"]
+    available: Bool[Tensor, "k *b"]
     expert: Float[Tensor, "*b"]
 
 
 class _Scan(NamedTuple):
     z: Tensor  # values in the scale of their series, missing ones filled
     begun: Tensor  # whether the series has begun
-    lagged: Tensor  # from BURN steps before the first modelled one on: values at the lags,
+    lagged: Tensor  # from BURN steps before the first modelled one on: values at the lags (l, b, n),
     available: Tensor  # whether they are there,
     expert: Tensor  # the linear expert's forecasts,
     new: Tensor  # what each step adds to the running scales,
@@ -191,8 +191,7 @@ class PredictiveModel(Model):
         sums = running(seen.new, seen.counted, steps)
         x = self._covariates(window.covariates, window.static)
         missing = window.values[:, -steps - 1 : -1].isnan().to(x.dtype)
-        tail = slice(BURN, None)
-        lagged, available, expert = seen.lagged[:, tail], seen.available[:, tail], seen.expert[:, tail]
+        lagged, available, expert = (part[..., BURN:] for part in (seen.lagged, seen.available, seen.expert))
         return self._reading(lagged, available, expert, sums, missing, x, Local.of(window.local[:, None]))
 
     def _scan(self, window: SeriesWindow) -> "_Scan":
@@ -200,13 +199,12 @@ class PredictiveModel(Model):
         there = ~window.values.isnan()
         begun = there.cummax(1).values
         z = carry_forward(window.values) / window.local[:, :1]
-        n, lags = z.shape[1], torch.tensor(self.spec.lags, device=z.device)
+        n = z.shape[1]
         first = n - window.covariates.shape[1] - BURN  # where running scales begin
-        back = torch.arange(first, n, device=z.device)[:, None] - lags
-        lagged, available = z[:, back], begun[:, back]
+        lagged, available = (torch.stack([x[:, first - l : n - l] for l in self.spec.lags]) for x in (z, begun))
         expert = expert_forecast(lagged, available, Local.of(window.local[:, None]))
-        now, before = z[:, first:], lagged[..., 0]
-        counted = (there[:, first:] & available[..., 0]).to(z.dtype)
+        now, before = z[:, first:], lagged[0]
+        counted = (there[:, first:] & available[0]).to(z.dtype)
         return _Scan(z, begun, lagged, available, expert, observations(now - expert, now - before, now), counted)
 
     def _covariates(self, covariates: Tensor, static: Tensor) -> Tensor:
@@ -224,30 +222,30 @@ class PredictiveModel(Model):
         covariates: Tensor,
         local: Local,
     ) -> Reading:
-        lags, unit, before = self.spec.lags, local.unit[..., None], lagged[..., :1]
-        zero = torch.zeros_like(before)
-        priors = [unit] * (len(ERRORS) + len(STEPS)) + [zero] * len(TRENDS) + [before] * len(LEVELS)
-        means = sums.values(torch.cat([x.expand_as(before) for x in priors], -1))
-        scales, trend, levels = means.split([len(ERRORS) + len(STEPS), len(TRENDS), len(LEVELS)], -1)
+        # Features are the first axis until the network reads them: whole rows are computed at once.
+        lags, unit, before = self.spec.lags, local.unit, lagged[0]
+        spread, zero = unit.expand_as(before), torch.zeros_like(before)
+        priors = [spread] * (len(ERRORS) + len(STEPS)) + [zero] * len(TRENDS) + [before] * len(LEVELS)
+        means = sums.values(torch.stack(priors))
+        scales, trend, levels = means.split([len(ERRORS) + len(STEPS), len(TRENDS), len(LEVELS)])
         m = [lags.index(season) for season in self.spec.seasons]
         after = [lags.index(season + 1) for season in self.spec.seasons]
-        seasonal = before + lagged[..., m] - lagged[..., after]
-        sure = torch.ones_like(available[..., :1])
-        candidates = torch.cat([lagged, seasonal, levels, before + trend, expert[..., None]], -1)
-        usable = torch.cat([available, available[..., after], sure.expand(*sure.shape[:-1], 4)], -1)
+        seasonal = before + lagged[m] - lagged[after]
+        sure = torch.ones_like(available[:1]).expand(len(LEVELS) + len(TRENDS) + 1, *before.shape)
+        candidates = torch.cat([lagged, seasonal, levels, before + trend, expert[None]])
+        usable = torch.cat([available, available[after], sure])
         candidates = torch.where(usable, candidates, before)
-        inputs = torch.cat(
+        features = torch.cat(
             [
                 torch.asinh((candidates - before) / unit),
                 (scales / unit).clamp(min=_LEAST).log(),
-                (local.spread / local.unit).log()[..., None].expand_as(before),
-                torch.asinh((before - local.mean[..., None]) / local.spread[..., None]),
-                available[..., -1:].to(before.dtype),
-                missing[..., None],
-                covariates,
-            ],
-            -1,
+                (local.spread / unit).log().expand_as(before)[None],
+                torch.asinh((before - local.mean) / local.spread)[None],
+                available[-1:].to(before.dtype),
+                missing[None],
+            ]
         )
+        inputs = torch.cat([features.movedim(0, -1), covariates], -1)
         if self.inputs.live:
             inputs = self.inputs(inputs)
         return Reading(inputs, candidates, usable, expert)
@@ -256,24 +254,24 @@ class PredictiveModel(Model):
         """The distribution of the value at each step, from the network's hidden state, in the values' own units."""
         spec = self.spec
         h = nn.functional.dropout(h, spec.dropout, self.training)
-        o = self.out(torch.cat([h, reading.inputs], -1))
-        w = (_SHARPNESS * o[..., : spec.candidates]).masked_fill(~reading.available, -torch.inf).softmax(-1)
+        o = self.out(torch.cat([h, reading.inputs], -1)).movedim(-1, 0).contiguous()
+        w = (_SHARPNESS * o[: spec.candidates]).masked_fill(~reading.available, -torch.inf).softmax(0)
         if self.mixture.live:
-            w = self.mixture(w)
+            w = self.mixture(w.movedim(0, -1)).movedim(-1, 0)
         unit = local.unit
-        location = (w * reading.candidates).sum(-1) + unit * o[..., -3]
+        location = (w * reading.candidates).sum(0) + unit * o[-3]
         if self.location.live:
             location = self.location(location)
-        scale = unit * o[..., -2].clamp(-6, 6).exp()
+        scale = unit * o[-2].clamp(-6, 6).exp()
         if self.scale.live:
             scale = self.scale(scale)
         if spec.likelihood == "gaussian":
             return Gaussian(location, scale).scaled(local.scale)
         if spec.likelihood == "student-t":
-            freedom = 2 + nn.functional.softplus(o[..., -1] + 2)
+            freedom = 2 + nn.functional.softplus(o[-1] + 2)
             return StudentT(location, scale, freedom).scaled(local.scale)
         mean = unit * nn.functional.softplus(location / unit)  # above 0
-        return NegativeBinomial(mean, (scale / local.spread) * nn.functional.softplus(o[..., -1])).scaled(local.scale)
+        return NegativeBinomial(mean, (scale / local.spread) * nn.functional.softplus(o[-1])).scaled(local.scale)
 
     @torch.no_grad()
     def sample_paths(
@@ -305,28 +303,29 @@ class PredictiveModel(Model):
         local = Local.of(many(window.local))
         seen, reach = self._scan(past), self.spec.lags[-1]
         room_for = nn.functional.pad
-        z = room_for(many(seen.z[:, -reach:]), (0, horizon))
-        begun = room_for(many(seen.begun[:, -reach:]), (0, horizon), value=True)
+        # time is the first axis of what was drawn so far: the values at the lags are whole rows
+        z = room_for(many(seen.z[:, -reach:]).T, (0, 0, 0, horizon))
+        begun = room_for(many(seen.begun[:, -reach:]).T, (0, 0, 0, horizon), value=True)
         # one more step, of which nothing is known yet: the sums before it are those after the last value
-        after = running(room_for(seen.new, (0, 0, 0, 1)), room_for(seen.counted, (0, 1)), 1)
-        sums = Running(many(after.sums[:, 0]), many(after.counts[:, 0]))
+        after = running(room_for(seen.new, (0, 1)), room_for(seen.counted, (0, 1)), 1)
+        sums = Running(*(part[..., 0].repeat_interleave(samples, 1) for part in after))
         x = many(self._covariates(ahead, window.static))
         missing = many(past.values[:, -1].isnan().to(z.dtype))
         lags = torch.tensor(self.spec.lags, device=z.device)
         lowest, highest = self._bounds(local)
         for t in range(horizon):
             at = reach + t - lags
-            lagged, here = z[:, at], begun[:, at]
+            lagged, here = z[at], begun[at]
             expert = expert_forecast(lagged, here, local)
             reading = self._reading(lagged, here, expert, sums, missing, x[:, t], local)
             h, state = self.network_step(reading.inputs, state)
             y = self.distribution(h, reading, local).sample(generator)
             drawn = torch.minimum(torch.maximum(y, lowest), highest) / local.scale
-            z[:, reach + t] = drawn
-            sums = sums.extended(observations(drawn - expert, drawn - lagged[:, 0], drawn))
+            z[reach + t] = drawn
+            sums = sums.extended(observations(drawn - expert, drawn - lagged[0], drawn))
             missing = torch.zeros_like(missing)
-        paths = z[:, reach:] * local.scale[:, None]
-        return paths.view(-1, samples, horizon)
+        paths = z[reach:].T * local.scale[:, None]
+        return paths.reshape(-1, samples, horizon)
 
     def _bounds(self, local: Local) -> tuple[Tensor, Tensor]:
         """How low and how high a path may go; whole numbers from 0 up for counts."""

@@ -25,16 +25,16 @@ BURN = 256  # steps before the first modelled one from which running scales are 
 class Running(NamedTuple):
     """Decayed sums and the decayed counts that they are divided by, one of each for every half-life."""
 
-    sums: Float[Tensor, "*b j"]
-    counts: Float[Tensor, "*b j"]
+    sums: Float[Tensor, "j *b"]
+    counts: Float[Tensor, "j *b"]
 
-    def values(self, prior: Float[Tensor, "*b j"]) -> Float[Tensor, "*b j"]:
+    def values(self, prior: Float[Tensor, "j *b"]) -> Float[Tensor, "j *b"]:
         """The running means, with one observation of the prior."""
         return (self.sums + prior) / (self.counts + 1)
 
-    def extended(self, new: Float[Tensor, "*b j"]) -> "Running":
+    def extended(self, new: Float[Tensor, "j *b"]) -> "Running":
         """The sums after one more step."""
-        keep = decays(new)
+        keep = decays(new).view(-1, *[1] * (new.ndim - 1))
         return Running(self.sums * keep + new, self.counts * keep + 1)
 
 
@@ -45,31 +45,45 @@ def decays(like: Tensor) -> Float[Tensor, "j"]:
 
 def observations(
     error: Float[Tensor, "*b"], step: Float[Tensor, "*b"], level: Float[Tensor, "*b"]
-) -> Float[Tensor, "*b j"]:
+) -> Float[Tensor, "j *b"]:
     """What one step adds to each of the sums."""
     kinds = ((error.abs(), ERRORS), (step.abs(), STEPS), (step, TRENDS), (level, LEVELS))
-    return torch.stack([x for x, lives in kinds for _ in lives], -1)
+    return torch.stack([x for x, lives in kinds for _ in lives])
 
 
-def running(new: Float[Tensor, "b n j"], weights: Float[Tensor, "b n"], steps: int) -> Running:
-    """The sums before each of the last ``steps`` steps: one product with a triangular matrix for each half-life.
+def running(new: Float[Tensor, "j b n"], weights: Float[Tensor, "b n"], steps: int) -> Running:
+    """The sums before each of the last ``steps`` steps, (j, b, steps).
 
-    ``weights`` are 1 for values that are there, 0 for missing ones. Step i sees those before it alone.
+    ``weights`` are 1 for values that are there, 0 for missing ones. Step i sees those before it alone. What came
+    before the last steps is one number a half-life, which fades; what comes in them, a product with a triangle.
     """
-    n = new.shape[1]
     compiling = torch.compiler.is_compiling()
-    kernel = _kernel(n, steps, new) if compiling else _kept_kernel(n, steps, new.dtype, new.device)
-    weighted = torch.where(weights[..., None] > 0, new, 0.0)
-    return Running(torch.einsum("bnj,jnt->btj", weighted, kernel), torch.einsum("bn,jnt->btj", weights, kernel))
+    early = new.shape[-1] - steps
+    before, fading, triangle = (
+        _powers(early, steps, new) if compiling else _kept_powers(early, steps, new.dtype, new.device)
+    )
+    weighted = torch.where(weights > 0, new, 0.0)
+    counted = weights.expand_as(new)
+
+    def decayed(x: Tensor) -> Tensor:
+        past = x[..., :early] @ before
+        return torch.baddbmm(past * fading, x[..., early:], triangle)
+
+    return Running(decayed(weighted), decayed(counted))
 
 
-def _kernel(n: int, steps: int, like: Tensor) -> Float[Tensor, "j n t"]:
-    """What a value of step s weighs in the sums before step t."""
-    ages = torch.arange(n - steps, n, device=like.device) - 1 - torch.arange(n, device=like.device)[:, None]
-    return torch.where(ages >= 0, decays(like)[:, None, None] ** ages.clamp(min=0), 0.0)
+def _powers(
+    early: int, steps: int, like: Tensor
+) -> tuple[Float[Tensor, "j e 1"], Float[Tensor, "j 1 t"], Float[Tensor, "j t t"]]:
+    """What early values weigh before the first of the last steps, how that fades, and what the last values weigh."""
+    decay = decays(like)[:, None, None]
+    count = torch.arange(max(early, steps), device=like.device)
+    ages = count[:steps] - 1 - count[:steps, None]
+    triangle = torch.where(ages >= 0, decay ** ages.clamp(min=0), 0.0)
+    return decay ** count[:early].flip(0)[:, None], decay ** count[:steps], triangle
 
 
 @lru_cache(maxsize=4)
-def _kept_kernel(n: int, steps: int, dtype: torch.dtype, device: torch.device) -> Float[Tensor, "j n t"]:
-    """The same for every batch of a training, so it is made once."""
-    return _kernel(n, steps, torch.empty(0, dtype=dtype, device=device))
+def _kept_powers(early: int, steps: int, dtype: torch.dtype, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+    """The same for every batch of a training, so they are made once."""
+    return _powers(early, steps, torch.empty(0, dtype=dtype, device=device))

@@ -122,5 +122,29 @@ def test_operators_keep_the_rules_of_the_dispatcher(masked):
     tests = ("test_schema", "test_faketensor", "test_autograd_registration")
     torch.library.opcheck(rnn_forward, (draw(3, 2, 5), draw(5, 5), draw(2, 5), mask, False, True), test_utils=tests)
     torch.library.opcheck(gru_forward, (draw(3, 2, 15), draw(5, 15), draw(5), draw(2, 5), mask, True), test_utils=tests)
-    args = (draw(3, 2, 20), draw(5, 20), draw(3, 5), draw(2, 5), draw(2, 5), mask, False, True)
+    args = (draw(3, 2, 7), draw(7, 20), draw(20), draw(5, 20), draw(3, 5), draw(2, 5), draw(2, 5), mask, False, True)
     torch.library.opcheck(lstm_forward, args, test_utils=tests)
+
+
+@pytest.mark.parametrize("coupled", [False, True])
+def test_a_peephole_lstm_in_half_precision_keeps_its_state_in_single(coupled):
+    torch.manual_seed(0)
+    layer, x = LSTM(6, 16, peephole=True, coupled=coupled), torch.randn(4, 50, 6)
+    exact, _ = layer(x)
+    y, state = layer.bfloat16()(x.bfloat16())
+    assert y.dtype == state.cell.dtype == torch.bfloat16
+    torch.testing.assert_close(y.float(), exact, atol=0.01, rtol=0.01)
+    y.sum().backward()
+    assert all(p.grad.dtype == torch.bfloat16 and p.grad.isfinite().all() for p in layer.parameters())
+
+
+def test_inputs_that_want_no_gradient_get_none():
+    layer, x = LSTM(3, 4, peephole=True), torch.randn(2, 5, 3)
+    layer(x)[0].sum().backward()
+    wanted = [p.grad.clone() for p in layer.parameters()]
+    layer.zero_grad()
+    layer(x.requires_grad_())[0].sum().backward()
+    assert x.grad is not None
+    assert x.grad.abs().sum() > 0
+    for found, p in zip(wanted, layer.parameters(), strict=True):
+        assert torch.equal(found, p.grad)

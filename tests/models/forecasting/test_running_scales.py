@@ -19,33 +19,33 @@ def test_the_product_is_the_sum_written_out():
         t = 33 + at
         for j, h in enumerate(HALF_LIVES):
             decay = 0.5 ** (torch.arange(t - 1, -1, -1).double() / h)
-            torch.testing.assert_close(found.sums[:, at, j], (decay * weights[:, :t] * new[:, :t, j]).sum(1))
-            torch.testing.assert_close(found.counts[:, at, j], (decay * weights[:, :t]).sum(1))
+            torch.testing.assert_close(found.sums[j, :, at], (decay * weights[:, :t] * new[j, :, :t]).sum(1))
+            torch.testing.assert_close(found.counts[j, :, at], (decay * weights[:, :t]).sum(1))
 
 
 def test_the_recursion_goes_on_where_the_product_ends():
     new, _ = example()
     ones = torch.ones(2, 40).double()
     found = running(new, ones, 2)
-    before = Running(found.sums[:, 0], found.counts[:, 0])
-    after = before.extended(new[:, 38])
-    torch.testing.assert_close(after.sums, found.sums[:, 1])
-    torch.testing.assert_close(after.counts, found.counts[:, 1])
+    before = Running(found.sums[..., 0], found.counts[..., 0])
+    after = before.extended(new[..., 38])
+    torch.testing.assert_close(after.sums, found.sums[..., 1])
+    torch.testing.assert_close(after.counts, found.counts[..., 1])
 
 
 def test_without_observations_it_is_the_prior():
-    none = Running(torch.zeros(3, len(HALF_LIVES)), torch.zeros(3, len(HALF_LIVES)))
-    prior = torch.rand(3, len(HALF_LIVES))
+    none = Running(torch.zeros(len(HALF_LIVES), 3), torch.zeros(len(HALF_LIVES), 3))
+    prior = torch.rand(len(HALF_LIVES), 3)
     assert torch.equal(none.values(prior), prior)
 
 
 def test_what_comes_later_is_not_seen():
     new, weights = example()
     changed = new.clone()
-    changed[:, 36:] += 100
+    changed[..., 36:] += 100
     first, second = running(new, weights, 7), running(changed, weights, 7)
-    assert torch.equal(first.sums[:, :4], second.sums[:, :4])
-    assert not torch.equal(first.sums[:, 4:], second.sums[:, 4:])
+    assert torch.equal(first.sums[..., :4], second.sums[..., :4])
+    assert not torch.equal(first.sums[..., 4:], second.sums[..., 4:])
 
 
 def test_half_lives_halve():

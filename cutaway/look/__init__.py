@@ -64,6 +64,7 @@ _NAMES = {
     "saliency": "language.attributions",
     "saliency_map": "language.attributions",
     "scatter": "charts.scatters",
+    "signed_pixels": "images.signed_pixels",
     "token_strip": "language.token_strips",
     "trajectories": "charts.optimizer_paths",
     "tsne": "embeddings.tsne",

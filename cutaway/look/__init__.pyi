@@ -36,6 +36,7 @@ from cutaway.look.graphs import Graph as Graph
 from cutaway.look.graphs import Node as Node
 from cutaway.look.graphs import Value as Value
 from cutaway.look.images.image_grids import image_grid as image_grid
+from cutaway.look.images.signed_pixels import signed_pixels as signed_pixels
 from cutaway.look.language.activation_patching import patching_map as patching_map
 from cutaway.look.language.activation_patching import recovery_by_head as recovery_by_head
 from cutaway.look.language.activation_patching import recovery_by_position as recovery_by_position

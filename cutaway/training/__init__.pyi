@@ -2,6 +2,15 @@ from cutaway.training.attacks.attacking import Attacked as Attacked
 from cutaway.training.attacks.attacking import attack as attack
 from cutaway.training.attacks.robustness import robust_accuracy as robust_accuracy
 from cutaway.training.augmentation.characters import character_noise as character_noise
+from cutaway.training.augmentation.images import affine as affine
+from cutaway.training.augmentation.images import colour as colour
+from cutaway.training.augmentation.images import crop as crop
+from cutaway.training.augmentation.images import cutout as cutout
+from cutaway.training.augmentation.images import flip as flip
+from cutaway.training.augmentation.images import rotate as rotate
+from cutaway.training.augmentation.images import shift as shift
+from cutaway.training.augmentation.mixing import cutmix as cutmix
+from cutaway.training.augmentation.mixing import mixup as mixup
 from cutaway.training.augmentation.series import jitter as jitter
 from cutaway.training.augmentation.series import magnitude_warp as magnitude_warp
 from cutaway.training.augmentation.series import permute_pieces as permute_pieces

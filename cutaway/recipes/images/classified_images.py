@@ -8,6 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cutaway.recipes.images.image_base import ImageRecipe
+from cutaway.recipes.settings import FIRST, setting
+from cutaway.training.augmentation.image_changes import ImageChanges, read_changes
 
 if TYPE_CHECKING:
     from torch import nn
@@ -25,6 +27,9 @@ class ImageClassifierRecipe(ImageRecipe):
     unit: ClassVar[str] = "nats an image"
     needs_labels: ClassVar[bool] = True
 
+    augment: str = setting("", FIRST, "CHANGES")
+    """changes of the images in training that keep their class: shift, flip, rotate, affine, crop, colour, cutout,
+    mixup, cutmix; each may have its amount, as in shift:2,rotate:10"""
     batch: int = 128
     """images in a batch; fewer images are taken whole"""
 
@@ -49,7 +54,7 @@ class ImageClassifierRecipe(ImageRecipe):
         return Job(
             model=model,
             batches=ImageBatches(data.train, batch, self.seed, rank, world),
-            objective=partial(image_cost, change=self.change()),
+            objective=partial(image_cost, change=self.change(data)),
             evaluate=lambda m: {} if data.validation is None else class_metrics(m, data.validation),
             units=batch,
             unit="images",
@@ -57,9 +62,14 @@ class ImageClassifierRecipe(ImageRecipe):
             data=facts,
         )
 
-    def change(self) -> "Change | None":
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        read_changes(self.augment)  # checks it
+
+    def change(self, data: "ImageData") -> "Change | None":
         """What is done to the images of a batch in training; None for nothing."""
-        return None
+        changes = read_changes(self.augment)
+        return ImageChanges(changes, len(data.labels)) if changes else None
 
     def test_metrics(self, run: "Run") -> dict[str, float]:
         from cutaway.recipes.images.image_classes import class_metrics, neighbour_baseline

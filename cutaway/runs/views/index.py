@@ -7,6 +7,7 @@ from cutaway.registry import register
 from cutaway.runs.views import (
     anomalies,
     attention,
+    augmented_images,
     class_trees,
     embeddings,
     gates,
@@ -23,6 +24,7 @@ from cutaway.runs.views import (
 
 register(general.losses, suits=general.has_metrics, section="Training")
 register(general.gradient_flow, suits=general.has_flow, section="Training", report=True)
+register(augmented_images.augmented, suits=augmented_images.changes_images, section="Training", report=True)
 
 register(attention.attention, suits=attention.has_attention, section="Attention", report=True)
 register(attention.heads, suits=attention.has_attention, section="Attention")

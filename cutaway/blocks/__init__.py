@@ -120,6 +120,7 @@ from cutaway.blocks.embeddings.tokens import Embedding, embed, one_hot
 from cutaway.blocks.embeddings.trees import Tree
 from cutaway.blocks.embeddings.word_windows import cbow_loss, skip_gram_loss
 from cutaway.blocks.generative.binary_codes import BinaryCode, binary_code
+from cutaway.blocks.generative.conditioned_residual import ConditionedResidual
 from cutaway.blocks.generative.frechet import frechet_distance, gaussian_frechet
 from cutaway.blocks.generative.guidance import guide
 from cutaway.blocks.generative.latents import GaussianCode, GaussianLatent, kl_to_standard_normal, reparameterise
@@ -219,6 +220,7 @@ __all__ = [
     "BilinearScores",
     "BinaryCode",
     "Cache",
+    "ConditionedResidual",
     "Constant",
     "Conv1d",
     "Conv2d",

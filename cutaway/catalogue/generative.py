@@ -1,9 +1,10 @@
 """Latent codes, noise schedules, targets and steps of denoising, guidance, the Fréchet distance."""
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from cutaway.blocks.generative.binary_codes import BinaryCode, binary_code
+from cutaway.blocks.generative.conditioned_residual import ConditionedResidual
 from cutaway.blocks.generative.frechet import frechet_distance, gaussian_frechet
 from cutaway.blocks.generative.guidance import guide
 from cutaway.blocks.generative.latents import GaussianLatent, kl_to_standard_normal, reparameterise
@@ -85,6 +86,19 @@ register(
 register(ddim_step, example=lambda: (ddim_step, *_images(), Level(0.8, 0.6)))
 register(euler_step, example=lambda: (euler_step, *_images(), Level(0.25, 0.75), Level(0.5, 0.5)))
 register(guide, example=lambda: (guide, *_images(), 1.5))
+
+
+def stirred(block: nn.Module) -> nn.Module:
+    """A block whose weights are no longer at their start, where some are 0 and pass nothing on."""
+    for parameter in block.parameters():
+        nn.init.normal_(parameter, 0, 0.3)
+    return block
+
+
+register(
+    ConditionedResidual,
+    example=lambda: (stirred(ConditionedResidual(4, 6, condition=3)), torch.randn(2, 4, 5, 7), torch.randn(2, 3)),
+)
 register(TimeEmbedding, example=lambda: (TimeEmbedding(6, 4), torch.rand(3)))
 register(
     gaussian_frechet,

@@ -5,12 +5,16 @@ from typing import Any
 
 import torch
 
+from cutaway.catalogue.generative import stirred
 from cutaway.models import (
     BERT,
     GPT,
     T5,
+    VAE,
+    Autoencoder,
     BERTSpec,
     DeepAR,
+    Diffusion,
     Forecaster,
     GPTSpec,
     HeadSpec,
@@ -227,3 +231,46 @@ def density() -> tuple[Any, ...]:
 
 
 register(SeriesDensity, example=density)
+
+
+def images(channels: int = 1) -> torch.Tensor:
+    return torch.rand(2, channels, 6, 5)
+
+
+CODER: dict[str, Any] = dict(image=(6, 5), width=4, depth=1)
+for design in ("linear", "dense", "conv"):
+    register(
+        Autoencoder,
+        name=f"Autoencoder ({design})",
+        example=lambda design=design: (stirred(Autoencoder(**CODER, codes=3, design=design)), images()),
+    )
+register(
+    Autoencoder,
+    name="Autoencoder (binary)",
+    example=lambda: (stirred(Autoencoder(**CODER, codes=40, code="binary")), images()),
+    kinks="a step, which goes backward as a line",
+)
+register(VAE, example=lambda: (stirred(VAE(**CODER, latents=3)), images()))
+register(
+    VAE,
+    name="VAE (convolutional, one scale for all)",
+    example=lambda: (stirred(VAE(**CODER | dict(channels=3), latents=3, design="conv", shared_scale=True)), images(3)),
+)
+register(
+    Diffusion,
+    example=lambda: (
+        stirred(Diffusion(image=(6, 5), classes=3, width=4, condition=4)),
+        images(),
+        torch.tensor([0.2, 0.9]),
+        torch.tensor([0, 3]),
+    ),
+)
+register(
+    Diffusion,
+    name="Diffusion (without classes)",
+    example=lambda: (
+        stirred(Diffusion(image=(6, 5), channels=3, width=4, depth=2, stages=1, shuffle=1, condition=4)),
+        images(3),
+        torch.tensor([0.2, 0.9]),
+    ),
+)

@@ -1,7 +1,10 @@
 """Models are blocks wired together; they generate text, search for the most probable one, and give probabilities."""
 
+from cutaway.models.autoencoders.autoencoder import Autoencoder, AutoencoderSpec
+from cutaway.models.autoencoders.vae import VAE, VAESpec, Varied
 from cutaway.models.base import Model, with_head
 from cutaway.models.by_spec import from_spec, spec_from_dict
+from cutaway.models.diffusion.denoising_model import Denoising, Diffusion, DiffusionSpec
 from cutaway.models.forecasting.deepar import DeepAR, DeepARSpec
 from cutaway.models.forecasting.forecaster import Forecaster, ForecasterSpec
 from cutaway.models.forecasting.series_density import SeriesDensity, SeriesDensitySpec
@@ -43,11 +46,17 @@ __all__ = [
     "BERT",
     "GPT",
     "T5",
+    "VAE",
     "AttentionSpec",
+    "Autoencoder",
+    "AutoencoderSpec",
     "BERTSpec",
     "CarriedState",
     "DeepAR",
     "DeepARSpec",
+    "Denoising",
+    "Diffusion",
+    "DiffusionSpec",
     "EncoderDecoder",
     "Forecaster",
     "ForecasterSpec",
@@ -83,6 +92,8 @@ __all__ = [
     "TextClassifierSpec",
     "Transformer",
     "TransformerSpec",
+    "VAESpec",
+    "Varied",
     "ViT",
     "ViTSpec",
     "WordVectors",

@@ -1,0 +1,89 @@
+r"""`Autoencoder` squeezes an image through a narrow code and makes it anew.
+
+    z = encode(x)            the code: ``codes`` numbers, or zeros and ones
+    x̂ = decode(z)            trained so that ‖x̂ − x‖² is small
+
+With one linear map on either side the best code is that of principal components: the decoder's rows span the same
+subspace (Bourlard, Kamp 1988; Baldi, Hornik 1989). With one binary unit the two images that can be decoded are the
+centroids of K-means with K = 2. Given noisy images and asked for the clean ones, it learns to denoise (Vincent et al.
+2008). Hinton, Salakhutdinov 2006. Notes: N3 §2.3.4–2.3.5, §2.4.4.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from cutaway.blocks.checks import expect_choice, expect_positive, expect_width
+from cutaway.blocks.dense.affine import Linear
+from cutaway.blocks.generative.binary_codes import BinaryCode
+from cutaway.inside.taps import Tap
+from cutaway.models.autoencoders.image_coders import ImageCoderSpec, ImageDecoder, ImageEncoder
+from cutaway.models.base import Model, choose_spec
+from cutaway.models.specs.plain_data import NamedSpec
+
+CODES = ("real", "binary")
+
+
+@dataclass(frozen=True)
+class AutoencoderSpec(ImageCoderSpec):
+    """The images, the design of encoder and decoder, and the code between them."""
+
+    model: ClassVar[str] = "Autoencoder"
+
+    codes: int = 32  # numbers in a code
+    code: str = "real"  # real | binary
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expect_positive(codes=self.codes)
+        expect_choice("code", self.code, CODES)
+
+
+class Autoencoder(Model):
+    """images → codes → images: ``model(images)`` are the images made anew, ``encode`` and ``decode`` its halves.
+
+    Pixels lie between 0 and 1; the mean image, which the model keeps, is taken off first and added last. Linear
+    designs may decode values outside of 0 to 1, as PCA does. Tap: ``code`` (z).
+    """
+
+    kind: ClassVar[type[NamedSpec]] = AutoencoderSpec
+    spec: AutoencoderSpec
+    mean: Tensor
+
+    def __init__(self, spec: AutoencoderSpec | None = None, **sizes: Any) -> None:
+        super().__init__(choose_spec(spec, sizes, AutoencoderSpec))
+        spec = self.spec
+        self.register_buffer("mean", torch.zeros(spec.channels, *spec.image))
+        self.encoder = ImageEncoder(spec)
+        make = BinaryCode if spec.code == "binary" else Linear
+        self.to_code = make(spec.features, spec.codes)
+        self.code = Tap()
+        self.decoder = ImageDecoder(spec, spec.codes)
+
+    def forward(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b c h w"]:
+        return self.decode(self.encode(images))
+
+    def encode(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b z"]:
+        """The codes of images."""
+        z = self.to_code(self.encoder(images - self.mean))
+        if self.code.live:
+            z = self.code(z)
+        return z
+
+    def decode(self, codes: Float[Tensor, "b z"]) -> Float[Tensor, "b c h w"]:
+        """The images of codes."""
+        expect_width("codes", codes, self.spec.codes)
+        return self.decoder(codes) + self.mean
+
+    @torch.no_grad()
+    def start(self, images: Float[Tensor, "n c h w"]) -> None:
+        """Takes the mean image from training images, and sets the borders of a binary code among them."""
+        self.mean.copy_(images.mean(0))
+        if isinstance(self.to_code, BinaryCode):
+            self.to_code.centre_scores(self.encoder(images - self.mean))
+
+
+__all__ = ["Autoencoder", "AutoencoderSpec"]

@@ -1,0 +1,1 @@
+"""Models that make images of noise, step by step: denoising diffusion and flow matching."""

@@ -238,11 +238,17 @@ def images(channels: int = 1) -> torch.Tensor:
 
 
 CODER: dict[str, Any] = dict(image=(6, 5), width=4, depth=1)
+
+
+def autoencoding(design: str) -> tuple[Any, ...]:
+    return stirred(Autoencoder(**CODER, codes=3, design=design)), images()
+
+
 for design in ("linear", "dense", "conv"):
     register(
         Autoencoder,
         name=f"Autoencoder ({design})",
-        example=lambda design=design: (stirred(Autoencoder(**CODER, codes=3, design=design)), images()),
+        example=partial(autoencoding, design),
     )
 register(
     Autoencoder,

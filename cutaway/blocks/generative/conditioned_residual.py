@@ -8,10 +8,12 @@ where the number of channels changes. The second convolution starts at 0, so the
 norms, φ is SiLU. He et al. 2016 (residual); Perez et al. 2018 (FiLM); Dhariwal, Nichol 2021, §3 (adaptive group norm).
 """
 
+import math
+
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from cutaway.blocks.checks import expect_positive, expect_width, near_divisors
+from cutaway.blocks.checks import expect_positive, expect_width
 from cutaway.blocks.convolution.grids import Conv2d
 from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.norms.group import GroupNorm
@@ -21,13 +23,12 @@ _GROUPS = 8
 
 
 def channel_norm(channels: int, affine: bool = True) -> GroupNorm:
-    """Group norm with 8 groups, or as many as divide the channels.
+    """Group norm with 8 groups, or with 4, 2 or 1 where 8 do not divide the channels.
 
     >>> channel_norm(32).groups, channel_norm(6).groups
-    (8, 6)
+    (8, 2)
     """
-    groups = max(n for n in near_divisors(channels, _GROUPS) if n <= max(_GROUPS, channels))
-    return GroupNorm(channels, groups, affine=affine)
+    return GroupNorm(channels, math.gcd(channels, _GROUPS), affine=affine)
 
 
 class ConditionedResidual(nn.Module):

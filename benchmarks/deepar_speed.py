@@ -1,8 +1,9 @@
 """Training of `deepar` beside GluonTS's DeepAR (torch): the same series, width, depth, lags, windows and batch.
 
-Processor seconds a batch, data loading included as each does it, one thread: those of a long training less those of a
-short one, so that setting up counts for neither. GluonTS wants other versions of its dependencies than we have; give
-the Python of an environment that has it: CUTAWAY_GLUONTS_PYTHON=/path/to/python python benchmarks/deepar_speed.py
+Seconds a batch, data loading included as each does it: those of a long training less those of a short one, so that
+setting up counts for neither. With one thread, processor seconds; `deepar_speed.py 2` gives both two threads and takes
+the clock's seconds, on a quiet machine. GluonTS wants other versions of its dependencies than we have; give the Python
+of an environment that has it: CUTAWAY_GLUONTS_PYTHON=/path/to/python python benchmarks/deepar_speed.py
 """
 
 import json
@@ -18,11 +19,13 @@ import numpy as np
 WIDTH, DEPTH, BATCH, CONTEXT, HORIZON = 40, 2, 64, 48, 48
 LAGS = (1, 2, 3, 24, 25, 48, 168, 169, 336)
 SHORT, LONG, TURNS = 20, 100, 5
+THREADS = int(sys.argv[1]) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 1
+now = time.process_time if THREADS == 1 else time.perf_counter
 PEER = f"""
 import json, sys, tempfile, time, warnings, logging
 warnings.simplefilter("ignore"); logging.disable(logging.WARNING)
 import numpy as np, pandas as pd, torch, gluonts
-torch.set_num_threads(1)
+torch.set_num_threads({THREADS})
 from gluonts.dataset.common import ListDataset
 from gluonts.torch.model.deepar import DeepAREstimator
 series = json.load(sys.stdin)
@@ -33,9 +36,10 @@ def fit(batches):
     estimator = DeepAREstimator(freq="h", prediction_length={HORIZON}, context_length={CONTEXT}, num_layers={DEPTH},
         hidden_size={WIDTH}, lags_seq={list(LAGS)}, batch_size={BATCH}, num_batches_per_epoch=batches,
         trainer_kwargs=quiet)
-    started = time.process_time()
+    now = time.{"process_time" if THREADS == 1 else "perf_counter"}
+    started = now()
     estimator.train(data)
-    return time.process_time() - started
+    return now() - started
 fit(2)
 print(json.dumps([(fit({LONG}) - fit({SHORT})) / ({LONG} - {SHORT}), gluonts.__version__]))
 """
@@ -57,23 +61,25 @@ def ours(values: list[list[float]]) -> float:
     from cutaway.models import DeepAR
     from cutaway.recipes.series.probabilistic import negative_log_likelihood
     from cutaway.recipes.series.window_batches import WindowBatches, covariate_names, series_tensors
+    from cutaway.training.freed_memory import keep_freed_memory
     from cutaway.training.optimizers.groups import build_optimizers
 
-    torch.set_num_threads(1)
+    torch.set_num_threads(THREADS)
     table = read_series({str(i): y for i, y in enumerate(values)}, frequency="h", start="2020-01-01")
     sizes = {"covariates": len(covariate_names(table)), "width": WIDTH, "depth": DEPTH}
 
     def fit(batches: int) -> float:
         model = DeepAR(lags=LAGS, seasons=(24, 168), context=CONTEXT, horizon=HORIZON, **sizes)
-        started = time.process_time()
+        started = now()
         stream = WindowBatches(series_tensors(table, model.spec), model.spec, BATCH)
         (optimizer,) = build_optimizers(model, "adamw", 1e-3, 0.0, (0.9, 0.95), 0.95, 0.02)
-        for step in range(batches):
-            negative_log_likelihood(model, stream.at(step)).backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 10.0)
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
-        return time.process_time() - started
+        with keep_freed_memory():  # as the training loop does
+            for step in range(batches):
+                negative_log_likelihood(model, stream.at(step)).backward()
+                torch.nn.utils.clip_grad_norm_(model.parameters(), 10.0)
+                optimizer.step()
+                optimizer.zero_grad(set_to_none=True)
+        return now() - started
 
     fit(2)
     return (fit(LONG) - fit(SHORT)) / (LONG - SHORT)
@@ -81,7 +87,7 @@ def ours(values: list[list[float]]) -> float:
 
 def theirs(python: str, values: list[list[float]]) -> tuple[float, str]:
     """Seconds a batch of GluonTS, and its version."""
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    environment = os.environ | {"OMP_NUM_THREADS": str(THREADS), "MKL_NUM_THREADS": str(THREADS)}
     done = subprocess.run(
         [python, "-c", PEER], input=json.dumps(values), capture_output=True, text=True, env=environment, check=False
     )
@@ -104,7 +110,7 @@ def main() -> None:
         peer.append(seconds)
     ratios = [b / a for a, b in zip(own, peer, strict=True)]
     print(
-        f"deepar_speed: {1000 * statistics.median(own):.1f} ms a batch, GluonTS {version} "
+        f"deepar_speed, threads: {THREADS}; {1000 * statistics.median(own):.1f} ms a batch, GluonTS {version} "
         f"{1000 * statistics.median(peer):.1f} ms: {statistics.median(ratios):.2f} times as fast "
         f"({min(ratios):.2f} to {max(ratios):.2f} over {TURNS} turns)"
     )

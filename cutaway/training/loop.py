@@ -22,6 +22,7 @@ from torch.optim import Optimizer
 
 from cutaway.training.callbacks import Callback
 from cutaway.training.failures import NotFinite, broken_parameter, report_failure
+from cutaway.training.freed_memory import keep_freed_memory
 from cutaway.training.jobs import Job
 from cutaway.training.loop_state import restore_loop, save_loop
 from cutaway.training.optimizers.groups import rates_of, set_rate
@@ -74,6 +75,7 @@ class Loop:
         """All steps that are left, from the newest checkpoint on if ``resume``. Ctrl-C ends it after a checkpoint."""
         kept = restore_loop(self) if resume else {}
         with ExitStack() as stack:
+            stack.enter_context(keep_freed_memory())
             for name, callback in self.callbacks.items():
                 callback.start(self)
                 stack.callback(callback.end, self)

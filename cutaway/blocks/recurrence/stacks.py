@@ -16,6 +16,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_float, expect_positive, expect_probability, expect_width
+from cutaway.blocks.depth.dropouts import fast_dropout
 from cutaway.blocks.recurrence.cells import Cell
 from cutaway.blocks.recurrence.states import State
 from cutaway.blocks.recurrence.torch_layout import load_torch_weights, sizes_of_torch, torch_weights
@@ -111,8 +112,8 @@ class Recurrent(nn.Module):
         y = x.reshape(flat, steps, self.inputs)
         ends = []
         for i, layer in enumerate(self.layers):
-            if i and self.dropout:
-                y = nn.functional.dropout(y, self.dropout, self.training)
+            if i and self.dropout and self.training:
+                y = fast_dropout(y, self.dropout)
             outputs = []
             for j, cell in enumerate(layer.values()):  # type: ignore[operator]
                 z, end = cell(y, tuple(part[:, i, j] for part in parts), mask, j == 1)

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_choice, expect_positive, expect_probability
 from cutaway.blocks.dense.affine import Linear
+from cutaway.blocks.depth.dropouts import fast_dropout
 from cutaway.blocks.embeddings.tokens import Embedding
 from cutaway.blocks.likelihoods.gaussian import Gaussian
 from cutaway.blocks.likelihoods.negative_binomial import NegativeBinomial
@@ -253,7 +254,8 @@ class PredictiveModel(Model):
     def distribution(self, h: Float[Tensor, "*b w"], reading: Reading, local: Local) -> Likelihood:
         """The distribution of the value at each step, from the network's hidden state, in the values' own units."""
         spec = self.spec
-        h = nn.functional.dropout(h, spec.dropout, self.training)
+        if self.training and spec.dropout:
+            h = fast_dropout(h, spec.dropout)
         o = self.out(torch.cat([h, reading.inputs], -1)).movedim(-1, 0).contiguous()
         w = (_SHARPNESS * o[: spec.candidates]).masked_fill(~reading.available, -torch.inf).softmax(0)
         if self.mixture.live:

@@ -6,6 +6,7 @@ from torch import nn
 
 import cutaway as cut
 from cutaway.blocks import BatchNorm, Dropout, Linear, dropout, dropping, monte_carlo
+from cutaway.blocks.depth.dropouts import fast_dropout
 
 
 def seeded(f, *args, **kwargs):
@@ -165,3 +166,32 @@ def test_bad_dtype():
         Dropout(0.5)(torch.ones(3, dtype=torch.long))
     with pytest.raises(ValueError, match=r"x must be a float tensor, got torch.int64"):
         dropout(torch.ones(3, dtype=torch.long), 0.5)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.1, 0.5, 0.9])
+def test_fast_dropout_keeps_the_mean_and_drops_at_its_rate(rate):
+    torch.manual_seed(0)
+    x = torch.full((301, 333), 2.0, requires_grad=True)
+    y = fast_dropout(x, rate)
+    count = x.numel()
+    share = (y == 0).double().mean().item()
+    assert abs(share - rate) < 4 * (rate * (1 - rate) / count) ** 0.5 + 2**-16
+    torch.testing.assert_close(y[y != 0], torch.full_like(y[y != 0], 2 / (1 - rate)), rtol=1e-4, atol=0)
+    y.sum().backward()
+    torch.testing.assert_close(x.grad * 2, y)  # the same values are dropped on the way back
+
+
+def test_fast_dropout_drops_each_value_by_itself():
+    torch.manual_seed(0)
+    kept = (fast_dropout(torch.ones(20_000, 8), 0.3) > 0).double()
+    correlation = torch.corrcoef(kept.T) - torch.eye(8)
+    assert correlation.abs().max() < 5 / 20_000**0.5
+
+
+@pytest.mark.parametrize("x", [torch.ones(()), torch.ones(1), torch.ones(3, 0), torch.ones(5, 7).double().mT])
+def test_fast_dropout_follows_the_seed_and_takes_odd_shapes(x):
+    found = [seeded(fast_dropout, x, 0.5) for _ in range(2)]
+    assert torch.equal(*found)
+    assert found[0].shape == x.shape
+    assert found[0].dtype == x.dtype
+    assert fast_dropout(x, 1.0).count_nonzero() == 0

@@ -37,6 +37,9 @@ class Job:
     files: dict[str, Callable[[Path], None]] = field(default_factory=dict)  # written once into the run folder
     data: dict[str, Any] = field(default_factory=dict)  # what config.json says of the data
     whole: Callable[[nn.Module], dict[str, float]] | None = None  # the whole validation split, once, at the end
+    calibrate: Callable[[nn.Module], None] | None = (
+        None  # sets what is fitted once, to the weights that a run ends with
+    )
     callbacks: list[Callback] = field(default_factory=list)  # that the objective needs: to keep a state in checkpoints
     update: Callable[[nn.Module, Any, float], dict[str, float]] | None = None  # in place of gradients and optimizers
     better: str = "loss"  # the metric that says which weights are best; lower is better

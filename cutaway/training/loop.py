@@ -237,9 +237,11 @@ class Loop:
         raise Stopped(f"stopped after step {self.step} of {self.steps}", 128 + signal)
 
     def _finish(self) -> None:
-        """Takes the weights that the run ends with, and evaluates them on the whole validation split."""
+        """Takes the weights that the run ends with, calibrates them, and evaluates on the whole validation split."""
         if self.best_weights:
             self.evaluated.load_state_dict(self.best_weights)
+        if self.job.calibrate is not None:
+            self._score(self.job.calibrate)
         if self.job.whole is not None:
             whole = self.processes.from_first(self._score(self.job.whole))
             self.metrics |= {f"whole_validation_{name}": value for name, value in whole.items()}

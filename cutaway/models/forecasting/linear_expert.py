@@ -44,8 +44,13 @@ def local_width(lags: Sequence[int]) -> int:
     return 7 + len(lags)
 
 
-def fit_local(values: Float[Tensor, "n"], lags: Sequence[int]) -> Float[Tensor, "p"]:
-    """The constants of one series, in one row; NaN values are missing. A series without any has scale 1 and z = 0."""
+def fit_local(
+    values: Float[Tensor, "n"], lags: Sequence[int], fitted: Sequence[int] | None = None
+) -> Float[Tensor, "p"]:
+    """The constants of one series, in one row; NaN values are missing. A series without any has scale 1 and z = 0.
+
+    ``fitted`` are the lags that get a coefficient, by default all.
+    """
     y = values[-_FITTED:].double()
     there = ~y.isnan()
     scale = y[there].abs().mean() if there.any() else y.new_ones(())
@@ -55,7 +60,7 @@ def fit_local(values: Float[Tensor, "n"], lags: Sequence[int]) -> Float[Tensor, 
     mean = seen.mean()
     differences = torch.diff(z)
     step = differences.abs().mean() if len(differences) else z.new_zeros(())
-    pull, coefficients, errors = _fit(z, there, mean, lags)
+    pull, coefficients, errors = _fit(z, there, mean, lags, lags if fitted is None else fitted)
     unit = errors.abs().mean() if len(errors) else step
     least = 1e-6 + 1e-4 * (step + (seen - mean).abs().mean())
     spread = (seen - mean).abs().mean().clamp(min=least)
@@ -63,9 +68,11 @@ def fit_local(values: Float[Tensor, "n"], lags: Sequence[int]) -> Float[Tensor, 
     return torch.cat([torch.stack(numbers), coefficients])
 
 
-def _fit(z: Tensor, there: Tensor, mean: Tensor, lags: Sequence[int]) -> tuple[Tensor, Tensor, Tensor]:
+def _fit(
+    z: Tensor, there: Tensor, mean: Tensor, lags: Sequence[int], fitted: Sequence[int]
+) -> tuple[Tensor, Tensor, Tensor]:
     """a₀, the a_l and the errors of the fit; zeros and the random walk's where the series is too short for one."""
-    used = [lag for lag in lags if 1 < lag < len(z) - _SPARE]
+    used = [lag for lag in fitted if 1 < lag < len(z) - _SPARE]
     coefficients = z.new_zeros(len(lags))
     start = max(used, default=1)
     if len(z) <= max(start + len(used) + 2, 8):

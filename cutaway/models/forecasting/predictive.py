@@ -5,6 +5,7 @@ r"""What all forecasters share: a distribution of the next value, given those be
     location  μ_t = Σ_k w_k c_k + u · o_μ,   w = softmax(o_w)       candidates c: lags, seasonal steps, levels, expert
     scale     σ_t = u · exp(o_σ)                                    u: the mean error of the series' linear expert
     paths     y_{t+1} ~ p(· | y_{≤t}),  y_{t+2} ~ p(· | y_{≤t+1}) … each drawn value is fed back (ancestral sampling)
+              stretched about their median by a factor for each step, 1 unless they were calibrated
 
 The simple forecasts are inside: w on lag 1 is the random walk, on lag m the seasonal naive, on the expert the linear
 model on lags, and a network that knows nothing starts there. Salinas et al. 2020 (DeepAR): likelihoods, scaling by mean
@@ -55,6 +56,7 @@ class ForecastSpec(NamedSpec):
 
     lags: tuple[int, ...] = (1, 2, 3)  # steps back, from 1 up; with each season m also m + 1
     seasons: tuple[int, ...] = ()
+    expert_lags: tuple[int, ...] = ()  # those that the linear expert has a coefficient for; (): all
     context: int = 24  # steps read before the first forecast
     horizon: int = 12  # steps of the usual forecast; any number can be asked for
     likelihood: str = "student-t"
@@ -76,6 +78,11 @@ class ForecastSpec(NamedSpec):
             raise ValueError(
                 f"lags must rise from 1 and hold each season m and m + 1, got lags={self.lags} for seasons="
                 f"{self.seasons}; try lags={tuple(sorted(needed | {lag for lag in self.lags if lag > 0}))}"
+            )
+        if not set(self.expert_lags) <= set(self.lags):
+            raise ValueError(
+                f"the expert's lags must be some of lags={self.lags}, got expert_lags={self.expert_lags}; "
+                f"try expert_lags={tuple(lag for lag in self.expert_lags if lag in self.lags)}"
             )
 
     @property
@@ -127,6 +134,7 @@ class PredictiveModel(Model):
     spec: Any
     covariate_mean: Tensor
     covariate_spread: Tensor
+    widening: Tensor
 
     def __init__(self, spec: ForecastSpec) -> None:
         super().__init__(spec)
@@ -134,6 +142,7 @@ class PredictiveModel(Model):
         self.out = Linear(spec.width + spec.inputs, spec.candidates + 3)
         self.register_buffer("covariate_mean", torch.zeros(spec.covariates))
         self.register_buffer("covariate_spread", torch.ones(spec.covariates))
+        self.register_buffer("widening", torch.ones(spec.horizon))
         self.inputs, self.mixture, self.location, self.scale = Tap(), Tap(), Tap(), Tap()
 
     def standardise(self, covariates: Float[Tensor, "n c"]) -> None:
@@ -294,7 +303,15 @@ class PredictiveModel(Model):
             self._paths(SeriesWindow(*(part[i : i + each] for part in window)), horizon, samples, generator)
             for i in range(0, len(window.values), each)
         ]
-        return torch.cat(parts) if parts else window.values.new_zeros(0, samples, horizon)
+        return self._widened(torch.cat(parts)) if parts else window.values.new_zeros(0, samples, horizon)
+
+    def _widened(self, paths: Float[Tensor, "b samples horizon"]) -> Float[Tensor, "b samples horizon"]:
+        """Paths stretched about their median by what calibration found for each step; counts stay as they are."""
+        if self.spec.likelihood == "negative-binomial" or bool((self.widening == 1).all()):
+            return paths
+        steps = torch.arange(paths.shape[-1], device=paths.device).clamp(max=len(self.widening) - 1)
+        middle = paths.median(1, keepdim=True).values
+        return middle + self.widening[steps] * (paths - middle)
 
     def _paths(self, window: SeriesWindow, horizon: int, samples: int, generator: torch.Generator | None) -> Tensor:
         ahead = window.covariates[:, -horizon:]

@@ -3,7 +3,8 @@ r"""What the recipes `deepar` and `forecaster` share: a distribution of every ne
     cost = −mean over windows and steps of log p(y_t | y_{<t})             missing values do not count
 
 One configuration for all data: lags and seasons follow from the frequency, the likelihood from the values. The weights
-kept are those with the lowest quantile loss of sampled paths on the validation windows.
+kept are those with the lowest quantile loss of sampled paths on the validation windows; there the spread of paths is
+calibrated too.
 """
 
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from cutaway.models.forecasting.predictive import ForecastSpec
     from cutaway.models.forecasting.series_windows import SeriesWindow
     from cutaway.recipes.series.histories import Histories
+    from cutaway.recipes.series.prepared_series import PreparedSeries
     from cutaway.recipes.series.series_subjects import SeriesSubject
     from cutaway.runs.run import Run
     from cutaway.training.jobs import Job
@@ -40,6 +42,8 @@ class ProbabilisticRecipe(ForecastRecipe):
 
     likelihood: Literal["auto", "student-t", "gaussian", "negative-binomial"] = setting("auto", FIRST)
     """distribution of the next value; auto: negative-binomial for small counts, else student-t"""
+    logarithm: bool = setting(False, MODEL)
+    """forecast the logarithms of values above 0, whose steps are log returns; losses are then of these"""
     context: int = setting(0, MODEL)
     """steps that the network reads before a forecast; 0 for as many as the horizon, at least 24"""
     width: int = setting(48, FIRST)
@@ -82,15 +86,19 @@ class ProbabilisticRecipe(ForecastRecipe):
 
     def spec(self, parts: SeriesParts) -> "ForecastSpec":
         """The model's design, from the frequency and the values of the series."""
+        from cutaway.recipes.series.autoregression import own_lags
+        from cutaway.recipes.series.simple_methods import choose_own_lags
         from cutaway.recipes.series.window_batches import covariate_names
 
         table, horizon = parts.table, parts.horizon
         seasons = table.seasons
-        lags = {1, 2, 3, *(lag for m in seasons for lag in (m, m + 1, 2 * m))}
+        lags = own_lags(seasons)[-1]
+        chosen = choose_own_lags(parts.train, horizon)
         return self.model_spec(
             {
-                "lags": tuple(sorted(lags)),
+                "lags": lags,
                 "seasons": seasons,
+                "expert_lags": chosen,
                 "context": self.context or max(horizon, 24),
                 "horizon": horizon,
                 "likelihood": self.likelihood_for(parts.train),
@@ -112,8 +120,10 @@ class ProbabilisticRecipe(ForecastRecipe):
         values = np.concatenate(train.values)
         values = values[~np.isnan(values)]
         small = bool(len(values)) and train.is_count and float(np.median(values)) < _SMALL_COUNT
+        if self.logarithm and self.likelihood == "negative-binomial":
+            raise ValueError("a logarithm is no count, got logarithm=True with a negative-binomial; use student-t")
         if self.likelihood == "auto":
-            return "negative-binomial" if small else "student-t"
+            return "negative-binomial" if small and not self.logarithm else "student-t"
         if self.likelihood == "negative-binomial" and not train.is_count:
             name, wrong = next((n, v[bad][0]) for n, v in zip(train.names, train.values) if (bad := _no_count(v)).any())
             raise ValueError(
@@ -132,6 +142,7 @@ class ProbabilisticRecipe(ForecastRecipe):
         import torch
 
         from cutaway.models.by_spec import from_spec
+        from cutaway.recipes.series.prepared_series import prepare
         from cutaway.recipes.series.window_batches import WindowBatches, series_tensors
         from cutaway.training.jobs import Job
 
@@ -139,17 +150,19 @@ class ProbabilisticRecipe(ForecastRecipe):
         spec = self.spec(parts)
         torch.manual_seed(self.seed)
         model: Any = from_spec(spec)
-        tensors = series_tensors(parts.train, spec)
+        tensors = series_tensors(prepare(parts.train, spec.likelihood, self.logarithm).table, spec)
         model.standardise(tensors.covariates)
         told = self.facts(parts) | {"likelihood": spec.likelihood}
         told["summary"] += f"\nlikelihood: {spec.likelihood}; lags: {', '.join(map(str, spec.lags))}"
         held = parts.validation() if parts.validation_windows else None
+        whole = None if held is None else _Evaluation(held, spec, self.logarithm, len(held.series), self.samples)
         return Job(
             model=model,
             batches=WindowBatches(tensors, spec, self.batch, self.seed, rank, world),
             objective=negative_log_likelihood,
-            evaluate=_Evaluation(held, spec, _ROWS_EVALUATED, _PATHS_EVALUATED),
-            whole=None if held is None else _Evaluation(held, spec, len(held.series), self.samples),
+            evaluate=_Evaluation(held, spec, self.logarithm, _ROWS_EVALUATED, _PATHS_EVALUATED),
+            whole=whole,
+            calibrate=None if whole is None else whole.calibrate,
             units=self.batch,
             unit="windows",
             files=self.files(),
@@ -162,22 +175,27 @@ class ProbabilisticRecipe(ForecastRecipe):
     ) -> "Float[np.ndarray, 'rows samples horizon']":
         import torch
 
+        from cutaway.recipes.series.prepared_series import prepare
         from cutaway.recipes.series.window_batches import windows_at_end
 
         forecaster: Any = model
-        window = on_device(windows_at_end(table, forecaster.spec, horizon), forecaster.device)
+        prepared = prepare(table, forecaster.spec.likelihood, self.logarithm)
+        window = on_device(windows_at_end(prepared.table, forecaster.spec, horizon), forecaster.device)
         generator = torch.Generator(forecaster.device).manual_seed(seed)
-        return forecaster.sample_paths(window, horizon, samples, generator).double().cpu().numpy()
+        drawn = forecaster.sample_paths(window, horizon, samples, generator).double().cpu().numpy()
+        return prepared.restore(drawn)
 
     def subject(self, run: "Run", given: str | None = None) -> "SeriesSubject":
         """The last steps of a few series: of a file, else of those that it was trained on."""
+        from cutaway.recipes.series.prepared_series import prepare
         from cutaway.recipes.series.series_subjects import SeriesSubject
         from cutaway.recipes.series.window_batches import windows_at_end
 
         model: Any = run.model
         table = self.read(run, given) if given is None else self.read_new(run, given)
         chosen = table.select(range(min(len(table), _SERIES_SHOWN)))
-        window = windows_at_end(chosen, model.spec, 0)
+        prepared = prepare(chosen, model.spec.likelihood, self.logarithm)
+        window = windows_at_end(prepared.table, model.spec, 0)
         words = f"the last {model.spec.context} steps of {', '.join(chosen.names)}"
         return SeriesSubject((on_device(window, model.device),), words, given=None if given is None else table)
 
@@ -185,35 +203,63 @@ class ProbabilisticRecipe(ForecastRecipe):
 class _Evaluation:
     """Measures a model on validation windows; windows and constants are made once, at the first call."""
 
-    def __init__(self, held: "Histories | None", spec: "ForecastSpec", rows: int, samples: int) -> None:
-        self.held, self.spec, self.rows, self.samples = held, spec, rows, samples
+    def __init__(
+        self, held: "Histories | None", spec: "ForecastSpec", logarithm: bool, rows: int, samples: int
+    ) -> None:
+        self.held, self.spec, self.logarithm, self.rows, self.samples = held, spec, logarithm, rows, samples
         self.window: SeriesWindow | None = None
+        self.prepared: PreparedSeries | None = None
 
     def __call__(self, model: Any) -> dict[str, float]:
-        import numpy as np
-        import torch
-
-        from cutaway.recipes.series.backtesting import LEVELS, measure
-        from cutaway.recipes.series.window_batches import windows_at_end
+        from cutaway.recipes.series.backtesting import measure
 
         if self.held is None:
             return {}
+        paths, quantiles = self._forecast(model)
+        assert self.window is not None
+        loss = self._loss(model, on_device(self.window, model.device))
+        return {"loss": loss} | measure(self.held, quantiles, self.held.table.season, paths)
+
+    def calibrate(self, model: Any) -> None:
+        """Sets how much the model's paths are widened at each step, by what came in these windows."""
+        import torch
+
+        from cutaway.recipes.series.backtesting import LEVELS
+        from cutaway.recipes.series.calibration import widening
+
+        model.widening.fill_(1.0)
+        _, quantiles = self._forecast(model)
+        assert self.held is not None
+        model.widening.copy_(torch.from_numpy(widening(quantiles, self.held.truth, LEVELS)))
+
+    def _forecast(self, model: Any) -> "tuple[np.ndarray, np.ndarray]":
+        """Paths of the windows, the same ones for the same weights, and their quantiles."""
+        import numpy as np
+        import torch
+
+        from cutaway.recipes.series.backtesting import LEVELS
+        from cutaway.recipes.series.prepared_series import prepare
+        from cutaway.recipes.series.window_batches import windows_at_end
+
+        assert self.held is not None
         if self.window is None:
             self.held = _some_rows(self.held, self.rows)
-            self.window = windows_at_end(self.held.table, self.spec, self.spec.horizon)
+            self.prepared = prepare(self.held.table, self.spec.likelihood, self.logarithm)
+            self.window = windows_at_end(self.prepared.table, self.spec, self.spec.horizon)
         window = on_device(self.window, model.device)
         generator = torch.Generator(model.device).manual_seed(0)
-        paths = model.sample_paths(window, self.spec.horizon, self.samples, generator).double().cpu().numpy()
-        quantiles = np.moveaxis(np.quantile(paths, LEVELS, axis=1), 0, -1)
-        loss = self._loss(model, window)
-        return {"loss": loss} | measure(self.held, quantiles, self.held.table.season, paths)
+        assert self.prepared is not None
+        drawn = model.sample_paths(window, self.spec.horizon, self.samples, generator).double().cpu().numpy()
+        paths = self.prepared.restore(drawn)
+        return paths, np.moveaxis(np.quantile(paths, LEVELS, axis=1), 0, -1)
 
     def _loss(self, model: Any, window: "SeriesWindow") -> float:
         """The mean −log p of the values that came, each given those before it."""
         import torch
 
         assert self.held is not None
-        truth = torch.from_numpy(self.held.truth).to(window.values)
+        assert self.prepared is not None
+        truth = torch.from_numpy(self.prepared.apply(self.held.truth)).to(window.values)
         values = torch.cat([window.values, truth], 1)
         return negative_log_likelihood(model, window._replace(values=values), self.spec.horizon).item()
 

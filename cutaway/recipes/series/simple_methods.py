@@ -41,15 +41,9 @@ def fit_simple_methods(train: SeriesTable, horizon: int) -> list[SimpleMethod]:
 
 def _linear(train: SeriesTable, trials: Histories, horizon: int) -> SimpleMethod:
     """The linear model on lags that was better on the trials: one for all series, or each series its own."""
-    steps = trials.truth.shape[1]
-    losses = {
-        (lags, ridge): pinball(autoregression(trials, steps, LEVELS, lags, ridge), trials.truth, LEVELS)
-        for lags in own_lags(train.seasons)
-        for ridge in RIDGES
-    }
-    lags, ridge = best = min(losses, key=losses.__getitem__)
+    lags, ridge, loss = _choose_own(train, trials)
     shared = fit_lag_regression(train, trials, horizon, LEVELS)
-    if shared.trial < losses[best]:
+    if shared.trial < loss:
         rule = f"a weighted sum of the last {len(shared.weights)} values, one for all series, ridge {shared.ridge:g}"
         return SimpleMethod("linear on lags", rule, shared.quantiles)
     return SimpleMethod(
@@ -57,6 +51,23 @@ def _linear(train: SeriesTable, trials: Histories, horizon: int) -> SimpleMethod
         f"a weighted sum of lags {', '.join(map(str, lags))}, fitted to each series alone, ridge {ridge:g}",
         lambda histories, steps, levels: autoregression(histories, steps, levels, lags, ridge),
     )
+
+
+def choose_own_lags(train: SeriesTable, horizon: int) -> tuple[int, ...]:
+    """The lags with which an autoregression of each series alone was best on the last windows of ``train``."""
+    return _choose_own(train, _trials(train, horizon))[0]
+
+
+def _choose_own(train: SeriesTable, trials: Histories) -> tuple[tuple[int, ...], float, float]:
+    """Lags and ridge of the autoregressions that were best on the trials, and their loss."""
+    steps = trials.truth.shape[1]
+    losses = {
+        (lags, ridge): pinball(autoregression(trials, steps, LEVELS, lags, ridge), trials.truth, LEVELS)
+        for lags in own_lags(train.seasons)
+        for ridge in RIDGES
+    }
+    best = min(losses, key=losses.__getitem__)
+    return *best, losses[best]
 
 
 def _smoothing(trials: Histories, horizon: int, seasons: Sequence[int]) -> SimpleMethod:
@@ -92,4 +103,4 @@ def measure_simple_methods(
     return sorted(rows, key=lambda row: row["metrics"]["wql"])
 
 
-__all__ = ["SimpleMethod", "fit_simple_methods", "measure_simple_methods"]
+__all__ = ["SimpleMethod", "choose_own_lags", "fit_simple_methods", "measure_simple_methods"]

@@ -81,9 +81,12 @@ def static_ids(table: SeriesTable) -> Int[np.ndarray, "s k"]:
     return np.stack(columns, 1) if columns else np.zeros((len(table), 0), np.int64)
 
 
-def local_constants(values: Sequence[Float[np.ndarray, "_"]], lags: Sequence[int]) -> Float[Tensor, "s p"]:
+def local_constants(values: Sequence[Float[np.ndarray, "_"]], spec: ForecastSpec) -> Float[Tensor, "s p"]:
     """The constants of every series, from its own values."""
-    return torch.stack([fit_local(torch.from_numpy(np.asarray(y, np.float64)), lags) for y in values]).float()
+    fitted = spec.expert_lags or spec.lags
+    return torch.stack(
+        [fit_local(torch.from_numpy(np.asarray(y, np.float64)), spec.lags, fitted) for y in values]
+    ).float()
 
 
 def series_tensors(table: SeriesTable, spec: ForecastSpec) -> SeriesTensors:
@@ -93,7 +96,7 @@ def series_tensors(table: SeriesTable, spec: ForecastSpec) -> SeriesTensors:
     return SeriesTensors(
         torch.from_numpy(np.concatenate(table.values).astype(np.float32)),
         torch.from_numpy(np.concatenate(covariates).astype(np.float32)),
-        local_constants(table.values, spec.lags),
+        local_constants(table.values, spec),
         torch.from_numpy(static_ids(table)),
         torch.from_numpy(np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)),
         torch.from_numpy(lengths.astype(np.int64)),
@@ -110,7 +113,7 @@ def windows_at_end(table: SeriesTable, spec: ForecastSpec, horizon: int) -> Seri
     covariates = [covariates_of(table, i, len(y) - spec.context, len(y) + horizon) for i, y in enumerate(table.values)]
     return SeriesWindow(
         torch.from_numpy(values),
-        local_constants(table.values, spec.lags),
+        local_constants(table.values, spec),
         torch.from_numpy(np.stack(covariates).astype(np.float32)),
         torch.from_numpy(static_ids(table)),
     )

@@ -65,3 +65,9 @@ def test_missing_values_are_carried_forward():
     nan = float("nan")
     rows = torch.tensor([[nan, 2.0, nan, nan, 5.0], [nan] * 5])
     assert carry_forward(rows).tolist() == [[2.0, 2.0, 2.0, 2.0, 5.0], [0.0] * 5]
+
+
+def test_only_some_lags_are_fitted():
+    few = Local.of(fit_local(autoregression(400), LAGS, fitted=(1, 4)))
+    assert few.coefficients[1] == 0
+    assert few.coefficients[2].item() == pytest.approx(0.3, abs=0.1)

@@ -167,3 +167,15 @@ def test_a_window_of_another_length_is_told():
         model(one._replace(local=one.local[:, 1:]))
     with pytest.raises(ValueError, match=r"samples must be above 0, got 0"):
         model.sample_paths(one, 3, samples=0)
+
+
+def test_paths_are_widened_about_their_median_step_by_step():
+    model = made(DeepAR)
+    given = window(model, steps=SIZES["context"] + 5)
+    given = given._replace(values=given.values[:, :-5])
+    draw = lambda: model.sample_paths(given, 5, 41, torch.Generator().manual_seed(0))
+    plain = draw()
+    model.widening.copy_(torch.tensor([1.0, 2.0, 3.0]))
+    wide, middle = draw(), plain.median(1, keepdim=True).values
+    factors = torch.tensor([1.0, 2.0, 3.0, 3.0, 3.0])  # beyond the usual horizon: the last
+    torch.testing.assert_close(wide, middle + factors * (plain - middle))

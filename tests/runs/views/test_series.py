@@ -33,7 +33,7 @@ def given(folder, ahead: int) -> str:
 def test_a_given_file_is_forecast_as_far_as_its_covariates_reach(run, tmp_path, ahead, shown):
     assert forecasts(run)
     picture = given_series(run, run.recipe.subject(run, given(tmp_path, ahead)))
-    median = [row for row in picture.data if row["part"] == "median"]
+    median = [row for row in picture.spec()["datasets"]["rows"] if row["part"] == "median"]
     assert len(median) == shown + 1  # joined to the last value
     assert median[1]["at"].startswith("2025-04-30")
     assert all(abs(row["value"] - 1010) < 10 for row in median)

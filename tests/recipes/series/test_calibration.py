@@ -1,0 +1,37 @@
+"""Calibration of the spread of forecasts: it finds factors that were put in, goes half of the way, and keeps still."""
+
+from statistics import NormalDist
+
+import numpy as np
+
+from cutaway.recipes.series.backtesting import LEVELS
+from cutaway.recipes.series.calibration import widening
+
+Z = np.array([NormalDist().inv_cdf(level) for level in LEVELS])
+
+
+def gaussians(rows: int, factors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Quantiles of N(0, 1) in units of 1 to 1000, and truths that spread by other factors."""
+    rng = np.random.default_rng(0)
+    unit = np.geomspace(1, 1000, rows)[:, None]
+    truth = unit * factors * rng.normal(size=(rows, len(factors)))
+    return unit[..., None] * np.broadcast_to(Z, (rows, len(factors), len(Z))), truth
+
+
+def test_half_of_the_way_to_the_factor_that_was_put_in():
+    for factor in (0.7, 1.0, 1.6):
+        found = widening(*gaussians(2000, np.full(16, factor)), LEVELS)
+        np.testing.assert_allclose(found, np.sqrt(factor), rtol=0.04)
+
+
+def test_steps_have_factors_of_their_own():
+    found = widening(*gaussians(2000, np.linspace(0.6, 1.8, 32)), LEVELS)
+    assert (np.diff(found) >= -1e-9).all()
+    assert found[0] < 0.9 < 1.2 < found[-1]
+
+
+def test_at_most_twice_and_1_where_nothing_is_known():
+    quantiles, truth = gaussians(200, np.full(3, 50.0))
+    np.testing.assert_allclose(widening(quantiles, truth, LEVELS), np.sqrt(2))
+    assert (widening(quantiles, np.full_like(truth, np.nan), LEVELS) == 1).all()
+    assert (widening(np.zeros_like(quantiles), truth, LEVELS) == 1).all()  # no width to measure in

@@ -8,6 +8,7 @@ import torch
 from cutaway.catalogue.generative import stirred
 from cutaway.models import (
     BERT,
+    CNN,
     GPT,
     T5,
     VAE,
@@ -23,6 +24,7 @@ from cutaway.models import (
     SeriesWindow,
     Transformer,
     ViT,
+    ViTSpec,
 )
 from cutaway.models.forecasting.linear_expert import fit_local
 from cutaway.models.forecasting.predictive import LIKELIHOODS, PredictiveModel
@@ -48,6 +50,15 @@ def bert(head: HeadSpec | None) -> BERT:
 
 def gpt(**changes: Any) -> GPT:
     return GPT(GPTSpec.gpt2(**SIZES).but(**changes))
+
+
+def cnn(design: str) -> tuple[Any, ...]:
+    """A network and its images; gains of residual branches are no longer at their start, where they are 0."""
+    model = CNN(classes=5, channels=2, design=design, width=6, squares=2, activation="silu")
+    for name, parameter in model.named_parameters():
+        if name.endswith("second.norm.weight"):
+            torch.nn.init.ones_(parameter)
+    return model, torch.rand(3, 2, 9, 8)
 
 
 register(GPT, example=lambda: (GPT(**SIZES | dict(depth=2)), tokens()))
@@ -94,6 +105,21 @@ register(
     ViT,
     example=lambda: (ViT(image=6, patch=3, channels=2, width=6, depth=1, heads=3, classes=5), torch.randn(2, 2, 6, 6)),
 )
+register(
+    ViT,
+    name="ViT (scaled)",
+    example=lambda: (
+        ViT(ViTSpec.vit(image=6, patch=3, channels=2, width=6, depth=1, heads=3, classes=5).but(scaled=True)),
+        torch.rand(2, 2, 6, 6),
+    ),
+)
+for design in ("plain", "residual", "separable"):
+    register(
+        CNN,
+        name=f"CNN ({design})",
+        example=partial(cnn, design),
+        kinks="ReLU and the maximum bend",
+    )
 
 
 def ids() -> torch.Tensor:

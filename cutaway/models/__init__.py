@@ -4,6 +4,7 @@ from cutaway.models.autoencoders.autoencoder import Autoencoder, AutoencoderSpec
 from cutaway.models.autoencoders.vae import VAE, VAESpec, Varied
 from cutaway.models.base import Model, with_head
 from cutaway.models.by_spec import from_spec, spec_from_dict
+from cutaway.models.convolutional.cnn import CNN, CNNSpec
 from cutaway.models.diffusion.denoising_model import Denoising, Diffusion, DiffusionSpec
 from cutaway.models.forecasting.deepar import DeepAR, DeepARSpec
 from cutaway.models.forecasting.forecaster import Forecaster, ForecasterSpec
@@ -44,6 +45,7 @@ from cutaway.models.words.word_vectors import WordVectors, WordVectorsSpec
 
 __all__ = [
     "BERT",
+    "CNN",
     "GPT",
     "T5",
     "VAE",
@@ -51,6 +53,7 @@ __all__ = [
     "Autoencoder",
     "AutoencoderSpec",
     "BERTSpec",
+    "CNNSpec",
     "CarriedState",
     "DeepAR",
     "DeepARSpec",

@@ -22,6 +22,8 @@ RECIPES = {
     "softmax": "cutaway.recipes.tables.linear_models:SoftmaxRecipe",
     "perceptron": "cutaway.recipes.tables.linear_models:PerceptronRecipe",
     "mlp": "cutaway.recipes.tables.mlp:MLPRecipe",
+    "cnn": "cutaway.recipes.images.cnn:CNNRecipe",
+    "vit": "cutaway.recipes.images.vit:ViTRecipe",
     "deepar": "cutaway.recipes.series.deepar:DeepARRecipe",
     "forecaster": "cutaway.recipes.series.forecaster:ForecasterRecipe",
     "series-classifier": "cutaway.recipes.series.series_classifier:SeriesClassifierRecipe",

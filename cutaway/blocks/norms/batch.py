@@ -117,8 +117,10 @@ class BatchNorm(nn.Module):
 
     def _fused(self, x: Tensor, where: tuple[int, ...]) -> Tensor:
         mean, variance = widen(self.running_mean), widen(self.running_var)
-        # (what comes before the features, the features, what comes after), a view; the kernel's middle axis is theirs
-        flat = widen(x).reshape(x.shape[: where[0]].numel(), self.weight.numel(), x.shape[where[-1] + 1 :].numel())
+        flat = widen(x)
+        if where != (1,):  # else the kernel's own shape, in whatever layout the images have in memory
+            # (what comes before the features, the features, what comes after), a view; the middle axis is theirs
+            flat = flat.reshape(x.shape[: where[0]].numel(), self.weight.numel(), x.shape[where[-1] + 1 :].numel())
         y = nn.functional.batch_norm(
             flat,
             mean.flatten(),

@@ -291,6 +291,7 @@ class ViTSpec(ModelSpec):
     channels: int = field(default=3, kw_only=True)
     pooler: bool = field(default=False, kw_only=True)  # a dense layer on CLS, beside the hidden states
     pooler_activation: str = field(default="tanh", kw_only=True)
+    scaled: bool = field(default=False, kw_only=True)  # brings pixels from 0 to 1 to its own scale
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from cutaway.blocks.dense.activations import find_activation
 from cutaway.blocks.dense.affine import Dense
 from cutaway.blocks.embeddings.patches import PatchEmbedding
+from cutaway.blocks.norms.channels import ChannelScale
 from cutaway.blocks.positions.learned import LearnedPosition
 from cutaway.models.base import Model, choose_spec
 from cutaway.models.specs.architectures import NamedSpec, ViTSpec
@@ -32,7 +33,8 @@ from cutaway.models.transformers.output_heads import build_head
 class ViT(Model):
     """logits = ViT(images), images (batch, channels, height, width); the hidden states if the spec has no head.
 
-    Pooling other than by CLS is over the patches alone.
+    Pooling other than by CLS is over the patches alone. With ``spec.scaled``, images are pixels from 0 to 1 and the
+    model standardises them by the mean and spread that it keeps.
     """
 
     kind: ClassVar[type[NamedSpec]] = ViTSpec
@@ -42,6 +44,7 @@ class ViT(Model):
         super().__init__(choose_spec(spec, sizes, ViTSpec.vit))
         spec = self.spec
         patches = (spec.image[0] // spec.patch) * (spec.image[1] // spec.patch)
+        self.scale = ChannelScale(spec.channels) if spec.scaled else None
         self.patches = PatchEmbedding(spec.patch, spec.channels, spec.width)
         self.cls = nn.Parameter(torch.zeros(1, 1, spec.width))
         self.position = LearnedPosition(patches + 1, spec.width)
@@ -71,12 +74,29 @@ class ViT(Model):
                 f"images must be {self.spec.image[0]} × {self.spec.image[1]} pixels, got {tuple(images.shape[-2:])}; "
                 "resize them, or build the model for their size"
             )
-        x = self.patches(images)
+        x = self.patches(images if self.scale is None else self.scale(images))
         x = self.position(torch.cat([self.cls.expand(len(x), -1, -1), x], 1))
         x = drop(x, self.spec.dropout, self.training)
         for block in self.blocks:
             x = run_layer(block, self.spec.checkpointing, x, window=self.spec.attention.window)
         return x if self.norm is None else self.norm(x)
+
+    @torch.no_grad()
+    def without_scale(self) -> "ViT":
+        """The same function with its scale folded into the patches' map: (x − μ)/σ · W + b = x · W/σ + (b − μ/σ · W).
+
+        It is what checkpoints of other programs can hold.
+        """
+        if self.scale is None:
+            return self
+        folded = ViT(self.spec.but(scaled=False)).to(self.device, next(self.parameters()).dtype)
+        state = {name: x for name, x in self.state_dict().items() if not name.startswith("scale.")}
+        # a patch is flattened with its channels first
+        mean, spread = (x.repeat_interleave(self.spec.patch**2) for x in (self.scale.mean, self.scale.spread))
+        weight = state["patches.map.weight"] / spread[:, None]
+        state |= {"patches.map.weight": weight, "patches.map.bias": state["patches.map.bias"] - mean @ weight}
+        folded.load_state_dict(state)
+        return folded.train(self.training)
 
     def pool(self, z: Float[Tensor, "b t w"]) -> Float[Tensor, "b w"]:
         """The CLS vector through the pooler: φ(z_cls W + b)."""

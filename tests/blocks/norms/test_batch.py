@@ -240,3 +240,10 @@ def test_every_path_compiles(make, x):
     fast, plain = make(), make()
     torch.testing.assert_close(torch.compile(fast, fullgraph=True, backend="aot_eager")(x), plain(x))
     torch.testing.assert_close(fast.running_var, plain.running_var)
+
+
+def test_the_layout_of_images_in_memory_is_kept():
+    x = torch.randn(2, 3, 5, 4).contiguous(memory_format=torch.channels_last)
+    norm = BatchNorm(3, axis=-3)
+    assert norm(x).is_contiguous(memory_format=torch.channels_last)
+    torch.testing.assert_close(norm(x), BatchNorm(3, axis=-3)(x.contiguous()))

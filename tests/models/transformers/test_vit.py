@@ -92,3 +92,13 @@ def test_messages():
         model(IMAGES[0])
     with pytest.raises(ValueError, match=r"images must have shape \(..., 2, height, width\), got \(3, 1, 8, 12\)"):
         model(IMAGES[:, :1])
+
+
+def test_its_own_scale_can_be_folded_into_the_patches():
+    model = build(SPEC.but(scaled=True))
+    model.scale.fit(torch.tensor([0.2, 0.5]), torch.tensor([0.3, 0.1]))
+    folded = model.without_scale()
+    assert folded.scale is None
+    torch.testing.assert_close(folded(IMAGES), model(IMAGES))
+    plain = build()
+    assert plain.without_scale() is plain

@@ -1,0 +1,151 @@
+r"""`CNN` is a convolutional network that gives an image one class.
+
+    x ← unshuffle((x − μ) / σ)                          small squares become channels: fewer places, nothing lost
+    x ← block(x)        depth times                     at full size;  width channels
+    x ← block(pool(x)), block(x), …                     at each later stage half the size, twice the channels
+    logits = (max_t x_t) W + b                          the largest answer of each channel, wherever it is
+
+    plain       block(x) = φ(norm(conv(x)))                                 LeCun et al. 1998, with later norms
+    residual    block(x) = φ(x + norm(conv(φ(norm(conv(x))))))              He et al. 2016
+    separable   block(x) = φ(norm(point-wise(depth-wise(x))))               Howard et al. 2017
+
+Images are pixels from 0 to 1 of any size; a side that the squares do not divide gets zeros at its end. Notes: N3 §6.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from cutaway.blocks.checks import expect_choice, expect_positive, expect_probability
+from cutaway.blocks.convolution.grid_pooling import POOLINGS, MaxPool2d, global_pool
+from cutaway.blocks.convolution.pixel_shuffles import PixelUnshuffle
+from cutaway.blocks.convolution.residual_blocks import NORMS, ConvLayer2d, ResidualConv2d
+from cutaway.blocks.dense.activations import find_activation
+from cutaway.blocks.losses.tasks import Head, Task
+from cutaway.blocks.norms.channels import ChannelScale
+from cutaway.inside.taps import Tap
+from cutaway.models.base import Model, choose_spec
+from cutaway.models.specs.plain_data import NamedSpec
+from cutaway.models.transformers.construction import drop
+
+DESIGNS = ("plain", "residual", "separable")
+
+
+@dataclass(frozen=True)
+class CNNSpec(NamedSpec):
+    """How many channels go in and classes come out, and what is between."""
+
+    model: ClassVar[str] = "CNN"
+
+    classes: int
+    channels: int = 1
+    design: str = "plain"  # plain | residual | separable
+    width: int = 32  # channels of the first stage; each later one has twice as many
+    stages: int = 2
+    depth: int = 2  # blocks of a stage
+    kernel: int = 3
+    squares: int = 1  # pixels on the side of the squares that become channels first; 1 for none
+    norm: str = "batch"  # batch | none
+    activation: str = "relu"
+    pooling: str = "max"  # max | mean, over all places, at the end
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        Task("multi-class", self.classes)
+        sizes = ("channels", "width", "stages", "depth", "kernel", "squares")
+        expect_positive(**{name: getattr(self, name) for name in sizes})
+        expect_choice("design", self.design, DESIGNS)
+        expect_choice("norm", self.norm, NORMS)
+        expect_choice("pooling", self.pooling, POOLINGS)
+        expect_probability(dropout=self.dropout)
+        find_activation(self.activation)
+
+    def layers_and_width(self) -> tuple[int, int]:
+        return self.depth * self.stages, self.width
+
+
+class CNN(Model):
+    """logits = CNN(images), images (batch, channels, height, width) from 0 to 1. Tap: ``pooled``.
+
+    ``stages.s.b`` is block b of stage s, whose ``output`` are the feature maps.
+    """
+
+    kind: ClassVar[type[NamedSpec]] = CNNSpec
+    spec: CNNSpec
+
+    def __init__(self, spec: CNNSpec | None = None, **sizes: Any) -> None:
+        super().__init__(choose_spec(spec, sizes, CNNSpec))
+        spec = self.spec
+        self.scale = ChannelScale(spec.channels)
+        self.unshuffle = PixelUnshuffle(spec.squares) if spec.squares > 1 else None
+        self.halve = MaxPool2d(2)
+        inputs, stages = spec.channels * spec.squares**2, []
+        for stage in range(spec.stages):
+            outputs = spec.width * 2**stage
+            stages.append(
+                nn.ModuleList(
+                    _block(spec, outputs if depth else inputs, outputs, first=not stage + depth)
+                    for depth in range(spec.depth)
+                )
+            )
+            inputs = outputs
+        self.stages = nn.ModuleList(stages)
+        self.pooled = Tap()
+        self.head = Head(inputs, Task("multi-class", spec.classes))
+        if spec.norm == "none":
+            self._keep_the_variance()
+
+    def _keep_the_variance(self) -> None:
+        """Without norms, weights start so that ReLUs keep the size of their inputs: He et al. 2015."""
+        for name, parameter in self.stages.named_parameters():
+            if name.endswith("bias"):
+                nn.init.zeros_(parameter)
+            else:
+                nn.init.kaiming_normal_(parameter, nonlinearity="relu")
+
+    def forward(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b classes"]:
+        z = global_pool(self.features(images), self.spec.pooling)  # type: ignore[arg-type]
+        if self.pooled.live:
+            z = self.pooled(z)
+        return self.head(drop(z, self.spec.dropout, self.training))
+
+    def features(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b o n m"]:
+        """The feature maps of the last block."""
+        self._expect_images(images)
+        side = self.spec.squares
+        down, right = -images.shape[-2] % side, -images.shape[-1] % side
+        x = self.scale(images)
+        if down or right:
+            x = nn.functional.pad(x, (0, right, 0, down))
+        if self.unshuffle is not None:
+            x = self.unshuffle(x)
+        x = x.contiguous(memory_format=torch.channels_last)  # the layout in which convolutions are fast
+        for stage, blocks in enumerate(self.stages):
+            x = self.halve(x) if stage else x
+            for block in blocks:  # type: ignore[attr-defined]
+                x = block(x)
+        return x
+
+    def _expect_images(self, images: Tensor) -> None:
+        least = self.spec.squares * 2 ** (self.spec.stages - 1)
+        if images.ndim != 4 or images.shape[1] != self.spec.channels or min(images.shape[2:]) < least:
+            raise ValueError(
+                f"images must have shape (batch, {self.spec.channels}, height, width) of at least {least} × {least} "
+                f"pixels, got {tuple(images.shape)}; for one image use images[None], for small ones fewer stages"
+            )
+
+
+def _block(spec: CNNSpec, inputs: int, outputs: int, first: bool) -> nn.Module:
+    """One block; the first of all is never separable, as a few colours have little to say one by one."""
+    norm: Any = spec.norm
+    if spec.design == "residual":
+        return ResidualConv2d(inputs, outputs, spec.kernel, norm=norm, activation=spec.activation)
+    separable = spec.design == "separable" and not first
+    return ConvLayer2d(inputs, outputs, spec.kernel, norm=norm, activation=spec.activation, separable=separable)
+
+
+__all__ = ["CNN", "CNNSpec"]

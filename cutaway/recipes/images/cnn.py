@@ -1,0 +1,90 @@
+r"""`cnn`: the class of an image, by a convolutional network: digits, clothes, leaves, defects, your own folders."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from cutaway.recipes.checks import expect_at_least, expect_share
+from cutaway.recipes.images.classified_images import ImageClassifierRecipe
+from cutaway.recipes.settings import FIRST, setting
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from cutaway.data.images.image_data import ImageData
+
+
+@dataclass(frozen=True)
+class CNNRecipe(ImageClassifierRecipe):
+    """Gives an image one class by a convolutional network: plain, residual, or of separable convolutions.
+
+    A folder has a sub-folder for each class; idx files, zips, .npz, tables of paths and arrays are read too. Pixels are
+    brought to the network's scale by the network itself.
+    """
+
+    name: ClassVar[str] = "cnn"
+
+    design: Literal["plain", "residual", "separable"] = setting("plain", FIRST)
+    """blocks: convolutions alone, with the input added to what two of them make, or depth-wise separable ones"""
+    width: int = setting(32, FIRST)
+    """channels of the first stage; each later one has twice as many"""
+    stages: int = 0
+    """sizes at which the network looks, each half the one before; 0 for as many as bring the last below 8 pixels"""
+    depth: int = setting(2, FIRST)
+    """blocks of a stage"""
+    kernel: int = 3
+    """pixels on the side of a filter"""
+    squares: int = 0
+    """pixels on the side of the squares that become channels first; 1 for none, 0 for 2 in images from 16 pixels on"""
+    norm: Literal["batch", "none"] = "batch"
+    """whether each channel is standardised over the batch after every convolution"""
+    pooling: Literal["max", "mean"] = "max"
+    """how the last feature maps become one number a channel"""
+    dropout: float = 0.0
+    """share of pooled values dropped in training"""
+
+    steps: int = 600
+    """optimizer steps, at most"""
+    rate: float = 5e-3
+    """full learning rate"""
+    beta: float = 0.98
+    """how long Adam remembers squared gradients"""
+    weight_decay: float = 0.05
+    """pull of the matrices towards zero"""
+    warmup: int = 100
+    """steps in which the rate rises from zero"""
+    ema: float = 0.99
+    """decay of an average of the weights, which is then what is evaluated and kept; 0 for none"""
+    evaluate_every: int = 100
+    """steps between evaluations"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expect_at_least(self, 1, "width", "depth", "kernel")
+        expect_at_least(self, 0, "stages", "squares")
+        expect_share(self, "dropout")
+
+    def build(self, data: "ImageData") -> "nn.Module":
+        from cutaway.models.convolutional.cnn import CNN
+        from cutaway.recipes.images.image_scales import channel_statistics, fitting_squares, fitting_stages
+
+        channels, height, width = data.shape
+        side = min(height, width)
+        squares = self.squares or fitting_squares(side)
+        model = CNN(
+            classes=len(data.labels),
+            channels=channels,
+            design=self.design,
+            width=self.width,
+            stages=self.stages or fitting_stages(side, squares),
+            depth=self.depth,
+            kernel=self.kernel,
+            squares=squares,
+            norm=self.norm,
+            pooling=self.pooling,
+            dropout=self.dropout,
+        )
+        model.scale.fit(*channel_statistics(data.train))
+        return model
+
+    def smaller(self) -> str:
+        return f"lower batch={self.batch}, width={self.width} or size={self.size}"

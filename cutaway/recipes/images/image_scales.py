@@ -1,0 +1,58 @@
+r"""What a model takes from its training images: the scale of their pixels, and how deep their size lets it be.
+
+μ_c, σ_c = mean and spread of channel c over all pixels, from 0 to 1
+"""
+
+import math
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from cutaway.data.images.image_data import ImageRows
+
+_MEASURED = 5_000  # images that mean and spread are taken from
+_PATCHES = 400  # at most
+_LAST = 8  # the last stage's maps are smaller than this
+
+
+def channel_statistics(images: ImageRows) -> tuple[Float[Tensor, "c"], Float[Tensor, "c"]]:
+    """Mean and spread of each channel, of pixels from 0 to 1; of many images, of some spread evenly over them."""
+    step = max(1, len(images) // _MEASURED)
+    pixels = images.pixels(np.arange(0, len(images), step)).astype(np.float64) / 255
+    mean, spread = pixels.mean((0, 2, 3)), pixels.std((0, 2, 3))
+    return torch.from_numpy(mean), torch.from_numpy(spread)
+
+
+def fitting_squares(side: int) -> int:
+    """The side of the squares that become channels: 2 in images that are large enough to lose nothing by it."""
+    return 2 if side >= 16 else 1
+
+
+def fitting_stages(side: int, squares: int) -> int:
+    """How many stages bring the maps of images with this shorter side below 8 pixels, each halving them.
+
+    >>> fitting_stages(28, 2), fitting_stages(8, 1), fitting_stages(64, 2)
+    (2, 2, 4)
+    """
+    return max(1, math.floor(math.log2(side / squares / _LAST)) + 2) if side >= squares * _LAST else 1
+
+
+def fitting_patch(height: int, width: int) -> int:
+    """The side of a patch that fits images of this size: the divisor of both sides nearest to a quarter of the shorter.
+
+    >>> fitting_patch(28, 28), fitting_patch(8, 8), fitting_patch(48, 64)
+    (7, 2, 16)
+    """
+    both, wanted = math.gcd(height, width), min(height, width) / 4
+    sides = [side for side in range(1, both + 1) if both % side == 0 and 4 <= height * width / side**2 <= _PATCHES]
+    if not sides:
+        near = max(4, 4 * round(min(height, width) / 4))
+        raise ValueError(
+            f"patches must divide the sides of the images, got {height} × {width}; try size={near} with fit=pad or crop"
+        )
+    return min(sides, key=lambda side: abs(side - wanted))
+
+
+__all__ = ["channel_statistics", "fitting_patch", "fitting_squares", "fitting_stages"]

@@ -1,0 +1,94 @@
+r"""`vit`: the class of an image, by a transformer over its patches."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from cutaway.recipes.checks import expect_at_least, expect_heads, expect_share
+from cutaway.recipes.images.classified_images import ImageClassifierRecipe
+from cutaway.recipes.settings import FIRST, setting
+from cutaway.training.optimizers.names import Optimizer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from torch import nn
+
+    from cutaway.data.images.image_data import ImageData
+    from cutaway.runs.run import Run
+
+
+@dataclass(frozen=True)
+class ViTRecipe(ImageClassifierRecipe):
+    """Gives an image one class by a vision transformer: its patches are read as a sentence is.
+
+    A folder has a sub-folder for each class; idx files, zips, .npz, tables of paths and arrays are read too. `cutaway
+    look` shows which patches look at which, and `cutaway export` writes a checkpoint that transformers loads.
+    """
+
+    name: ClassVar[str] = "vit"
+
+    patch: int = setting(0, FIRST)
+    """pixels on the side of a patch, a divisor of the image's sides; 0 for about a quarter of the side"""
+    width: int = setting(96, FIRST)
+    """of the residual stream"""
+    depth: int = setting(4, FIRST)
+    """layers"""
+    heads: int = setting(4, FIRST)
+    """attention heads"""
+    pooling: Literal["cls", "mean"] = "cls"
+    """what the class is read from: a token of its own (which can be exported), or the mean over the patches"""
+    dropout: float = 0.0
+    """share of values dropped in training"""
+
+    steps: int = 600
+    """optimizer steps, at most"""
+    optimizer: Optimizer = "muon"
+    """rule that turns gradients into steps"""
+    rate: float = 3e-3
+    """full learning rate of what Muon does not train"""
+    weight_decay: float = 0.05
+    """pull of the matrices towards zero"""
+    warmup: int = 50
+    """steps in which the rate rises from zero"""
+    ema: float = 0.99
+    """decay of an average of the weights, which is then what is evaluated and kept; 0 for none"""
+    evaluate_every: int = 100
+    """steps between evaluations"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expect_at_least(self, 1, "width", "depth", "heads")
+        expect_at_least(self, 0, "patch")
+        expect_share(self, "dropout")
+        expect_heads(self)
+
+    def build(self, data: "ImageData") -> "nn.Module":
+        from cutaway.models.specs.architectures import ViTSpec
+        from cutaway.models.transformers.vit import ViT
+        from cutaway.recipes.images.image_scales import channel_statistics, fitting_patch
+
+        channels, height, width = data.shape
+        spec = ViTSpec.vit(
+            image=(height, width),
+            patch=self.patch or fitting_patch(height, width),
+            channels=channels,
+            width=self.width,
+            depth=self.depth,
+            heads=self.heads,
+            classes=len(data.labels),
+            dropout=self.dropout,
+        )
+        model = ViT(spec.but(scaled=True, head__pooling=self.pooling))
+        assert model.scale is not None
+        model.scale.fit(*channel_statistics(data.train))
+        return model
+
+    def export(self, run: "Run", to: str) -> "Path | None":
+        """A Hugging Face checkpoint, with the scale of the pixels folded into its first map."""
+        from cutaway.hub.pretrained import save_pretrained
+
+        model: Any = run.model
+        return save_pretrained(model.without_scale(), to)
+
+    def smaller(self) -> str:
+        return f"lower batch={self.batch}, width={self.width} or size={self.size}"

@@ -1,0 +1,80 @@
+"""`cnn`: trained on the digits, killed and resumed, predicting; its own settings and messages."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from killing import start
+from little import same, timeless, weights_of
+
+import cutaway as cut
+from cutaway.models import CNN
+from cutaway.recipes.images.cnn import CNNRecipe
+
+LITTLE: dict[str, Any] = dict(width=4, depth=1, steps=12, batch=16, evaluate_every=4, checkpoint_every=3, log_every=2)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> cut.runs.Run:
+    return cut.train("cnn", width=16, steps=60, out=tmp_path_factory.mktemp("runs") / "run", show="quiet")
+
+
+def test_learns_the_digits(run: cut.runs.Run):
+    assert isinstance(run.model, CNN)
+    assert run.model.spec.stages == 2  # 8 pixels, then 4
+    assert run.test()["accuracy"] > 0.93
+    assert 0.2 < float(run.model.scale.mean) < 0.4
+
+
+def test_pixels_are_given_as_they_are(run: cut.runs.Run):
+    """The model scales them itself: bytes and numbers from 0 to 1 of one image have one answer."""
+    pixels = np.random.default_rng(0).integers(0, 256, (2, 8, 8), np.uint8)
+    again = cut.load(run.path)
+    assert [row["class"] for row in run.predict(pixels)] == [row["class"] for row in again.predict(pixels)]
+
+
+@pytest.mark.parametrize("design", ["residual", "separable"])
+def test_other_designs(design: str, tmp_path: Path):
+    run = cut.train("cnn", design=design, width=8, steps=40, ema=0.8, out=tmp_path / "run", show="quiet")
+    losses = [row["loss"] for row in run.metrics if row["split"] == "validation"]
+    assert losses[-1] < 0.9 * losses[0]
+
+
+@pytest.mark.untyped
+def test_colour_images_of_another_shape(tmp_path: Path):
+    rng = np.random.default_rng(0)
+    labels = np.arange(60) % 3
+    pixels = rng.integers(0, 60, (60, 20, 28, 3), np.uint8)
+    pixels[np.arange(60), :, :, labels] += 120  # one class is red, one green, one blue
+    run = cut.train(
+        "cnn", data=(pixels, labels), width=4, steps=40, batch=16, ema=0.8, out=tmp_path / "run", show="quiet"
+    )
+    assert run.model.spec.channels == 3
+    assert run.model.spec.squares == 2
+    assert [row for row in run.metrics if row["split"] == "validation"][-1]["accuracy"] == 1
+
+
+def test_killed_and_resumed_it_ends_with_the_same_weights(tmp_path: Path):
+    for out, moment in (("whole", ""), ("killed", "between the files of a checkpoint")):
+        process = start(tmp_path / out, str(tmp_path / "cache"), False, moment, LITTLE, recipe="cnn")
+        process.join()
+        assert process.exitcode == (-9 if moment else 0)
+    process = start(tmp_path / "killed", str(tmp_path / "cache"), True, "", {}, recipe="cnn")
+    process.join()
+    assert process.exitcode == 0
+    assert same(weights_of(tmp_path / "whole"), weights_of(tmp_path / "killed"))
+    assert timeless(tmp_path / "whole") == timeless(tmp_path / "killed")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"width": 0}, r"width must be at least 1, got 0"),
+        ({"stages": -1}, r"stages must be at least 0, got -1"),
+        ({"dropout": 1.5}, r"dropout must be .*got 1.5"),
+    ],
+)
+def test_refuses_settings_that_cannot_be(settings: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        CNNRecipe.make(**settings)

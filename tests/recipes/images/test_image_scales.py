@@ -1,0 +1,40 @@
+"""What a model takes from its training images: statistics, squares, stages, patches."""
+
+import numpy as np
+import pytest
+import torch
+
+from cutaway.data.images.image_data import ImageRows
+from cutaway.recipes.images.image_scales import channel_statistics, fitting_patch, fitting_squares, fitting_stages
+
+
+def test_statistics_are_numpys_over_all_pixels():
+    pixels = np.random.default_rng(0).integers(0, 256, (7, 3, 4, 5), np.uint8)
+    rows = ImageRows(pixels, np.arange(7), np.zeros(7, np.int64), np.array([""] * 7, object))
+    mean, spread = channel_statistics(rows)
+    torch.testing.assert_close(mean, torch.from_numpy(pixels.mean((0, 2, 3)) / 255))
+    torch.testing.assert_close(spread, torch.from_numpy(pixels.std((0, 2, 3)) / 255))
+
+
+def test_stages_bring_the_maps_below_eight_pixels():
+    for side in range(4, 200):
+        squares = fitting_squares(side)
+        stages = fitting_stages(side, squares)
+        last = side / squares / 2 ** (stages - 1)
+        assert last < 8
+        assert stages == 1 or last >= 4
+
+
+def test_patches_divide_both_sides():
+    for height in range(4, 100):
+        for width in (height, 2 * height):
+            try:
+                side = fitting_patch(height, width)
+            except ValueError:
+                continue
+            assert height % side == 0 == width % side
+
+
+def test_sizes_without_a_fitting_patch():
+    with pytest.raises(ValueError, match=r"divide the sides of the images, got 29 × 29; try size=28 with fit=pad"):
+        fitting_patch(29, 29)

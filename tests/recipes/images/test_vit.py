@@ -1,0 +1,54 @@
+"""`vit`: trained on the digits, exported to transformers, its own settings and messages."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import cutaway as cut
+from cutaway.models import ViT
+from cutaway.recipes.images.vit import ViTRecipe
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> cut.runs.Run:
+    return cut.train("vit", width=32, depth=1, steps=50, out=tmp_path_factory.mktemp("runs") / "run", show="quiet")
+
+
+def test_learns_the_digits(run: cut.runs.Run):
+    assert isinstance(run.model, ViT)
+    assert run.model.spec.patch == 2
+    assert run.test()["accuracy"] > 0.4
+
+
+def test_an_exported_run_gives_the_same_answers_in_transformers(run: cut.runs.Run, tmp_path: Path):
+    from transformers import ViTForImageClassification
+
+    cut.runs.export_run(str(run.path), str(tmp_path / "checkpoint"))
+    theirs = ViTForImageClassification.from_pretrained(tmp_path / "checkpoint").eval()
+    x = torch.rand(3, 1, 8, 8)
+    with torch.no_grad():
+        torch.testing.assert_close(theirs(x).logits, run.model.eval()(x), rtol=1e-4, atol=1e-5)
+
+
+def test_the_mean_over_patches(tmp_path: Path):
+    run = cut.train("vit", pooling="mean", width=8, depth=1, heads=2, steps=3, out=tmp_path / "run", show="quiet")
+    assert cut.load(run.path).model.spec.head.pooling == "mean"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"heads": 5}, r"width must be a multiple of heads, got width=96, heads=5"),
+        ({"patch": -1}, r"patch must be at least 0, got -1"),
+    ],
+)
+def test_refuses_settings_that_cannot_be(settings: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        ViTRecipe.make(**settings)
+
+
+def test_a_patch_that_does_not_divide(tmp_path: Path):
+    with pytest.raises(ValueError, match=r"image sides must be multiples of patch, got image=\(8, 8\), patch=3"):
+        cut.train("vit", patch=3, out=tmp_path / "run", show="quiet")

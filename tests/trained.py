@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from filelock import FileLock
 from little import SETTINGS, little_text
@@ -65,6 +66,40 @@ def little_labelled(folder: Path, count: int = 120) -> Path:
     return path
 
 
+SEQ2SEQ_SETTINGS: dict[str, Any] = dict(
+    steps=4, batch=8, width=16, embedding=8, context=24, warmup=2, tokenizer="bpe-300", validation=0.1, test=0.1,
+    beams=2, evaluate_every=2, checkpoint_every=2,
+)  # fmt: skip
+LSTM_SETTINGS: dict[str, Any] = dict(
+    width=12, context=16, batch=4, steps=12, evaluate_every=4, checkpoint_every=3, log_every=2, sample_tokens=5
+)
+
+
+def little_waves(folder: Path, count: int = 60) -> Path:
+    """Series of 24 steps, a row each: slow and quick waves at random phases."""
+    rng, t = np.random.default_rng(count), np.arange(24)
+    rows = ["kind," + ",".join(f"t{i}" for i in t)]
+    for i in range(count):
+        values = np.sin(t * (0.4, 1.5)[i % 2] + rng.uniform(0, 6)) + 0.1 * rng.normal(size=24)
+        rows.append(("slow", "quick")[i % 2] + "," + ",".join(f"{v:.4f}" for v in values))
+    path = folder / "waves.csv"
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def little_sensor(folder: Path, steps: int = 600) -> Path:
+    """Hourly values that go up and down with the day."""
+    import pandas as pd
+
+    hours, rng = np.arange(steps), np.random.default_rng(0)
+    values = 10 + 3 * np.sin(2 * np.pi * hours / 24) + 0.3 * rng.normal(size=steps)
+    path = folder / "sensor.csv"
+    pd.DataFrame({"ds": pd.date_range("2024-01-01", periods=steps, freq="h"), "sensor": values}).to_csv(
+        path, index=False
+    )
+    return path
+
+
 def sold_table(folder: Path) -> Path:
     from tabular import little_table
 
@@ -78,6 +113,11 @@ TRAINED: dict[str, tuple[Callable[[Path], Path], dict[str, Any]]] = {
     "transformer": (little_pairs, TRANSFORMER_SETTINGS),
     "tagger": (little_treebank, TAGGER_SETTINGS),
     "classifier": (little_labelled, CLASSIFIER_SETTINGS),
+    "seq2seq": (little_pairs, SEQ2SEQ_SETTINGS),
+    "lstm": (little_text, LSTM_SETTINGS),
+    "markov": (little_text, dict(order=2, context=16)),
+    "series-classifier": (little_waves, dict(steps=12, width=8, evaluate_every=6, checkpoint_every=6)),
+    "anomaly": (little_sensor, dict(steps=12, width=8, evaluate_every=6, checkpoint_every=6)),
     "mlp": (sold_table, dict(steps=4, evaluate_every=2, checkpoint_every=2)),
     "logistic": (sold_table, dict(steps=4, evaluate_every=2, checkpoint_every=2)),
 }

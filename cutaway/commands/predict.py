@@ -1,6 +1,7 @@
 """`cutaway predict RUN INPUT`: what a trained model says of new inputs."""
 
 import csv
+import dataclasses
 import io
 import json
 import sys
@@ -18,6 +19,9 @@ from cutaway.extras import need
 if TYPE_CHECKING:
     import pandas
 
+    from cutaway.recipes.base import Recipe
+    from cutaway.runs.run import Run
+
 _DIGITS = "%.7g"  # as many as single precision has
 
 
@@ -30,7 +34,8 @@ class Predict:
     fillings of each out. For transformer: texts in, translations out. For tagger: texts or CoNLL-U in, a tag for every
     word out; a file of CoNLL-U comes back with its tags put in, and --json has the probabilities of all tags.
     For classifier: texts in (a text, lines, or a table with a column of texts), the label and P(label) for every label
-    out.
+    out. For seq2seq as for transformer. For series-classifier: series in, a class for each out. For anomaly: series in,
+    their odd stretches out.
     """
 
     examples: ClassVar[tuple[str, ...]] = (
@@ -43,10 +48,12 @@ class Predict:
     run: Annotated[str, tyro.conf.Positional]
     """the run folder"""
     input: Annotated[str, tyro.conf.Positional]
-    """a CSV or Parquet file, with or without the target; for a model of text, a file of lines or a text itself; - for
+    """a file or a text, as the model takes it: CSV or Parquet with or without the target, lines, CoNLL-U, series; - for
     standard input"""
     out: str = ""
     """a file to write instead of printing: .csv, .json or .parquet"""
+    encoding: str = ""
+    """encoding of the file (default: that of the training data)"""
     overwrite: bool = False
     """write --out even if there is such a file"""
     json: bool = False
@@ -64,12 +71,9 @@ def main(argv: Sequence[str]) -> None:
 
     run = load(asked.run)
     _expect_kind(kind, asked.out, run.recipe.output_formats)
-    with tempfile.TemporaryDirectory() as folder:
-        source = asked.input
-        if source == "-":
-            source = str(Path(folder) / "stdin")
-            Path(source).write_bytes(sys.stdin.buffer.read())
-        found = run.predict(run.recipe.read_inputs(source))
+    if asked.encoding:
+        run.recipe = _encoded(run.recipe, asked.encoding)
+    found = _of_standard_input(run) if asked.input == "-" else run.predict(run.recipe.read_inputs(asked.input))
     content = written(found, kind or getattr(found, "preferred_format", "") or ".csv")
     if not asked.out:
         sys.stdout.write(content.decode())
@@ -78,6 +82,24 @@ def main(argv: Sequence[str]) -> None:
 
     write_bytes(Path(asked.out), content)
     print(f"{len(found):,} predictions: {asked.out}", file=sys.stderr)
+
+
+def _of_standard_input(run: "Run") -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "stdin"
+        source.write_bytes(sys.stdin.buffer.read())
+        try:
+            return run.predict(run.recipe.read_inputs(str(source)))
+        except ValueError as error:
+            raise ValueError(str(error).replace(str(source), "standard input")) from error
+
+
+def _encoded(recipe: "Recipe", encoding: str) -> "Recipe":
+    """The recipe, which reads files of another encoding from now on."""
+    if "encoding" not in recipe.to_dict():
+        raise ValueError(f"--encoding is for runs that read text, got a run of {recipe.name!r}; leave it out")
+    changed: Any = {"encoding": encoding}
+    return dataclasses.replace(recipe, **changed)
 
 
 def _expect_kind(kind: str, out: str, own: tuple[str, ...]) -> None:

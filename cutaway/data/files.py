@@ -128,17 +128,17 @@ def expect_text(start: bytes, encoding: str, name: str) -> None:
     """The first bytes of a file must look like text."""
     for signature, what in _BINARY.items():
         if start.startswith(signature):
-            raise ValueError(f"text must be a text file, got {name} which is {what}; extract its text first")
+            raise ValueError(f"the text must be a text file, got {name} which is {what}; extract its text first")
     wide = codecs.lookup(encoding).name.startswith(("utf-16", "utf-32"))
     if wide:
         return
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise ValueError(f'text must be {encoding}, got {name} which begins as UTF-16 does; pass encoding="utf-16"')
+        raise ValueError(f'the text must be {encoding}, got {name} which begins as UTF-16 does; pass encoding="utf-16"')
     controls = len(start) - len(start.translate(None, _CONTROL))
     if b"\0" in start or controls > 0.05 * len(start):
         raise ValueError(
-            f"text must be a text file, got {name} which holds {controls:,} control bytes in its first {len(start):,}; "
-            'give a text file, or declare its encoding (for instance encoding="utf-16")'
+            f"the text must be a text file, got {name} which holds {controls:,} control bytes in its first "
+            f'{len(start):,}; give a text file, or declare its encoding (for instance encoding="utf-16")'
         )
 
 
@@ -160,7 +160,7 @@ def read_pieces(stream: Readable, encoding: str, name: str) -> Iterator[str]:
             position = consumed - waiting + error.start
             line += error.object[: error.start].count(b"\n")
             raise ValueError(
-                f"text must be {encoding}, got byte 0x{error.object[error.start]:02x} at position {position:,}, in "
+                f"the text must be {encoding}, got byte 0x{error.object[error.start]:02x} at position {position:,}, in "
                 f'line {line:,} of {name}; declare its encoding, for instance encoding="cp1252"'
             ) from error
         text = lines.decode(text, final=not piece)
@@ -215,7 +215,7 @@ class TextSource:
         """The files must not have changed since their fingerprint was taken."""
         if tuple(stamp(name, path) for name, path in self.files.items()) != self.fingerprint.files:
             raise ValueError(
-                f"text must not change while it is read, got {self.name} which did; begin again when it is written"
+                f"the text must not change while it is read, got {self.name} which did; begin again when it is written"
             )
 
 

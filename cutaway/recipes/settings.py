@@ -41,6 +41,11 @@ def metadata(kind: type) -> dict[str, dict[str, Any]]:
     return found
 
 
+def paths(kind: type) -> list[str]:
+    """The settings, besides the data, that may be the path of a file: those whose metavar says so."""
+    return [name for name, more in metadata(kind).items() if "PATH" in more.get("metavar", "") and name != "data"]
+
+
 def headings(kind: type) -> dict[str, str]:
     """The heading of every setting."""
     return {name: more["heading"] for name, more in metadata(kind).items()}

@@ -21,6 +21,7 @@ from cutaway.look.pages.renderer import RendererError
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_settings
 from cutaway.recipes.index import IMPORTED, find_recipe, register_recipe
+from cutaway.recipes.settings import paths
 from cutaway.runs.report_page import report_run
 from cutaway.runs.run import Run
 from cutaway.training.callbacks import Averaging, Callback, EarlyStopping
@@ -133,7 +134,7 @@ def _begin(recipe: Recipe, out: Path | None, execution: Execution) -> Run:
                     "recipe": recipe.name,
                     "config": recipe.to_dict(),
                     "spec": _spec(job.model),
-                    "data": job.data | {"path": os.path.abspath(recipe.data) if os.path.exists(recipe.data) else None},
+                    "data": job.data | _places(recipe),
                     "threads": torch.get_num_threads(),
                     "processes": processes.world,
                     "strategy": processes.strategy,
@@ -145,6 +146,13 @@ def _begin(recipe: Recipe, out: Path | None, execution: Execution) -> Run:
             return _carry_out(recipe, job, folder, processes, execution, resume=False)
     finally:
         folder.release()
+
+
+def _places(recipe: Recipe) -> dict[str, Any]:
+    """Where the data and the other files of the settings are, for when the run is opened from another folder."""
+    given = {name: os.path.expanduser(getattr(recipe, name)) for name in ["data", *paths(type(recipe))]}
+    there = {name: os.path.abspath(path) for name, path in given.items() if path and os.path.exists(path)}
+    return {"path": there.pop("data", None), "files": there}
 
 
 def _processes_for(recipe: Recipe, execution: Execution) -> Alone:

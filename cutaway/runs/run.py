@@ -241,10 +241,17 @@ def _settings_of(path: Path, about: dict[str, Any]) -> Recipe:
 
 
 def located(recipe: Recipe, about: dict[str, Any], folder: Path) -> Recipe:
-    """The recipe with its data where it is: in the run folder, as given, or (from another folder) by the path noted."""
-    if "stored" in about["data"]:
-        return dataclasses.replace(recipe, data=str(folder / about["data"]["stored"]))
-    path = about["data"].get("path")
-    if path is not None and not os.path.exists(recipe.data) and os.path.exists(path):
-        return dataclasses.replace(recipe, data=path)
-    return recipe
+    """The recipe with its files where they are.
+
+    Its data: in the run folder, as given, or (from another folder) by the path noted. Test files, vectors and the like:
+    by the path noted, or as given.
+    """
+    told = about["data"]
+    noted = told.get("files", {"test_file": told["test_path"]} if "test_path" in told else {})
+    moved = {name: path for name, path in noted.items() if getattr(recipe, name, "") and os.path.exists(str(path))}
+    path = told.get("path")
+    if "stored" in told:
+        moved["data"] = str(folder / told["stored"])
+    elif path is not None and not os.path.exists(recipe.data) and os.path.exists(path):
+        moved["data"] = path
+    return dataclasses.replace(recipe, **moved) if moved else recipe

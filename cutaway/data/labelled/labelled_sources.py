@@ -147,6 +147,11 @@ def _rows(text: str, name: str, header: bool | None) -> tuple[CsvFormat, list[li
                 layout = find_layout(text.replace('"', "'"), name, "\t", header)
                 return layout, fields[layout.header :]
     layout = find_layout(text, name, separator, header)
+    if layout.separator == " " and any(len(line.split()) != len(layout.names) for line in lines[:1000]):
+        raise ValueError(
+            f"labelled texts need a column of texts and one of labels, got {name} with lines such as "
+            f"{lines[-1][:40]!r}; put a tab or a comma between a text and its label, and quote texts that hold it"
+        )
     check_rows(text, name, layout)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=layout.separator, skipinitialspace=True)
     rows = [row for row in reader if row and not (len(row) == 1 and not row[0].strip())]

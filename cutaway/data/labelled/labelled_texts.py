@@ -103,7 +103,8 @@ def read_labelled(
     for part, wanted, found in zip(("validation", "test"), (validation, share), parts[1:], strict=True):
         if wanted and not len(found):
             raise ValueError(
-                f"every part must have a text, got none for {part}={wanted} of {len(texts)} texts; "
+                f"every part must have a text, got none for {part}={wanted} of {len(texts)} texts"
+                f"{_different(texts)}; "
                 f"use more texts or {part}=0"
             )
     opener = (lambda: rows[2]) if share else None
@@ -136,6 +137,11 @@ def _usable(source: LabelledSource) -> tuple[list[str], list[str], list[str]]:
             f"{len(unlabelled):,} without a label; look at its columns, or say which they are: --text, --target"
         )
     return texts, labels, notes
+
+
+def _different(texts: Sequence[str]) -> str:
+    different = len({normalise(text).casefold() for text in texts})
+    return "" if different == len(texts) else f", of which only {different} are different"
 
 
 def _listed(things: Sequence[str]) -> str:

@@ -189,6 +189,12 @@ def as_rows(
             f"a series must have a value, got number {int(np.flatnonzero(lengths == 0)[0]) + 1} of {name} without any; "
             "leave it out"
         )
+    endless = next((i for i, x in enumerate(values) if np.isinf(x).any()), None)
+    if endless is not None:
+        raise ValueError(
+            f"a series must be made of numbers below 1e38, got an infinite or larger one in number {endless + 1} of "
+            f"{name}; mend it, or leave the field empty"
+        )
     out = np.zeros((len(values), int(lengths.max()), values[0].shape[1]), np.float32)
     for i, (x, n) in enumerate(zip(values, lengths, strict=True)):
         out[i, :n] = _filled(x[:n])

@@ -53,9 +53,10 @@ def find_series_layout(
     if not series:
         wide = tuple(target) or tuple(name for name in free if _is_numbers(frame[name]))
         if not wide:
+            shown = ", ".join(map(str, frame.columns[:5]))
             raise ValueError(
-                f"series must be columns of numbers, got none in {file} ({', '.join(map(str, frame.columns[:5]))}); "
-                "name the column of values: --target COLUMN"
+                f"a table of series must have columns of numbers, got none in {file} ({shown})"
+                f"{_odd_value(frame, free)}; mend it, or name the column of values: --target COLUMN"
             )
         return SeriesLayout("wide", time, (), wide)
     return SeriesLayout("long", time, series, (_find_target(frame, free, series, target, file),))
@@ -72,7 +73,20 @@ def _find_time(frame: "pandas.DataFrame", free: list[str]) -> tuple[str, ...]:
     for name in [*named, *free[:3]]:
         if frame[name].notna().any() and are_times(frame[name]):
             return (name,)
-    return ()
+    # A column that is called a date, and holds some beside a word or two: reading it says which.
+    parts = ((name, frame[name].iloc[len(frame) // 2 :]) for name in named)
+    return next(((name,) for name, part in parts if part.notna().any() and are_times(part)), ())
+
+
+def _odd_value(frame: "pandas.DataFrame", free: list[str]) -> str:
+    """The first value that is no number in a column that mostly has numbers, in words."""
+    pd = need("pandas", "series", "reading series")
+    for name in free:
+        odd = frame[name].notna() & pd.to_numeric(frame[name], errors="coerce").isna()
+        if 0 < odd.sum() < len(frame) / 2:
+            row = int(odd.to_numpy().argmax())
+            return f", where {name!r} has {frame[name].iloc[row]!r} in row {row + 1:,}"
+    return ""
 
 
 def _is_numbers(column: "pandas.Series") -> bool:

@@ -74,7 +74,11 @@ def _parse_line(line: str, labelled: bool, place: str) -> TsSeries:
             [np.nan if field.strip() in ("?", "NaN") else float(field) for field in row.split(",")] for row in channels
         ]
     except ValueError as error:
-        raise ValueError(f"a series must be made of numbers with commas between, got {error} in {place}") from None
+        word = str(error).partition(": ")[2] or "none"
+        raise ValueError(
+            f"a series must be made of numbers with commas between, got {word} in {place}; mend it, or write ? for a "
+            "missing value"
+        ) from None
     lengths = {len(row) for row in rows}
     if len(lengths) > 1:
         raise ValueError(

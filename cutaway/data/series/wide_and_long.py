@@ -111,6 +111,16 @@ def _is_numeric(column: "pandas.Series") -> bool:
     return column.dtype.kind in "iufb"
 
 
+def _first_word(column: "pandas.Series") -> str:
+    """The first value that is no number."""
+    for value in column.dropna():
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return repr(value)
+    return "no values" if column.isna().all() else repr(column.dropna().iloc[0])
+
+
 def _of_ts(path: Path, encoding: str) -> RawSeries:
     found = read_ts(path, encoding)
     channels = found[0].values.shape[1]
@@ -123,19 +133,27 @@ def _channel_names(count: int) -> tuple[str, ...]:
 
 def _of_wide(frame: "pandas.DataFrame", label: str | None, name: str, notes: tuple[str, ...]) -> RawSeries:
     steps = frame if label is None else frame.drop(columns=label)
+    if not len(frame):
+        raise ValueError(f"there must be a series, got none in {name}; give a row for each")
     odd = [str(c) for c in steps.columns if not _is_numeric(steps[c])]
     if odd:
         raise ValueError(
             f"a table with a series in each row must hold numbers beside the class, got {odd[0]!r} with "
-            f"{steps[odd[0]].dropna().iloc[0]!r} in {name}; leave that column out, or name the column that says which "
-            "series a row belongs to with --series"
+            f"{_first_word(steps[odd[0]])} in {name}; mend it, leave that column out, or give a column that says which "
+            "series a row belongs to: --series"
         )
     if not len(steps.columns):
         raise ValueError(f"a series must have a value, got {name} with the class alone; give its values as columns")
-    values = steps.to_numpy(np.float32)
+    values = _single(steps)
     labels: list[str | None] = [None] * len(frame) if label is None else _labels(frame[label])
     notes = (*notes, *_gaps(values))
     return RawSeries([row[:, None] for row in values], labels, ("value",), notes, label or "", len(frame.columns))
+
+
+def _single(frame: "pandas.DataFrame") -> Float[np.ndarray, "n c"]:
+    """Numbers in single precision, in which 1e39 is infinite."""
+    with np.errstate(over="ignore"):
+        return np.asarray(frame.to_numpy(np.float64).astype(np.float32))
 
 
 def _gaps(values: Float[np.ndarray, "n t"]) -> tuple[str, ...]:
@@ -164,7 +182,7 @@ def _of_long(
             raise ValueError(
                 f"a series must have one row a time, got {twice} twice in series {key} of {name}; keep one"
             )
-        values.append(ordered[kept].to_numpy(np.float32))
+        values.append(_single(ordered[kept]))
         own = [None] if label is None else list(dict.fromkeys(_labels(rows[label])))
         if len(own) > 1:
             raise ValueError(

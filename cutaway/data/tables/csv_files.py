@@ -18,6 +18,8 @@ from cutaway.extras import need
 if TYPE_CHECKING:
     import pandas
 
+csv.field_size_limit(max(csv.field_size_limit(), 1 << 30))  # a field may be a whole book
+
 _SEPARATORS = ("\t", ";", "|", ",", " ")
 _MISSING = ("?", "na", "n/a", "nan", "null", "none")  # a few of those that pandas knows, and the question mark
 _SAMPLE = 1000  # rows
@@ -212,6 +214,7 @@ def check_rows(text: str, name: str, layout: CsvFormat) -> set[str]:
     width = len(layout.names)
     shown = {"\t": "tab", " ": "space"}.get(layout.separator, layout.separator)
     unclear: set[int] = set()
+    before = last = 0  # lines at which the last two rows end
     for number, (line, row) in enumerate(_fields(text, layout.separator)):
         if len(row) != width:
             raise ValueError(
@@ -222,7 +225,23 @@ def check_rows(text: str, name: str, layout: CsvFormat) -> set[str]:
             unclear.update(
                 i for i, field in enumerate(row) if i not in unclear and _UNCLEAR_FIELD.fullmatch(field.strip())
             )
+        before, last = last, line
+    if last > before + 1:
+        _expect_closed(text, name, layout, before)
     return {layout.names[i] for i in unclear}
+
+
+def _expect_closed(text: str, name: str, layout: CsvFormat, before: int) -> None:
+    """The last row, which has several lines, must end with its quote: one that is not closed takes in all below."""
+    rest = itertools.islice(io.StringIO(text, newline=""), before, None)
+    try:
+        list(csv.reader(rest, delimiter=layout.separator, skipinitialspace=True, strict=True))
+    except csv.Error as error:
+        if "end of data" in str(error):
+            raise ValueError(
+                f"a quoted field must end with a quote, got one that begins in line {before + 1:,} of {name} and goes "
+                "on to its end; close it, and double the quotes inside it"
+            ) from None
 
 
 __all__ = ["CsvFormat", "CsvTable", "check_rows", "find_layout", "read_csv", "read_layout"]

@@ -15,6 +15,7 @@ from cutaway.data.text.token_rows import TokenRows
 
 _PASSES = 60  # over the texts, at most
 _ENTRIES = 40_000_000  # n-grams of all texts together that are used, at most: about 200,000 sentences
+_REMEMBERED = 100_000_000  # numbers that L-BFGS may remember of its last steps, each as many as there are weights
 _CLOSE = 1e-5  # change of the mean loss at which it is found
 
 
@@ -30,7 +31,12 @@ def fit_bag(bag: NaiveBayesBag, features: TokenRows, labels: Int[np.ndarray, "n"
     truth = torch.from_numpy(labels[rows])
     weight, bias = bag.weight, bag.bias
     optimizer = torch.optim.LBFGS(
-        [weight, bias], max_iter=_PASSES, max_eval=_PASSES, tolerance_change=_CLOSE, line_search_fn="strong_wolfe"
+        [weight, bias],
+        max_iter=_PASSES,
+        max_eval=_PASSES,
+        tolerance_change=_CLOSE,
+        history_size=min(max(_REMEMBERED // weight.numel(), 3), 100),
+        line_search_fn="strong_wolfe",
     )
 
     def cost() -> torch.Tensor:

@@ -15,6 +15,8 @@ from cutaway.data.labelled.labelled_texts import TextRows
 from cutaway.extras import need
 
 _TEXTS = 20_000  # training texts that the linear model sees, at most: it stands beside the model, it must not slow it
+_MANY = 50  # classes, from which on it sees the most frequent words alone
+_WEIGHTS = 2_000_000  # of the linear model, at most, one for each word and class
 
 
 def class_metrics(p: Float[np.ndarray, "n c"], truth: Int[np.ndarray, "n"]) -> dict[str, float]:
@@ -57,7 +59,12 @@ def tfidf_probabilities(train: TextRows, texts: list[str], classes: int) -> Floa
     seen = np.unique(train.labels[::step])
     if len(seen) < 2:
         return None
-    vectorizer = extraction.TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"(?u)\b\w+\b|[!?]")
+    vectorizer = extraction.TfidfVectorizer(
+        ngram_range=(1, 2),
+        sublinear_tf=True,
+        token_pattern=r"(?u)\b\w+\b|[!?]",
+        max_features=max(_WEIGHTS // len(seen), 1000) if len(seen) > _MANY else None,
+    )
     try:
         x = vectorizer.fit_transform(train.texts[::step])
     except ValueError:  # nothing but signs

@@ -1,6 +1,5 @@
 r"""`classifier`: which class a text belongs to, learned from texts with labels."""
 
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from cutaway.training.jobs import Job
 
 _WORDS = 50_000  # of a vocabulary of words, at most
+_BAG = 10_000_000  # weights of the bag, one for each n-gram and class: of hundreds of classes each has fewer n-grams
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class ClassifierRecipe(Recipe):
     vectors: str = setting("", FIRST, "PATH")
     """word vectors to begin with: word2vec's or GloVe's file; words that training has not get theirs too"""
     ngrams: int = 300_000
-    """n-grams in the bag, at most; 0 for no bag"""
+    """n-grams in the bag, at most, and fewer where classes are hundreds; 0 for no bag"""
     penalty: float = 4.0
     """pull of the n-grams' weights towards zero: more where texts are few or labels are noisy"""
     trust: float = 0.67
@@ -128,16 +128,13 @@ class ClassifierRecipe(Recipe):
         """The texts in their three parts; those of a ``run`` must be what they were."""
         from cutaway.data.labelled.labelled_texts import read_labelled
 
-        test_file = self.test_file
-        if run is not None and test_file and not os.path.exists(test_file):
-            test_file = run.about["data"]["test_path"]  # the run is looked at from another folder
         held = self.data if isinstance(self.data, TableInMemory) else None
         texts = read_labelled(
             self.data if held is None else held.frame(),
             text=self.text or None,
             target=self.target or None,
             validation=self.validation,
-            test=test_file or self.test,
+            test=self.test_file or self.test,
             seed=self.seed,
             encoding=self.encoding,
             header=self.header,
@@ -192,7 +189,8 @@ class ClassifierRecipe(Recipe):
         texts = self.dataset()
         words, matrix = classification.given_vectors(self.vectors, self.encoding) if self.vectors else ([], None)
         tokenizer = self.make_tokenizer(texts.train.texts, words)
-        ngrams = Ngrams.of(texts.train.texts, self.ngrams) if self.ngrams else None
+        most = min(self.ngrams, max(_BAG // len(texts.labels), 1000))
+        ngrams = Ngrams.of(texts.train.texts, most) if self.ngrams else None
         encoder = classification.TextEncoder(tokenizer, ngrams, self.context)
         train = encoder.encode(texts.train)
         validation = None if texts.validation is None else encoder.encode(texts.validation)
@@ -216,8 +214,6 @@ class ClassifierRecipe(Recipe):
             fit_bag(model.ngrams, train.features, train.labels, self.penalty)
         if texts.validation is not None:
             told["baseline"] = text_baseline(texts.train, texts.validation, texts.labels)
-        if self.test_file:
-            told["test_path"] = os.path.abspath(self.test_file)
         files = {
             "tokenizer.json": tokenizer.save,
             classification.LABELS: lambda path: classification.save_labels(path, texts.labels, texts.columns),
@@ -262,9 +258,12 @@ class ClassifierRecipe(Recipe):
 
     def read_inputs(self, source: str) -> Any:
         """A path, or a text itself: what a file holds is read when the run says which column."""
-        from cutaway.recipes.text.text_inputs import is_file
+        from cutaway.recipes.text.text_inputs import expect_text, is_file
 
-        return Path(source) if is_file(source) else source
+        if is_file(source):
+            return Path(source)
+        expect_text(source)
+        return source
 
     def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:
         """The label of a text, of several, of the rows of a file or a DataFrame; and P(label) for every label."""

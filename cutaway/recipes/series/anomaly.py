@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from cutaway.data.series.series_table import SeriesTable
     from cutaway.recipes.series.alarms import Stretch
     from cutaway.recipes.series.density_inputs import Inputs, Scale
+    from cutaway.recipes.subjects import Subject
     from cutaway.runs.run import Run
     from cutaway.training.jobs import Job
 
 _VALIDATION, _TEST = 0.1, 0.2  # shares of every series
 _POINTS = 200_000  # of training, at most
+_SHOWN = 48  # steps that a look puts into the model
 _LATE = 2  # steps after its end in which an error may still be noticed
 
 
@@ -191,6 +193,8 @@ class AnomalyRecipe(ForecastRecipe):
 
     def detections(self, run: "Run", source: Any = None) -> "tuple[SeriesTable, list[Detection]]":
         """The odd stretches of the series of training, or of others: thresholds come from before the test windows."""
+        import numpy as np
+
         from cutaway.recipes.series.density_inputs import Scale, scale_of
 
         parts = self.parts(run)
@@ -204,10 +208,36 @@ class AnomalyRecipe(ForecastRecipe):
             which = [places.get(name) for name in table.names]
             scales = [known[i] if i is not None else scale_of(v) for i, v in zip(which, table.values)]
         found = self.surprises(run.model, table, scales)
+        if all(np.isnan(scores).all() for scores, _ in found):
+            raise self._too_short(run, table)
         return table, [
             Detection(name, scores, expected, self.detect(scores, usual, table))
             for name, (scores, expected) in zip(table.names, found)
         ]
+
+    def subject(self, run: "Run", given: str | None = None) -> "Subject":
+        """The last steps of a series: of a file, else of training's, up to where the test windows begin."""
+        import torch
+
+        from cutaway.recipes.series.density_inputs import Scale, inputs_of, scale_of
+        from cutaway.recipes.subjects import Subject
+
+        spec: Any = run.model.spec
+        table = self.parts(run).before_test if given is None else self.read(run, given)
+        known = [Scale(*pair) for pair in run.about["data"]["scales"]]
+        scales = known if given is None else [scale_of(values) for values in table.values]
+        x = inputs_of(table, spec.lags, scales).x[-_SHOWN:]
+        if not len(x):
+            raise self._too_short(run, table)
+        words = f"the last {len(x)} steps of {'a series' if given is None else 'your series'}, a row each"
+        return Subject((torch.from_numpy(x),), words, source=given)
+
+    def _too_short(self, run: "Run", table: "SeriesTable") -> ValueError:
+        spec: Any = run.model.spec
+        return ValueError(
+            f"a series must be longer than what the model looks back on, {max(spec.lags):,} steps, got at most "
+            f"{int(table.lengths.max()):,} values in {table.name}; give more of its past"
+        )
 
     def predict(self, run: "Run", inputs: Any = None) -> "pandas.DataFrame":
         """The odd stretches of series: when they begin and end, the oddest value, what was expected, how unlikely."""

@@ -12,6 +12,7 @@ from cutaway.data.series.missing_values import filled
 from cutaway.data.series.series_table import SeriesTable
 
 _HARMONICS = 2
+_FARTHEST = 1e6  # spreads from the median: no value counts as farther, so that its square is a number too
 _LARGEST = 20.0  # spreads from the median: beyond, a lag is cut, so that one error does not spoil what follows
 
 
@@ -70,7 +71,7 @@ def inputs_of(table: SeriesTable, lags: tuple[int, ...], scales: list[Scale]) ->
     parts = []
     longest = max(lags)
     for i, values in enumerate(table.values):
-        z = (values - scales[i].middle) / scales[i].spread
+        z = np.clip((values - scales[i].middle) / scales[i].spread, -_FARTHEST, _FARTHEST)
         steps = np.arange(min(longest, len(z)), len(z))
         past = np.clip(filled(z, "forward"), -_LARGEST, _LARGEST)
         x = np.concatenate(

@@ -149,7 +149,7 @@ class ForecastRecipe(Recipe):
             table = replace(table, fingerprint=held.fingerprint())
         if self.test_file and source is None:
             options = {name: value for name, value in options.items() if name not in ("known", "static")}
-            table = extend(table, read_series(self._test_file(run), **options))
+            table = extend(table, read_series(self.test_file, **options))
         if run is not None and source is None and future is None:
             run.expect_same_data(table.fingerprint)
         return table
@@ -164,11 +164,6 @@ class ForecastRecipe(Recipe):
         names = ("series", "time", "target", "known", "static", "missing", "duplicates", "encoding", "header")
         found = {name: getattr(self, name) for name in names}
         return found | {"frequency": self.frequency or None, "start": self.start or None}
-
-    def _test_file(self, run: "Run | None") -> str:
-        if run is not None and not os.path.exists(self.test_file):
-            return str(run.about["data"].get("test_path", self.test_file))
-        return self.test_file
 
     def horizon_for(self, table: "SeriesTable") -> int:
         """The steps to forecast: as asked, else as is usual at the frequency of the series."""
@@ -212,8 +207,6 @@ class ForecastRecipe(Recipe):
         }
         if isinstance(self.data, TableInMemory):
             told["stored"] = STORED
-        if self.test_file:
-            told["test_path"] = os.path.abspath(self.test_file)
         if parts.validation_windows:
             found = self.simple_methods(parts, parts.train, parts.validation())
             told["baselines"] = {row.pop("name"): row for row in found}

@@ -1,6 +1,5 @@
 r"""`series-classifier`: the class of a whole series, from examples: gestures, heartbeats, machines, shapes."""
 
-import os
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -49,7 +48,7 @@ class SeriesClassifierRecipe(Recipe):
     """share of the series to evaluate on; 0 for none"""
     test: float = setting(0.2, DATA)
     """share of the series for `cutaway test`; 0 for none"""
-    test_file: str = setting("", DATA)
+    test_file: str = setting("", DATA, "PATH")
     """a file of test series of its own, instead of a share"""
     encoding: str = setting("utf-8", DATA)
     """encoding of a CSV file"""
@@ -94,16 +93,13 @@ class SeriesClassifierRecipe(Recipe):
         """The series in their three parts; those of a ``run`` must be as they were."""
         from cutaway.data.series.labelled_series import read_labelled_series
 
-        test_file = self.test_file
-        if run is not None and test_file and not os.path.exists(test_file):
-            test_file = run.about["data"]["test_path"]  # the run is looked at from another folder
         found = read_labelled_series(
             self.data,
             target=self.target,
             group=self.series,
             time=self.time,
             validation=self.validation,
-            test=test_file or self.test,
+            test=self.test_file or self.test,
             seed=self.seed,
             encoding=self.encoding,
             header=self.header,
@@ -132,8 +128,6 @@ class SeriesClassifierRecipe(Recipe):
         )
         model.set_scale(torch.from_numpy(data.train.values), torch.from_numpy(data.train.lengths))
         facts = {"summary": data.summary(), "fingerprint": data.fingerprint.to_dict(), "source": self.data}
-        if self.test_file:
-            facts["test_path"] = os.path.abspath(self.test_file)
         if data.validation is not None:
             facts["baseline"] = neighbour_baseline(data.train, data.validation)
         batch = min(self.batch, len(data.train.targets))

@@ -51,7 +51,7 @@ class TableRecipe(Recipe):
     """share of the rows to evaluate on; 0 for none"""
     test: float = setting(0.1, DATA)
     """share of the rows for `cutaway test`; 0 for none"""
-    test_file: str = setting("", DATA)
+    test_file: str = setting("", DATA, "PATH")
     """a file of test rows of its own, instead of a share"""
     encoding: str = setting("utf-8", DATA)
     """encoding of a CSV file"""
@@ -86,10 +86,7 @@ class TableRecipe(Recipe):
 
     def table(self, run: "Run | None" = None) -> "Table":
         """The table in its three parts, with its schema; that of a ``run`` must be as it was."""
-        test_file = self.test_file
-        if run is not None and test_file and not os.path.exists(test_file):
-            test_file = run.about["data"]["test_path"]  # the run is looked at from another folder
-        table = self._fitting(test_file)
+        table = self._fitting(self.test_file)
         if run is not None:
             run.expect_same_data(table.fingerprint)
         return table
@@ -156,8 +153,6 @@ class TableRecipe(Recipe):
             content = self.data.content
             files[STORED] = lambda path: write_bytes(path, content)
             told["stored"] = STORED
-        if self.test_file:
-            told["test_path"] = os.path.abspath(self.test_file)
         if table.validation is not None:
             told["baseline"] = constant_baseline(model.head, table.schema, table.validation)
 

@@ -18,7 +18,7 @@ from cutaway.data.text.word_splitting import split_words
 from cutaway.models.sequences.tagger import TaggerInput
 from cutaway.recipes.subjects import SHOWN, Subject
 from cutaway.recipes.text.tagging import as_input, tag_probabilities
-from cutaway.recipes.text.text_inputs import as_texts, read_lines
+from cutaway.recipes.text.text_inputs import as_texts, expect_text, is_file, read_lines
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
@@ -55,13 +55,10 @@ def read_lexicon(run: "Run") -> Lexicon:
 
 def read_source(source: str, encoding: str = "utf-8") -> list[Sentence] | list[str]:
     """A file of CoNLL-U or columns as its sentences; the lines of any other file; else the text itself."""
-    path = Path(source).expanduser()
-    try:
-        is_file = path.is_file()
-    except (OSError, ValueError):  # no name for a file: a text
-        is_file = False
-    if not is_file:
+    if not is_file(source):
+        expect_text(source)
         return [source]
+    path = Path(source).expanduser()
     if any(ending in _ENDINGS for ending in path.suffixes):
         return _sentences(path, encoding)
     lines = read_lines(source, encoding)

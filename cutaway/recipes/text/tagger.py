@@ -1,6 +1,5 @@
 r"""`tagger`: a tag for every word of a sentence, learned from CoNLL-U or from columns of words and tags."""
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -150,19 +149,13 @@ class TaggerRecipe(Recipe):
         """The sentences in their three parts; those of a ``run`` must be what they were."""
         from cutaway.data.text.tagged_sentences import read_tagged
 
-        files = [self.validation_file, self.test_file]
-        if run is not None:  # looked at from another folder, perhaps
-            noted = run.about["data"].get("files", {})
-            names = ("validation_file", "test_file")
-            files = [noted.get(k, v) if v and not os.path.exists(v) else v for k, v in zip(names, files, strict=True)]
-        validation_file, test_file = files
         found = read_tagged(
             self.data,
             self.column,
             self.validation,
             self.test,
-            validation_file,
-            test_file,
+            self.validation_file,
+            self.test_file,
             seed=self.seed,
             encoding=self.encoding,
         )
@@ -201,6 +194,11 @@ class TaggerRecipe(Recipe):
         vectors = self.given_vectors(text)
         words, tags = ([getattr(s, part) for s in text.train] for part in ("words", "tags"))
         lexicon = Lexicon.from_sentences(words, tags, vectors.words if vectors else ())
+        if len(lexicon.tags) < 2:
+            raise ValueError(
+                f"a tagger needs at least two tags, got {text.name} where every tag is {lexicon.tags[0]!r}; "
+                f"choose another column than column={self.column or 'upos'}"
+            )
         train = EncodedSentences(text.train, lexicon, self.hide)
         validation = None if text.validation is None else EncodedSentences(text.validation, lexicon)
         torch.manual_seed(self.seed)
@@ -232,8 +230,6 @@ class TaggerRecipe(Recipe):
             "fingerprint": text.fingerprint.to_dict(),
             "source": self.data,
         }
-        given = {name: getattr(self, name) for name in ("validation_file", "test_file", "vectors")}
-        told["files"] = {name: os.path.abspath(os.path.expanduser(path)) for name, path in given.items() if path}
         if text.validation is None:
             return told
         unseen = sorted({t for s in text.validation for t in s.tags if t is not None} - set(lexicon.tags))

@@ -19,7 +19,7 @@ class CorpusRecipe(Recipe):
 
     encoding: str = setting("utf-8", DATA)
     """encoding of the text"""
-    tokenizer: str = setting("characters", FIRST)
+    tokenizer: str = setting("characters", FIRST, "NAME|PATH")
     """characters, bytes, words or bpe (words-N, bpe-N: a vocabulary of N), or the path of a tokenizer.json"""
     validation: float = setting(0.05, DATA)
     """share of the text to evaluate on; 0 for none"""

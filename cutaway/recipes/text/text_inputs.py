@@ -6,10 +6,14 @@ from typing import Any
 
 from cutaway.data.files import TextSource
 
+# A single word that ends so is meant as a file.
+_ENDINGS = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".conllu", ".conll", ".parquet", ".gz", ".xz", ".zip")
+
 
 def read_lines(source: str, encoding: str = "utf-8") -> list[str]:
     """The lines of a file that is there, empty ones left out; else the text itself."""
     if not is_file(source):
+        expect_text(source)
         return [source]
     lines = "".join(TextSource.from_path(source, encoding).pieces()).split("\n")
     found = [line for line in lines if line.strip()]
@@ -26,6 +30,22 @@ def is_file(source: str) -> bool:
         return False
 
 
+def expect_text(source: str) -> None:
+    """What is no file must be a text: a folder is none, nor is a single word that ends as files do."""
+    path = Path(source).expanduser()
+    try:
+        folder = path.is_dir()
+    except (OSError, ValueError):
+        folder = False
+    if folder:
+        raise ValueError(f"texts must be a file or a text, got the folder {source}; give a file in it")
+    if len(source.split()) == 1 and path.suffix.lower() in _ENDINGS:
+        raise ValueError(
+            f"a file of texts must be there, got {source!r}, which is not; look for a misspelling, or give a text of "
+            "more than one word"
+        )
+
+
 def as_texts(inputs: Any) -> list[str]:
     """One text, the lines of a file given as a Path, or several texts."""
     if isinstance(inputs, str):
@@ -39,4 +59,4 @@ def as_texts(inputs: Any) -> list[str]:
     return list(inputs)
 
 
-__all__ = ["as_texts", "is_file", "read_lines"]
+__all__ = ["as_texts", "expect_text", "is_file", "read_lines"]

@@ -21,15 +21,16 @@ def looks_for_oddities(run: "Run") -> bool:
 
 
 def odd_stretches(run: "Run", subject: Subject) -> list[Picture]:
-    """The series with the most alarms, and its oddest stretches close up, up to where the test windows begin."""
+    """The series with the most alarms, and its oddest stretches close up; of training's, up to the test windows."""
     recipe: Any = run.recipe
-    table, found = recipe.detections(run)
-    ends = recipe.parts(run).before_test.lengths.tolist()
+    table, found = recipe.detections(run, subject.source)
+    ends = (table if subject.source else recipe.parts(run).before_test).lengths.tolist()
     counts = [sum(one.start < end for one in each.stretches) for each, end in zip(found, ends)]
     i = int(np.argmax(counts))
     end, one = ends[i], found[i]
     stretches = [stretch for stretch in one.stretches if stretch.start < end]
-    note = f"The threshold allows {recipe.alarms_per_year:g} false alarms a year. The test windows are not shown."
+    note = f"The threshold allows {recipe.alarms_per_year:g} false alarms a year."
+    note += "" if subject.source else " The test windows are not shown."
 
     def drawn(start: int, stop: int, title: str, note: str = "", width: int = 680) -> Picture:
         marks = [(max(s.start, start) - start, min(s.stop, stop) - start) for s in stretches]

@@ -146,7 +146,10 @@ def test_covariates_known_ahead_go_beyond_the_values(tmp_path):
         ("ds,y\n2024-01-01,1\n2024-01-02,two\n", "the values of series must be numbers"),
         ("ds,y\n2024-01-01,1\n2024-01-02,inf\n", "must be finite, got inf in row 2"),
         ("ds,y\n2024-01-01,\n2024-01-02,\n", "series need values, got only missing ones"),
-        ("ds,name\n2024-01-01,red\n2024-01-02,blue\n", "series must be columns of numbers, got none in x.csv"),
+        (
+            "ds,name\n2024-01-01,red\n2024-01-02,blue\n",
+            "a table of series must have columns of numbers, got none in x.csv",
+        ),
         ("unique_id,ds,p,q\na,2024-01-01,1,2\na,2024-01-02,1,2\n", "got 2 that could be it in x.csv"),
     ],
 )

@@ -191,3 +191,14 @@ def test_looking(own_run: Callable[[str], Any]):
         run.recipe.subject(run, "  ")
     long = run.recipe.subject(run, "word " * 500)
     assert long.words == "the first 64 tokens of your text"
+
+
+def test_hundreds_of_classes_have_fewer_ngrams_each(monkeypatch: pytest.MonkeyPatch):
+    """The bag has a weight for each n-gram and class: both cannot grow."""
+    from cutaway.recipes.labelled import classifier
+
+    monkeypatch.setattr(classifier, "_BAG", 60_000)
+    lines = "".join(f"c{i % 60}\tw{i % 60} x{i} y{i}\n" for i in range(600))
+    Path("many.tsv").write_text("label\ttext\n" + lines)
+    job = ClassifierRecipe(data="many.tsv", steps=1).job()
+    assert job.model.spec.features <= 1001  # 1,000 n-grams, and one for those that are unknown

@@ -74,8 +74,8 @@ def _find_time(frame: "pandas.DataFrame", free: list[str]) -> tuple[str, ...]:
         if frame[name].notna().any() and are_times(frame[name]):
             return (name,)
     # A column that is called a date, and holds some beside a word or two: reading it says which.
-    parts = ((name, frame[name].iloc[len(frame) // 2 :]) for name in named)
-    return next(((name,) for name, part in parts if part.notna().any() and are_times(part)), ())
+    halves = ((name, frame[name].iloc[len(frame) // 2 :]) for name in named)
+    return next(((name,) for name, part in halves if part.notna().any() and are_times(part)), ())
 
 
 def _odd_value(frame: "pandas.DataFrame", free: list[str]) -> str:

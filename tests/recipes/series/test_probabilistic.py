@@ -128,3 +128,17 @@ def test_settings_are_checked():
 def test_an_unknown_likelihood_is_told():
     with pytest.raises(ValueError, match=r"likelihood must be one of auto, student-t, .* got 'normal'"):
         DeepARRecipe(likelihood="normal")
+
+
+def test_weights_are_chosen_by_large_and_small_series_and_paths_are_calibrated():
+    job = DeepARRecipe(data=held(sines()), horizon=7, width=8).job()
+    job.model.eval()
+    found = job.evaluate(job.model)
+    assert found[job.better] == pytest.approx((found["wql"] * found["unweighted_wql"]) ** 0.5)
+    assert (job.model.widening == 1).all()
+    job.calibrate(job.model)
+    once = job.model.widening.clone()
+    job.calibrate(job.model)  # from the start again
+    assert torch.equal(job.model.widening, once)
+    assert not (once == 1).all()
+    assert ((once >= 0.5**0.5) & (once <= 2**0.5)).all()

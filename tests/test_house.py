@@ -187,6 +187,7 @@ TESTED_THROUGH = {
     "models/count_tables.py": "models/test_markov_chain.py: a chain is its counts",
     "models/recurrent/carried_state.py": "models/recurrent/test_language_model.py: a state is what a model carries",
     "recipes/images/image_base.py": "recipes/images/test_classified_images.py: tried through a recipe on top of it",
+    "recipes/images/one_shot_answers.py": "recipes/images/test_siamese.py: what `predict` of that recipe answers",
     "recipes/images/pixels.py": "recipes/images/test_classified_images.py: what goes into a model, seen at its answers",
     "recipes/imported.py": "runs/test_checkpoints_in_and_out.py: the recipe of runs that were imported",
     "recipes/series/series_subjects.py": "runs/views/test_series.py: a subject is what a look is given",

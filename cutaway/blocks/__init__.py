@@ -147,6 +147,13 @@ from cutaway.blocks.likelihoods.student_t import StudentT, student_t_log_density
 from cutaway.blocks.linear_regions.lines import LineRegions, attainable_regions, line_regions, region_upper_bound
 from cutaway.blocks.linear_regions.networks import Approximation, approximate, relu_network
 from cutaway.blocks.linear_regions.windows import WindowRegions, window_regions
+from cutaway.blocks.losses.contrastive import (
+    info_nce,
+    margin_loss,
+    prototypes,
+    prototypical_loss,
+    squared_distances,
+)
 from cutaway.blocks.losses.distances import (
     cross_entropy,
     cross_entropy_from_logits,
@@ -375,6 +382,7 @@ __all__ = [
     "hinge_loss",
     "identity",
     "image_filter",
+    "info_nce",
     "initialise",
     "is_pure",
     "kaiming_normal_",
@@ -402,6 +410,7 @@ __all__ = [
     "lp_distance",
     "lstm_step",
     "macro_f1",
+    "margin_loss",
     "mase",
     "matricise",
     "max_pool",
@@ -432,6 +441,8 @@ __all__ = [
     "pool_max",
     "pool_mean",
     "power_loss",
+    "prototypes",
+    "prototypical_loss",
     "pure_tensor",
     "quantile_loss",
     "r_squared",
@@ -454,6 +465,7 @@ __all__ = [
     "soft_lookup",
     "soft_weights",
     "softmax",
+    "squared_distances",
     "squared_error_weight",
     "squared_loss",
     "step_mask",

@@ -5,6 +5,13 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from cutaway.blocks.losses.contrastive import (
+    info_nce,
+    margin_loss,
+    prototypes,
+    prototypical_loss,
+    squared_distances,
+)
 from cutaway.blocks.losses.distances import (
     cross_entropy,
     cross_entropy_from_logits,
@@ -142,3 +149,20 @@ register(
     example=lambda: (coverage, -torch.rand(2, 5), torch.rand(2, 5), torch.randn(2, 5)),
     kinks="a share of yes and no: its slope is 0",
 )
+
+
+def _vectors() -> tuple[Tensor, Tensor]:
+    return torch.randn(5, 3), torch.randn(5, 3)
+
+
+register(
+    margin_loss,
+    example=lambda: (margin_loss, *_vectors(), torch.arange(5) % 2 == 0, 3.0),
+    kinks="pairs that are far enough apart are left alone",
+)
+register(info_nce, example=lambda: (info_nce, *_vectors()))
+register(prototypes, example=lambda: (prototypes, torch.randn(5, 3), torch.tensor([0, 1, 1, 2, 0]), 3))
+register(
+    prototypical_loss, example=lambda: (prototypical_loss, torch.randn(5, 3), torch.arange(5) % 2, torch.randn(2, 3))
+)
+register(squared_distances, example=lambda: (squared_distances, torch.randn(5, 3), torch.randn(7, 3)))

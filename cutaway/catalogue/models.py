@@ -30,6 +30,7 @@ from cutaway.models.forecasting.linear_expert import fit_local
 from cutaway.models.forecasting.predictive import LIKELIHOODS, PredictiveModel
 from cutaway.models.sequences.tagger import Tagger, TaggerInput
 from cutaway.models.sequences.text_classifier import TextClassifier
+from cutaway.models.siamese import Siamese
 from cutaway.models.tables import TableNet
 from cutaway.registry import register
 
@@ -305,4 +306,13 @@ register(
         images(3),
         torch.tensor([0.2, 0.9]),
     ),
+)
+
+register(
+    Siamese,
+    example=lambda: (
+        Siamese(image=(8, 8), width=3, stages=2, depth=1, embedding=5),
+        torch.rand(3, 1, 8, 8),
+    ),
+    kinks="ReLU and the maximum bend",
 )

@@ -21,6 +21,7 @@ from cutaway.models.recurrent.translator import Seq2Seq, Seq2SeqSpec
 from cutaway.models.sequences.series_classifier import SeriesClassifier, SeriesClassifierSpec
 from cutaway.models.sequences.tagger import Tagger, TaggerInput, TaggerSpec
 from cutaway.models.sequences.text_classifier import TextClassifier, TextClassifierSpec
+from cutaway.models.siamese import Siamese, SiameseSpec
 from cutaway.models.specs.architectures import (
     AttentionSpec,
     BERTSpec,
@@ -85,6 +86,8 @@ __all__ = [
     "SeriesDensity",
     "SeriesDensitySpec",
     "SeriesWindow",
+    "Siamese",
+    "SiameseSpec",
     "T5Spec",
     "TableNet",
     "TableNetSpec",

@@ -24,6 +24,7 @@ RECIPES = {
     "mlp": "cutaway.recipes.tables.mlp:MLPRecipe",
     "cnn": "cutaway.recipes.images.cnn:CNNRecipe",
     "vit": "cutaway.recipes.images.vit:ViTRecipe",
+    "siamese": "cutaway.recipes.images.siamese:SiameseRecipe",
     "deepar": "cutaway.recipes.series.deepar:DeepARRecipe",
     "forecaster": "cutaway.recipes.series.forecaster:ForecasterRecipe",
     "series-classifier": "cutaway.recipes.series.series_classifier:SeriesClassifierRecipe",

@@ -82,8 +82,13 @@ class ImageData:
         lines = [f"{self.name}: images for {parts}; {height}×{width} pixels, {planes}"]
         if self.labels:
             counts = np.bincount(self.train.targets[self.train.targets >= 0], minlength=len(self.labels))
-            first = ", ".join(f"{label} {count:,}" for label, count in list(zip(self.labels, counts, strict=True))[:10])
-            lines.append(f"{len(self.labels):,} classes in training: {first}{', …' * (len(self.labels) > 10)}")
+            trained = [(label, count) for label, count in zip(self.labels, counts, strict=True) if count]
+            first = ", ".join(f"{label} {count:,}" for label, count in trained[:10])
+            lines.append(f"{len(trained):,} classes in training: {first}{', …' * (len(trained) > 10)}")
+            if len(trained) < len(self.labels):
+                absent = [label for label, count in zip(self.labels, counts, strict=True) if not count]
+                listed = ", ".join(absent[:10]) + ", …" * (len(absent) > 10)
+                lines.append(f"{len(absent):,} classes that training never sees: {listed}")
         else:
             lines.append("no labels")
         return "\n".join(
@@ -105,13 +110,16 @@ def read_images(
     seed: int = 0,
     strict: bool = False,
     encoding: str = "utf-8",
+    whole_classes: bool = False,
 ) -> ImageData:
     """Images for training: a sample's name, a folder, a zip, a table of paths, idx files, an .npz, or arrays in memory.
 
     With ``labelled``, images without a label are left out; else they are kept. ``size``, ``channels`` and ``fit``: see
     image_sizes.py; ``target`` and ``level``: see image_lists.py and image_folders.py. ``test`` is a share, or a path of
     its own, which is not read before `open_test`; data that comes with a test or validation part keeps it. ``strict``
-    refuses damaged files instead of leaving them out.
+    refuses damaged files instead of leaving them out. ``whole_classes`` puts all images of a class into one part, so
+    that the classes of validation and test are never seen in training; where the folders above the classes make three
+    groups or more (alphabets of letters), whole groups are kept together.
     """
     share = float(test) if isinstance(test, (int, float)) else 0.0
     expect_shares(validation, share)
@@ -126,7 +134,8 @@ def read_images(
         store.pixels, kept, _numbers(names, kept, labels), np.array(source.names, object)[store.rows[kept]]
     )
     parts = np.array([source.parts[i] for i in store.rows[kept]], object)
-    train, held, last = _split(rows, parts, validation, share, seed, notes)
+    units = _units(rows.targets, labels) if whole_classes else None
+    train, held, last = _split(rows, parts, validation, share, seed, notes, units)
     opened = (lambda: rows.take(last)) if len(last) else None
     if not isinstance(test, (int, float)):
         other = test
@@ -134,7 +143,8 @@ def read_images(
         shape = store.pixels.shape
         fixed = Frame(0, shape[1], fit, (shape[2], shape[3]))
         opened, last = (lambda: _open_other(other, labels, fixed, form, labelled)), last[:0]
-    _note_small_classes(rows.targets[train], labels, notes, labelled, source.name)
+    if not whole_classes:
+        _note_small_classes(rows.targets[train], labels, notes, labelled, source.name)
     shape = store.pixels.shape[1:]
     return ImageData(
         source.name,
@@ -206,7 +216,13 @@ def _numbers(labels: Sequence[str | None], rows: Int[np.ndarray, "m"], classes: 
 
 
 def _split(
-    rows: ImageRows, parts: np.ndarray, validation: float, test: float, seed: int, notes: list[str]
+    rows: ImageRows,
+    parts: np.ndarray,
+    validation: float,
+    test: float,
+    seed: int,
+    notes: list[str],
+    units: Int[np.ndarray, "n"] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Places of train, validation and test: the data's own parts where it has them, else shares drawn at random."""
     held, last = np.flatnonzero(parts == "validation"), np.flatnonzero(parts == "test")
@@ -214,11 +230,24 @@ def _split(
     own = [word for word, part in (("validation", held), ("test", last)) if len(part)]
     if own:
         notes.append(f"the data has its own part for {' and '.join(own)}")
-    drawn = split_rows(
-        len(rest), 0.0 if len(held) else validation, 0.0 if len(last) else test, seed, rows.targets[rest]
-    )
-    train, extra_held, extra_last = (rest[part] for part in drawn)
+    shares = 0.0 if len(held) else validation, 0.0 if len(last) else test
+    if units is None:
+        drawn = split_rows(len(rest), *shares, seed, rows.targets[rest])
+        train, extra_held, extra_last = (rest[part] for part in drawn)
+    else:
+        known = np.unique(units[rest])
+        train, extra_held, extra_last = (
+            rest[np.isin(units[rest], known[part])] for part in split_rows(len(known), *shares, seed)
+        )
     return train, held if len(held) else extra_held, last if len(last) else extra_last
+
+
+def _units(targets: Int[np.ndarray, "n"], labels: Sequence[str]) -> Int[np.ndarray, "n"]:
+    """What must not be taken apart: the number of each image's class, or of the group that its class is in."""
+    groups = [label.rsplit("/", 1)[0] if "/" in label else "" for label in labels]
+    if all(groups) and len(set(groups)) >= 3:
+        return np.unique(groups, return_inverse=True)[1][targets]
+    return targets
 
 
 def _note_small_classes(

@@ -27,6 +27,7 @@ class ImageRecipe(Recipe):
     input: ClassVar[str] = "folder/"
     input_is_file: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = False  # whether images without a label are left out
+    splits_whole_classes: ClassVar[bool] = False  # whether validation and test are classes that training never sees
 
     data: str = "digits"  # in Python arrays, too: see `images_in_memory`
     """a folder (one sub-folder a class), zip, CSV of paths and labels, idx files, .npz, or an embedded sample"""
@@ -88,6 +89,7 @@ class ImageRecipe(Recipe):
             seed=self.seed,
             strict=self.strict,
             encoding=self.encoding,
+            whole_classes=self.splits_whole_classes,
         )
         if run is not None:
             run.expect_same_data(found.fingerprint)

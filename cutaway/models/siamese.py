@@ -1,0 +1,116 @@
+r"""`Siamese` turns an image into a vector, so that images of one kind lie near each other: of kinds never seen, too.
+
+    x ← unshuffle((x − μ) / σ)                     small squares become channels
+    x ← pool(block(… block(x)))                    stages times; block(x) = ReLU(norm(conv(x)))
+    z = x W + b;   z ← z / ‖z‖                     a vector of length 1
+
+Two images through the same network are a siamese pair; z · z' = 1 − ½ ‖z − z'‖² says how alike they are.
+Bromley et al. 1993; Koch, Zemel, Salakhutdinov 2015 (one-shot classification). Notes: N3 §8.6.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from cutaway.blocks.checks import expect_positive
+from cutaway.blocks.convolution.grid_pooling import MaxPool2d
+from cutaway.blocks.convolution.pixel_shuffles import PixelUnshuffle
+from cutaway.blocks.convolution.residual_blocks import ConvLayer2d
+from cutaway.blocks.dense.affine import Linear
+from cutaway.inside.taps import Tap
+from cutaway.models.base import Model, choose_spec
+from cutaway.models.specs.plain_data import NamedSpec
+
+
+@dataclass(frozen=True)
+class SiameseSpec(NamedSpec):
+    """The shape of the images, and of the network that turns them into vectors."""
+
+    model: ClassVar[str] = "Siamese"
+
+    channels: int = 1
+    image: tuple[int, int] = (32, 32)  # height, width
+    squares: int = 2  # pixels on the side of the squares that become channels first; 1 for none
+    width: int = 48  # channels of the first stage; the later ones have twice as many
+    stages: int = 3
+    depth: int = 2  # blocks of a stage
+    embedding: int = 128
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        sizes = ("channels", "squares", "width", "stages", "depth", "embedding")
+        expect_positive(**{name: getattr(self, name) for name in sizes})
+        least = self.squares * 2**self.stages
+        if min(self.image) < least:
+            raise ValueError(
+                f"images must have at least squares · 2^stages = {least} pixels a side, got {self.image[0]} × "
+                f"{self.image[1]}; lower stages={self.stages} or squares={self.squares}"
+            )
+
+    def layers_and_width(self) -> tuple[int, int]:
+        return self.stages * self.depth, self.width
+
+
+class Siamese(Model):
+    """vectors = Siamese(images), images (batch, channels, height, width) from 0 to 1. Tap: ``vector``.
+
+    ``stages.s.b`` is block b of stage s, whose ``output`` are feature maps.
+    """
+
+    kind: ClassVar[type[NamedSpec]] = SiameseSpec
+    spec: SiameseSpec
+    mean: Tensor
+    spread: Tensor
+
+    def __init__(self, spec: SiameseSpec | None = None, **sizes: Any) -> None:
+        super().__init__(choose_spec(spec, sizes, SiameseSpec))
+        spec = self.spec
+        self.register_buffer("mean", torch.zeros(spec.channels, 1, 1))
+        self.register_buffer("spread", torch.ones(spec.channels, 1, 1))
+        self.unshuffle = PixelUnshuffle(spec.squares) if spec.squares > 1 else None
+        self.halve = MaxPool2d(2)
+        inputs, stages = spec.channels * spec.squares**2, []
+        for stage in range(spec.stages):
+            outputs = spec.width * (2 if stage else 1)
+            stages.append(
+                nn.ModuleList(ConvLayer2d(outputs if depth else inputs, outputs) for depth in range(spec.depth))
+            )
+            inputs = outputs
+        self.stages = nn.ModuleList(stages)
+        height, width = (side // spec.squares // 2**spec.stages for side in spec.image)
+        self.out = Linear(inputs * height * width, spec.embedding)
+        self.vector = Tap()
+
+    def set_scale(self, images: Float[Tensor, "n c h w"]) -> None:
+        """Takes mean and spread of the training images."""
+        self.mean.copy_(images.mean((0, 2, 3))[:, None, None])
+        self.spread.copy_(images.std((0, 2, 3), correction=0)[:, None, None].clamp(min=1e-3))
+
+    def forward(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b e"]:
+        spec = self.spec
+        if images.ndim != 4 or tuple(images.shape[1:]) != (spec.channels, *spec.image):
+            raise ValueError(
+                f"images must have shape (batch, {spec.channels}, {spec.image[0]}, {spec.image[1]}), got "
+                f"{tuple(images.shape)}; for one image use images[None]"
+            )
+        x = (images - self.mean) / self.spread
+        # Rows and columns that the squares leave over are cut off, as pooling does with its own.
+        down, right = (side // spec.squares * spec.squares for side in spec.image)
+        x = x[..., :down, :right]
+        if self.unshuffle is not None:
+            x = self.unshuffle(x)
+        x = x.contiguous(memory_format=torch.channels_last)
+        for blocks in self.stages:
+            for block in blocks:  # type: ignore[attr-defined]
+                x = block(x)
+            x = self.halve(x)
+        z = nn.functional.normalize(self.out(x.flatten(1)), dim=-1)
+        if self.vector.live:
+            z = self.vector(z)
+        return z
+
+
+__all__ = ["Siamese", "SiameseSpec"]

@@ -1,0 +1,161 @@
+r"""`siamese`: learns which images are of one kind, and then tells kinds apart of which it is shown a single example."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from cutaway.recipes.checks import expect_at_least
+from cutaway.recipes.images.image_base import ImageRecipe
+from cutaway.recipes.settings import DATA, FIRST, setting
+from cutaway.training.augmentation.image_changes import MIXTURES, ImageChanges, read_changes
+
+if TYPE_CHECKING:
+    from cutaway.runs.run import Run
+    from cutaway.training.jobs import Job
+
+
+@dataclass(frozen=True)
+class SiameseRecipe(ImageRecipe):
+    """Learns which images are of one kind, and tells new kinds apart by a single example of each.
+
+    Classes of validation and test are never trained on. `cutaway predict RUN folder/` names each image by the most
+    alike example: those in folder/support (a folder or a file a class), else the classes that it was trained on.
+    """
+
+    name: ClassVar[str] = "siamese"
+    quality: ClassVar[str] = ""
+    unit: ClassVar[str] = "nats a pair"
+    needs_labels: ClassVar[bool] = True
+    splits_whole_classes: ClassVar[bool] = True
+
+    class_folder: Literal["first", "last"] = setting("last", DATA)
+    validation: float = setting(0.2, DATA)
+    """share of the classes (or of their groups) to evaluate on; 0 for none"""
+    test: float = setting(0.0, DATA)
+    """share of the classes for `cutaway test`; 0 for none"""
+    loss: Literal["infonce", "prototypical", "margin"] = setting("infonce", FIRST)
+    """each image finds its like among all; the nearest example wins; or like pairs near, others a margin apart"""
+    temperature: float = setting(0.1, FIRST)
+    """of infonce and prototypical: small ones care for the most alike others alone"""
+    margin: float = setting(1.0, FIRST)
+    """of margin: how far apart images of different classes must be; vectors have length 1"""
+    ways: int = setting(48, FIRST)
+    """classes in a batch, at most"""
+    shots: int = setting(2, FIRST)
+    """images of each class in a batch"""
+    turns: bool = setting(True, DATA)
+    """classes turned by 90°, 180° and 270° count as classes of their own; square images only"""
+    augment: str = setting("affine:1.5", DATA, "CHANGES")
+    """changes of the images in training: shift, flip, rotate, affine, crop, colour, cutout; as in shift:2,rotate:10"""
+    average: int = setting(8, FIRST)
+    """small changes of an image whose vectors are averaged when it is used; 0 for the image alone"""
+    width: int = 48
+    """channels of the first stage; the later ones have twice as many"""
+    stages: int = 3
+    """stages, after each of which the image is half as large; fewer for small images"""
+    embedding: int = 128
+    """numbers in the vector of an image"""
+
+    size: int = setting(32, FIRST)
+    """pixels on the longer side; 0 for that of the images, at most 64"""
+    steps: int = 600
+    """optimizer steps"""
+    rate: float = 2e-3
+    """full learning rate"""
+    warmup: int = 50
+    """steps in which the rate rises from zero"""
+    weight_decay: float = 0.05
+    """pull of the matrices towards zero"""
+    final: Literal["best", "last"] = "last"
+    """the weights that the run ends with: last, or best by validation"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expect_at_least(self, 1, "width", "stages", "embedding")
+        expect_at_least(self, 2, "ways", "shots")
+        expect_at_least(self, 0, "average")
+        for name in ("temperature", "margin"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be above 0, got {getattr(self, name)}; try {name}=0.1")
+        mixed = [name for name in read_changes(self.augment) if name in MIXTURES]
+        if mixed:
+            raise ValueError(f"augment must keep each image one kind, got {mixed[0]}, which mixes two; leave it out")
+
+    def job(self, rank: int = 0, world: int = 1) -> "Job":
+        import torch
+
+        from cutaway.data.images.class_batches import ClassBatches
+        from cutaway.models.siamese import Siamese
+        from cutaway.recipes.images.one_shot import (
+            contrastive_cost,
+            draw_episodes,
+            group_numbers,
+            one_shot_metrics,
+            pixel_baseline,
+        )
+        from cutaway.training.jobs import Job
+
+        data = self.dataset()
+        torch.manual_seed(self.seed)
+        channels, height, width = data.shape
+        model = Siamese(
+            channels=channels,
+            image=(height, width),
+            squares=2 if min(height, width) >= 2 ** (self.stages + 1) else 1,
+            width=self.width,
+            stages=fitting_stages(self.stages, min(height, width)),
+            embedding=self.embedding,
+        )
+        some = data.train.take(slice(0, 2000))
+        model.set_scale(torch.from_numpy(some.pixels()).float() / 255)
+        turns = self.turns and height == width
+        faces = len(set(data.train.targets.tolist())) * (4 if turns else 1)
+        ways = min(self.ways, faces)
+        ways -= ways % world
+        batches = ClassBatches(data.train, ways, self.shots, self.seed, rank, world, turns)
+        groups = group_numbers(data.labels)
+        facts = self.image_facts(data)
+        held = data.validation
+        if held is not None:
+            episodes = draw_episodes(held.targets, groups[held.targets])
+            if episodes is not None:
+                facts["baseline"] = pixel_baseline(held, episodes)
+        changes = ImageChanges(read_changes(self.augment))
+        return Job(
+            model=model,
+            batches=batches,
+            objective=partial(contrastive_cost, recipe=self, changes=changes),
+            evaluate=lambda m: {} if held is None else one_shot_metrics(m, held, groups, 0),
+            whole=lambda m: {} if held is None else one_shot_metrics(m, held, groups, self.average),
+            units=ways * self.shots,
+            unit="images",
+            files=self.image_files(data),
+            data=facts,
+            better="one_shot_error",
+        )
+
+    def test_metrics(self, run: "Run") -> dict[str, float]:
+        from cutaway.recipes.images.one_shot import draw_episodes, group_numbers, one_shot_metrics, pixel_baseline
+
+        data = self.dataset(run)
+        rows, groups = data.open_test(), group_numbers(data.labels)
+        found = one_shot_metrics(run.model, rows, groups, self.average)
+        episodes = draw_episodes(rows.targets, groups[rows.targets])
+        if episodes is not None:
+            found["baseline_one_shot_error"] = pixel_baseline(rows, episodes)["metrics"]["one_shot_error"]
+        return found
+
+    def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:
+        """The most alike class of each image, by examples of your own or by the classes that it was trained on."""
+        from cutaway.recipes.images.one_shot_answers import answers
+
+        return answers(run, inputs)
+
+
+def fitting_stages(stages: int, side: int) -> int:
+    """As many stages as images of that side have room for.
+
+    >>> fitting_stages(3, 32), fitting_stages(3, 8), fitting_stages(3, 5)
+    (3, 3, 2)
+    """
+    return max(1, min(stages, side.bit_length() - 1))

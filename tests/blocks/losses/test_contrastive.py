@@ -1,0 +1,100 @@
+"""Contrastive losses: by hand, by their laws, and against other ways to write them, in float64."""
+
+import math
+
+import pytest
+import torch
+from sklearn.metrics import pairwise_distances
+from sklearn.neighbors import NearestCentroid
+from torch import nn
+
+from cutaway.blocks import info_nce, margin_loss, prototypes, prototypical_loss, squared_distances
+
+SAME = torch.tensor([True, False, True, False, False])
+
+
+def pairs(n: int = 5, d: int = 3) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.randn(n, d, dtype=torch.float64), torch.randn(n, d, dtype=torch.float64)
+
+
+def test_margin_by_a_loop():
+    a, b = pairs()
+    for m in (0.5, 1.0, 3.0):
+        by_hand = []
+        for x, y, s in zip(a, b, SAME, strict=True):
+            d = math.dist(x.tolist(), y.tolist())
+            by_hand.append(d**2 if s else max(0.0, m - d) ** 2)
+        torch.testing.assert_close(margin_loss(a, b, SAME, m), torch.tensor(by_hand, dtype=torch.float64))
+
+
+def test_margin_lets_go_beyond_it_and_never_divides_by_zero():
+    a = torch.tensor([[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]], requires_grad=True)
+    b = torch.tensor([[2.0, 0.0], [0.5, 0.0], [1.0, 1.0]])
+    margin_loss(a, b, torch.tensor([False, False, False])).sum().backward()
+    assert a.grad is not None
+    assert a.grad[0].tolist() == [0, 0]  # far enough
+    assert a.grad[1, 0] > 0  # a descent step moves it away from b
+    assert a.grad[2].tolist() == [0, 0]  # at the same place: no direction, no NaN
+
+
+def test_info_nce_is_two_cross_entropies_of_cosines():
+    a, b = pairs(6)
+    s = torch.stack([nn.functional.cosine_similarity(x[None], b) for x in a]) / 0.2
+    both = torch.stack([-s.log_softmax(1).diagonal(), -s.log_softmax(0).diagonal()]).mean(0)
+    torch.testing.assert_close(info_nce(a, b, 0.2), both)
+    torch.testing.assert_close(info_nce(a, b, 0.2), info_nce(b, a, 0.2))
+    torch.testing.assert_close(info_nce(3 * a, 0.1 * b, 0.2), info_nce(a, b, 0.2))  # lengths do not matter
+
+
+def test_info_nce_of_equal_vectors_is_the_log_of_their_number():
+    same = torch.ones(7, 4, dtype=torch.float64)
+    torch.testing.assert_close(info_nce(same, same), torch.full((7,), math.log(7), dtype=torch.float64))
+
+
+def test_prototypes_are_nearest_centroids():
+    z, labels = torch.randn(40, 3, dtype=torch.float64), torch.arange(40) % 4
+    known = NearestCentroid().fit(z.numpy(), labels.numpy())
+    centres = prototypes(z, labels)
+    torch.testing.assert_close(centres, torch.from_numpy(known.centroids_))
+    asked = torch.randn(30, 3, dtype=torch.float64)
+    nearest = squared_distances(asked, centres).argmin(1)
+    assert nearest.tolist() == known.predict(asked.numpy()).tolist()
+    assert prototypes(z, labels, classes=6).shape == (6, 3)
+
+
+def test_prototypical_by_a_loop():
+    z, centres = torch.randn(4, 3, dtype=torch.float64), torch.randn(5, 3, dtype=torch.float64)
+    labels = torch.tensor([0, 4, 2, 2])
+    for one, k, loss in zip(z, labels, prototypical_loss(z, labels, centres), strict=True):
+        weights = [math.exp(-(math.dist(one.tolist(), c.tolist()) ** 2)) for c in centres]
+        assert loss.item() == pytest.approx(-math.log(weights[k] / sum(weights)))
+
+
+def test_squared_distances_are_scikit_learns():
+    a, b = torch.randn(7, 3, dtype=torch.float64), torch.randn(4, 3, dtype=torch.float64)
+    torch.testing.assert_close(
+        squared_distances(a, b), torch.from_numpy(pairwise_distances(a.numpy(), b.numpy(), metric="sqeuclidean"))
+    )
+
+
+def test_gradients():
+    a, b = (x.requires_grad_() for x in pairs())
+    assert torch.autograd.gradcheck(lambda x, y: margin_loss(x, y, SAME, 2.0), (a, b))
+    assert torch.autograd.gradcheck(info_nce, (a, b))
+    assert torch.autograd.gradcheck(lambda x, y: prototypical_loss(x, torch.arange(5), y), (a, b))
+
+
+@pytest.mark.untyped
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: margin_loss(torch.randn(2, 3), torch.randn(3, 3), SAME[:2]), r"a and b must have one shape"),
+        (lambda: margin_loss(torch.randn(2, 3), torch.randn(2, 3), SAME[:2], 0.0), r"margin must be above 0, got 0"),
+        (lambda: info_nce(torch.randn(3), torch.randn(3)), r"a must have shape \(n, width\), got \(3,\)"),
+        (lambda: info_nce(torch.randn(2, 3), torch.randn(2, 3), -1.0), r"temperature must be above 0, got -1"),
+        (lambda: prototypes(torch.zeros(3, 2, dtype=torch.long), torch.zeros(3, dtype=torch.long)), r"z must be"),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,125 @@
+"""The siamese recipe: whole classes held out, trained, killed and resumed, used on new kinds."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from killing import start
+from little import same, timeless, weights_of
+from PIL import Image
+
+import cutaway as cut
+from cutaway.recipes.images.siamese import SiameseRecipe
+
+SMALL: dict[str, Any] = dict(
+    size=8, width=4, stages=2, embedding=8, ways=8, average=1, steps=12, evaluate_every=6, checkpoint_every=4
+)
+
+
+def shapes(folder: Path, groups: int = 4, classes: int = 3, each: int = 4) -> Path:
+    """Groups of classes: each class a pattern of its own, each image with a little noise."""
+    draw = np.random.default_rng(0)
+    for g in range(groups):
+        for c in range(classes):
+            pattern = draw.integers(0, 2, (8, 8)) * 200
+            place = folder / f"group{g}" / f"kind{c}"
+            place.mkdir(parents=True)
+            for i in range(each):
+                noisy = np.clip(pattern + draw.integers(0, 50, (8, 8)), 0, 255).astype(np.uint8)
+                Image.fromarray(noisy).save(place / f"{i}.png")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> cut.runs.Run:
+    place = tmp_path_factory.mktemp("siamese")
+    data = str(shapes(place / "data"))
+    return cut.train("siamese", data=data, out=place / "run", show="quiet", validation=0.25, test=0.25, **SMALL)
+
+
+def test_whole_groups_are_held_out(run: cut.runs.Run):
+    recipe: Any = run.recipe
+    data = recipe.dataset(run)
+    held = data.validation
+    parts = [{data.labels[i].split("/")[0] for i in part.targets} for part in (data.train, held, data.open_test())]
+    assert [len(part) for part in parts] == [2, 1, 1]
+    assert len(set.union(*parts)) == 4
+    assert "6 classes that training never sees: " in data.summary()
+
+
+def test_it_is_measured_on_new_kinds_beside_pixels(run: cut.runs.Run):
+    last = [row for row in run.metrics if row["split"] == "validation-whole"][-1]
+    assert 0 <= last["one_shot_error"] <= 1
+    assert last["ways"] == 3
+    assert run.about["data"]["baseline"]["metrics"]["one_shot_error"] < 0.2  # the patterns are clear
+    assert set(run.test()) >= {"one_shot_error", "baseline_one_shot_error"}
+
+
+def test_killed_and_resumed_it_ends_the_same(tmp_path: Path):
+    data = str(shapes(tmp_path / "data"))
+    outs = [tmp_path / name for name in ("unbroken", "killed")]
+    for out, moment in zip(outs, ["", "before a checkpoint becomes the latest"], strict=True):
+        process = start(out, str(tmp_path / "cache"), False, moment, SMALL | {"data": data}, recipe="siamese")
+        process.join()
+        assert process.exitcode == (-9 if moment else 0)
+    process = start(outs[1], str(tmp_path / "cache"), True, "", {}, recipe="siamese")
+    process.join()
+    assert process.exitcode == 0
+    assert same(*map(weights_of, outs))
+    assert timeless(outs[0]) == timeless(outs[1])
+
+
+@pytest.mark.parametrize("loss", ["prototypical", "margin"])
+def test_other_losses_train(loss: str, tmp_path: Path):
+    settings = SMALL | dict(loss=loss, steps=2, shots=3, validation=0.0)
+    run = cut.train("siamese", data=str(shapes(tmp_path / "data")), out=tmp_path / "run", show="quiet", **settings)
+    assert np.isfinite(run.metrics[-1]["loss"])
+
+
+def test_predicts_by_one_example_a_class(run: cut.runs.Run, tmp_path: Path):
+    recipe: Any = run.recipe
+    source = Path(recipe.data) / "group0"
+    (tmp_path / "support").mkdir()
+    for c in range(3):
+        Image.open(source / f"kind{c}" / "0.png").save(tmp_path / "support" / f"k{c}.png")
+        Image.open(source / f"kind{c}" / "0.png").save(tmp_path / f"question{c}.png")
+    found = run.predict(str(tmp_path))
+    assert [row["class"] for row in found] == ["k0", "k1", "k2"]  # the same images: cosine 1
+    assert found[0]["alike"] == pytest.approx(1, abs=1e-5)
+    assert found[0]["next"] in ("k1", "k2")
+    pixels = np.stack([np.asarray(Image.open(source / f"kind{c}" / "0.png")) for c in range(3)])
+    in_python = run.predict({"support": (pixels, ["k0", "k1", "k2"]), "images": pixels})
+    assert [row["class"] for row in in_python] == ["k0", "k1", "k2"]
+    by_folder = run.predict({"support": source, "images": source / "kind1"})
+    assert {row["class"] for row in by_folder} <= {"kind0", "kind1", "kind2"}
+    assert run.predict(source / "kind1")[0]["class"].startswith("group")  # the classes of training
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ({"support": 1}, r"images to name come as .* got support"),
+        (
+            {"support": (np.zeros((2, 8, 8)), ["a"]), "images": np.zeros((1, 8, 8))},
+            r"a label for each example, got 1 for 2",
+        ),
+    ],
+)
+def test_inputs_that_cannot_be_named(run: cut.runs.Run, inputs: Any, message: str):
+    with pytest.raises(ValueError, match=message):
+        run.predict(inputs)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"ways": 1}, r"ways must be at least 2, got 1"),
+        ({"shots": 1}, r"shots must be at least 2, got 1"),
+        ({"temperature": 0.0}, r"temperature must be above 0, got 0"),
+        ({"augment": "mixup"}, r"augment must keep each image one kind, got mixup"),
+    ],
+)
+def test_settings_that_cannot_be(settings: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        SiameseRecipe.make(**settings)

@@ -19,6 +19,7 @@ VERBS = {
     "predict": ("what a trained model says of new rows or texts", "cutaway.commands.predict:main"),
     "forecast": ("what comes after series, with quantiles", "cutaway.commands.forecast:main"),
     "nearest": ("the words nearest to a word, and analogies", "cutaway.commands.nearest:main"),
+    "attack": ("how little must change in an image for another class", "cutaway.commands.attack:main"),
     "look": ("see inside a trained model: pictures on one page", "cutaway.commands.look:main"),
     "import": (
         "make a run of a Hugging Face checkpoint, or of word vectors",

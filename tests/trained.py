@@ -106,6 +106,10 @@ def sold_table(folder: Path) -> Path:
     return little_table(folder, "sold")
 
 
+def embedded_digits(folder: Path) -> Path:
+    return Path("digits")
+
+
 # The data that a recipe is trained on, and its settings.
 TRAINED: dict[str, tuple[Callable[[Path], Path], dict[str, Any]]] = {
     "gpt": (little_text, SETTINGS),
@@ -118,6 +122,7 @@ TRAINED: dict[str, tuple[Callable[[Path], Path], dict[str, Any]]] = {
     "markov": (little_text, dict(order=2, context=16)),
     "series-classifier": (little_waves, dict(steps=12, width=8, evaluate_every=6, checkpoint_every=6)),
     "anomaly": (little_sensor, dict(steps=12, width=8, evaluate_every=6, checkpoint_every=6)),
+    "cnn": (embedded_digits, dict(steps=40, width=8, warmup=5, evaluate_every=20, checkpoint_every=20, ema=0.8)),
     "mlp": (sold_table, dict(steps=4, evaluate_every=2, checkpoint_every=2)),
     "logistic": (sold_table, dict(steps=4, evaluate_every=2, checkpoint_every=2)),
 }

@@ -16,7 +16,7 @@ from cutaway.training.optimizers.schedules import BatchSizes, Schedule, Shape, b
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from torch import nn
+    from torch import Tensor, nn
 
     from cutaway.recipes.series.backtesting import Backtest
     from cutaway.recipes.series.forecasts import Forecast
@@ -198,6 +198,12 @@ class Recipe:
     def backtest(self, run: "Run", windows: int | None = None, samples: int = 200, seed: int = 0) -> "Backtest":
         """Forecasts of windows in the past beside what came."""
         raise self._cannot("forecast")
+
+    def labelled_inputs(
+        self, run: "Run", given: Any = None, part: str = "validation", most: int = 1000
+    ) -> "tuple[Tensor, Tensor, str]":
+        """Inputs of the model that can be changed little by little, their classes, and what they are: for attacks."""
+        raise self._cannot("be attacked: it does not give classes to images")
 
     def word_rows(self, run: "Run") -> "WordRows":
         """The words of a run and their vectors, which `run.nearest` searches: by default, its tokens' embeddings."""

@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from cutaway.blocks.losses.metrics import accuracy, macro_f1
 from cutaway.data.images.image_batches import ImageBatch
 from cutaway.data.images.image_data import ImageRows
-from cutaway.recipes.images.pixels import as_tensors, image_about, image_outputs
+from cutaway.recipes.images.pixels import as_pixels, as_tensors, image_about, image_outputs
+from cutaway.training.attacks.adversarial_training import Adversary
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
@@ -26,11 +27,15 @@ _NEIGHBOURS = 5
 _KNOWN, _ASKED, _SIDE = 10_000, 2_000, 28  # the baseline's most training and asked images, and pixels a side
 
 
-def image_cost(model: nn.Module, batch: ImageBatch, change: Change | None = None) -> Tensor:
-    """Mean of −log p(class | image) over the batch, in nats; ``change`` acts on the batch first."""
+def image_cost(
+    model: nn.Module, batch: ImageBatch, change: Change | None = None, adversary: Adversary | None = None
+) -> Tensor:
+    """Mean of −log p(class | image) over the batch, in nats; ``change`` and ``adversary`` act on the batch first."""
     x, y = as_tensors(model, batch)
     if change is not None:
         x, y = change(x, y)
+    if adversary is not None:
+        x = adversary.change(model, x, y if y.ndim == 1 else y.argmax(1))
     return nn.functional.cross_entropy(model(x).float(), y)
 
 
@@ -43,6 +48,13 @@ def class_metrics(model: nn.Module, images: ImageRows) -> dict[str, float]:
         "accuracy": accuracy(predicted, targets),
         "macro_f1": macro_f1(predicted, targets),
     }
+
+
+def robust_metrics(model: nn.Module, images: ImageRows, adversary: Adversary, most: int = 500) -> dict[str, float]:
+    """How many of at most ``most`` images, evenly spread, withstand the adversary."""
+    rows = images.take(_spread(len(images), most))
+    x = as_pixels(model, rows.pixels())
+    return adversary.measure(model, x, torch.from_numpy(rows.targets.astype(np.int64)).to(x.device))
 
 
 def neighbour_baseline(train: ImageRows, images: ImageRows, classes: int) -> dict[str, Any]:
@@ -80,6 +92,21 @@ def _small(images: ImageRows) -> Float[Tensor, "n p"]:
     return x.flatten(1)
 
 
+def labelled_pixels(run: "Run", images: ImageRows, words: str, most: int) -> tuple[Tensor, Tensor, str]:
+    """Pixels and classes of at most ``most`` images (0: all), evenly spread, and words for them."""
+    whole = len(images)
+    if most and whole > most:
+        images, words = images.take(_spread(whole, most)), f"{most:,} of {whole:,} {words}"
+    else:
+        words = f"{whole:,} {words}"
+    targets = torch.from_numpy(images.targets.astype(np.int64))
+    unknown = targets < 0
+    if unknown.any():
+        said = image_outputs(run.model, images).argmax(1)
+        targets, words = torch.where(unknown, said, targets), f"{words}, taken for what the model says of them"
+    return as_pixels(run.model, images.pixels()), targets.to(next(run.model.parameters()).device), words
+
+
 def predicted_rows(run: "Run", images: ImageRows) -> list[dict[str, Any]]:
     """For each image its file, its class, and P(label) for every label."""
     labels = image_about(run)["labels"]
@@ -91,4 +118,4 @@ def predicted_rows(run: "Run", images: ImageRows) -> list[dict[str, Any]]:
     ]
 
 
-__all__ = ["class_metrics", "image_cost", "neighbour_baseline", "predicted_rows"]
+__all__ = ["class_metrics", "image_cost", "labelled_pixels", "neighbour_baseline", "predicted_rows", "robust_metrics"]

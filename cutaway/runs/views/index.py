@@ -13,6 +13,7 @@ from cutaway.runs.views import (
     gates,
     general,
     language,
+    robustness,
     series,
     series_classes,
     table_results,
@@ -76,6 +77,9 @@ register(series.simple_methods, suits=series.forecasts_windows, section="Forecas
 register(series.by_horizon, suits=series.forecasts_windows, section="Forecasts", report=True)
 register(series.ranks, suits=series.forecasts_windows, section="Forecasts", report=True)
 register(anomalies.odd_stretches, suits=anomalies.looks_for_oddities, section="Odd stretches", report=True)
+
+register(robustness.attacked, suits=robustness.classifies_images, section="Robustness")
+register(robustness.resistance, suits=robustness.classifies_images, section="Robustness")
 
 register(general.weights, suits=general.has_weights, section="Weights")
 register(general.graph, suits=general.has_parameters, section="Compute graph")

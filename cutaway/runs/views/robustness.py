@@ -1,0 +1,99 @@
+r"""Views of how an image classifier withstands attacks: what was changed, and how many images keep their class."""
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from cutaway.look.images.image_grids import image_grid
+from cutaway.look.images.resistance_curves import resistance_curves
+from cutaway.look.images.signed_pixels import signed_pixels
+from cutaway.look.pages.picture import Picture
+from cutaway.recipes.images.classified_images import ImageClassifierRecipe
+from cutaway.recipes.images.pixels import image_about
+from cutaway.recipes.subjects import Subject
+from cutaway.training.attacks.attacking import attack
+
+if TYPE_CHECKING:
+    from cutaway.runs.run import Run
+
+_SHOWN = 8  # images with their changes
+_COUNT = 200  # images behind a point of the curve
+_STEPS = 20
+
+
+def classifies_images(run: "Run") -> bool:
+    """Runs whose recipe gives an image one of several classes."""
+    return isinstance(run.recipe, ImageClassifierRecipe)
+
+
+def attacked(run: "Run", subject: Subject) -> Picture:
+    """What must change in some images for another class."""
+    images, labels, _ = run.recipe.labelled_inputs(run, None, "validation", 100)
+    epsilon = run.recipe.adversarial or 0.1  # type: ignore[attr-defined]
+    return attack_picture(run, images, labels, epsilon, _STEPS, 2.5 * epsilon / _STEPS)
+
+
+def resistance(run: "Run", subject: Subject) -> Picture:
+    """How many images keep their class as changes grow: aimed ones beside noise."""
+    images, labels, words = run.recipe.labelled_inputs(run, None, "validation", _COUNT)
+    most = run.recipe.adversarial or 0.2  # type: ignore[attr-defined]
+    model: Any = run.model
+    sizes = [most * i / 6 for i in range(9)]
+    found: dict[str, list[float]] = {"noise": [], "one step (FGSM)": [], "many steps (PGD)": []}
+    for epsilon in sizes:
+        for name, kind in zip(found, ("noise", "fgsm", "pgd"), strict=True):
+            step = max(2.5 * epsilon / _STEPS, 1e-6)
+            result = attack(model, images, labels, kind, epsilon, steps=_STEPS, step=step)
+            found[name].append(1 - result.success.float().mean().item())
+    return resistance_curves(
+        sizes,
+        found,
+        title="How many images keep their class as changes grow",
+        caption="Noise of a size hardly hurts where a change of the same size that is aimed does.",
+        note=f"{words[0].upper()}{words[1:]}; {_STEPS} steps of PGD, one start.",
+    )
+
+
+def attack_picture(
+    run: "Run", images: Tensor, labels: Tensor, epsilon: float, steps: int, step: float, seed: int = 0
+) -> Picture:
+    """Images that the run gives their class, the change that takes it away (or tries to), and the changed images."""
+    names = image_about(run)["labels"]
+    model: Any = run.model
+    chosen = _of_each(model, images, labels)
+    x, y = images[chosen], labels[chosen]
+    changed = attack(model, x, y, "pgd", epsilon, steps=steps, step=step, seed=seed).images
+    change = (changed - x).cpu()
+    times = 1 / epsilon if epsilon else 1.0
+    return image_grid(
+        [*x.cpu(), *(signed_pixels(part, most=epsilon or 1.0) for part in change), *changed.cpu()],
+        title=f"Images, changed by at most {epsilon:g} a pixel",
+        columns=len(chosen),
+        rows=["image", f"change, × {times:.3g}", "changed image"],
+        names=[*_said(model, x, names), *[""] * len(chosen), *_said(model, changed, names)],
+        framed=[False] * 2 * len(chosen) + (model(changed).argmax(1) != y).tolist(),
+        caption="The change in the middle (red: lighter, blue: darker) turns the image above it into the one below, "
+        "which the model gives another class where its frame is red.",
+    )
+
+
+@torch.no_grad()
+def _of_each(model: nn.Module, images: Tensor, labels: Tensor) -> list[int]:
+    """Places of images that the model gives their class, one of each class; else the first images."""
+    right = model(images).argmax(1) == labels
+    first: dict[int, int] = {}
+    for i, (label, good) in enumerate(zip(labels.tolist(), right.tolist(), strict=True)):
+        if good:
+            first.setdefault(label, i)
+    return sorted(first.values(), key=lambda i: int(labels[i]))[:_SHOWN] or list(range(min(_SHOWN, len(images))))
+
+
+@torch.no_grad()
+def _said(model: nn.Module, images: Tensor, names: list[str]) -> list[str]:
+    """What the model says of each image, and how sure it is."""
+    share, best = model(images).float().softmax(1).max(1)
+    return [f"{names[int(i)]}, {p:.0%}" for i, p in zip(best, share.tolist(), strict=True)]
+
+
+__all__ = ["attack_picture", "attacked", "classifies_images", "resistance"]

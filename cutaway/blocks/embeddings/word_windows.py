@@ -22,7 +22,7 @@ import math
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import softplus
 
@@ -51,7 +51,7 @@ def cbow_loss(
     tensor(4.1589)
     """
     H = c[..., None] * (A @ V)
-    return _loss(c, (H * U).sum(-1), H @ N.mT, n)
+    return guess_loss(H, c, U, N, n)
 
 
 def cbow_gradients(
@@ -69,11 +69,54 @@ def cbow_gradients(
     context move as far for the mean as for the sum.
     """
     H = torch.bmm(A, V).mul_(c[..., None])
-    s, S = (H * U).sum(-1), torch.bmm(H, N.mT)
-    loss = _loss(c, s, S, n)
-    p, P = s.sigmoid_().sub_(1)[..., None], S.sigmoid_().mul_(n / N.shape[1])
-    dH = torch.baddbmm(p * U, P, N).mul_((c if back is None else back)[..., None])
-    return WindowGradients(loss, torch.bmm(A.mT, dH), p * H, torch.bmm(P.mT, H))
+    loss = guess_loss(H, c, U, N, n)
+    dH, dU, dN = guess_gradients(H, U, N, n)
+    return WindowGradients(loss, torch.bmm(A.mT, dH * (c if back is None else back)[..., None]), dU, dN)
+
+
+class GuessGradients(NamedTuple):
+    """The gradients of CBOW's loss, from H on."""
+
+    hidden: Float[Tensor, "b k d"]
+    targets: Float[Tensor, "b k d"]
+    negatives: Float[Tensor, "b q d"]
+
+
+def guess_gradients(
+    H: Float[Tensor, "b k d"], U: Float[Tensor, "b k d"], N: Float[Tensor, "b q d"], n: float, scale: float = 1.0
+) -> GuessGradients:
+    """∂H = p U + P N,  ∂U = p H,  ∂N = Pᵀ H, all times ``scale``: −rate makes steps of them."""
+    p = torch.linalg.vecdot(H, U).sigmoid_().sub_(1).mul_(scale)[..., None]
+    P = torch.bmm(H, N.mT).sigmoid_().mul_(scale * n / N.shape[1])
+    return GuessGradients(torch.baddbmm(p * U, P, N), p * H, torch.bmm(P.mT, H))
+
+
+class WindowLists(NamedTuple):
+    """The band A of a whole text by rows and by columns: as matrices that are nearly empty are multiplied fastest.
+
+    ``places`` are those in the window of word 0, of word 1, …, and ``starts`` says where each list begins; ``words``
+    are those whose windows hold place 0, place 1, …
+    """
+
+    places: Int[Tensor, "e"]
+    starts: Int[Tensor, "k"]
+    words: Int[Tensor, "e"]
+    word_starts: Int[Tensor, "m"]
+
+
+def window_sums(A: WindowLists, V: Float[Tensor, "m d"]) -> Float[Tensor, "k d"]:
+    """A V: the sum of the vectors in each word's window.
+
+    >>> lists = WindowLists(*map(torch.tensor, ([1, 0, 2, 1], [0, 1, 3], [1, 0, 2, 1], [0, 1, 3])))
+    >>> window_sums(lists, torch.tensor([[1.0], [10.0], [100.0]])).flatten()
+    tensor([ 10., 101.,  10.])
+    """
+    return torch.embedding_bag(V, A.places, A.starts)[0]
+
+
+def spread_back(A: WindowLists, G: Float[Tensor, "k d"]) -> Float[Tensor, "m d"]:
+    """Aᵀ G: what each place gets from the words whose windows hold it."""
+    return torch.embedding_bag(G, A.words, A.word_starts)[0]
 
 
 def skip_gram_loss(
@@ -103,6 +146,13 @@ def skip_gram_gradients(
     return WindowGradients(loss, torch.baddbmm(torch.bmm(D.mT, U), P, N), torch.bmm(D, V), torch.bmm(P.mT, V))
 
 
+def guess_loss(
+    H: Float[Tensor, "b k d"], c: Float[Tensor, "b k"], U: Float[Tensor, "b k d"], N: Float[Tensor, "b q d"], n: float
+) -> Float[Tensor, ""]:
+    """`cbow_loss`, from H on."""
+    return _loss(c, (H * U).sum(-1), H @ N.mT, n)
+
+
 def _loss(c: Tensor, s: Tensor, S: Tensor, n: float) -> Tensor:
     """− Σ log σ(s) − (n/q) Σ log σ(−S); a word without a context has scores of 0, which are taken out."""
     empty = (c == 0).sum().to(S.dtype) * ((1 + n) * math.log(2))
@@ -123,10 +173,16 @@ def window_rows(window: int, words: int) -> Float[Tensor, "n m"]:
 
 
 __all__ = [
+    "GuessGradients",
     "WindowGradients",
+    "WindowLists",
     "cbow_gradients",
     "cbow_loss",
+    "guess_gradients",
+    "guess_loss",
     "skip_gram_gradients",
     "skip_gram_loss",
+    "spread_back",
     "window_rows",
+    "window_sums",
 ]

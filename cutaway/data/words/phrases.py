@@ -14,8 +14,10 @@ from itertools import chain, pairwise
 Pair = tuple[str, str]
 
 
-def find_phrases(stretches: Iterable[list[str]], least: int = 5, threshold: float = 100.0) -> frozenset[Pair]:
-    """The pairs of words to join, of a text in stretches.
+def find_phrases(
+    stretches: Iterable[list[str]], least: int = 5, threshold: float = 100.0, *, apart: bool = False
+) -> frozenset[Pair]:
+    """The pairs of words to join, of a text in stretches; ``apart``: no pair reaches from one stretch into the next.
 
     >>> sorted(find_phrases([["new", "york", "is", "new"], ["york", "new", "york"]], least=1, threshold=0.5))
     [('new', 'york')]
@@ -26,7 +28,7 @@ def find_phrases(stretches: Iterable[list[str]], least: int = 5, threshold: floa
     for stretch in stretches:
         words.update(stretch)
         pairs.update(pairwise(chain(last, stretch)))
-        last = stretch[-1:] or last
+        last = [] if apart else stretch[-1:] or last
     total = words.total()
     return frozenset(
         (a, b)
@@ -40,7 +42,7 @@ def phrase_score(together: int, first: int, second: int, total: int, least: int)
     return (together - least) * total / (first * second)
 
 
-def join_phrases(stretches: Iterable[list[str]], phrases: Set[Pair]) -> Iterator[list[str]]:
+def join_phrases(stretches: Iterable[list[str]], phrases: Set[Pair], *, apart: bool = False) -> Iterator[list[str]]:
     """The same text with the words of each phrase joined by _, from the left; a word belongs to one phrase at most.
 
     >>> list(join_phrases([["in", "new"], ["york", "city"]], {("new", "york"), ("york", "city")}))
@@ -58,6 +60,9 @@ def join_phrases(stretches: Iterable[list[str]], phrases: Set[Pair]) -> Iterator
             else:
                 joined.append(waiting)
                 waiting = word
+        if apart and waiting:
+            joined.append(waiting)
+            waiting = ""
         yield joined
     if waiting:
         yield [waiting]

@@ -44,11 +44,29 @@ class WordPasses(Batches[WordChunk]):
 
 
 class Stretch(NamedTuple):
-    """Words that were kept, how far the window of each reaches (from 0: one word), and the place where they begin."""
+    """Words that were kept, how far the window of each reaches (from 0: one word), and the place where they begin.
+
+    ``lines`` are the words that begin a line, all but the first.
+    """
 
     words: Int[np.ndarray, "n"]
     reaches: Int[np.ndarray, "n"]
     place: int
+    lines: Int[np.ndarray, "l"] | None = None
+
+    def sides(self) -> tuple[Int[np.ndarray, "n"], Int[np.ndarray, "n"]]:
+        """How many words each window holds to the left and to the right: its reach, but not past the line's ends.
+
+        >>> Stretch(np.array([5, 6, 7, 8]), np.array([1, 1, 1, 0]), 0, np.array([3])).sides()
+        (array([0, 1, 2, 0]), array([2, 1, 0, 0]))
+        """
+        n = len(self.words)
+        begins, ends = np.array([0]), np.array([n])
+        if self.lines is not None and len(self.lines):
+            begins, ends = np.concatenate([begins, self.lines]), np.concatenate([self.lines, ends])
+        first, end = np.repeat(begins, ends - begins), np.repeat(ends, ends - begins)
+        places = np.arange(n)
+        return np.minimum(self.reaches + 1, places - first), np.minimum(self.reaches + 1, end - 1 - places)
 
 
 class WindowDraws:
@@ -68,9 +86,21 @@ class WindowDraws:
             start = place % len(self.tokens)
             length = min(_PIECE, chunk.end - place, len(self.tokens) - start)
             ids = self.tokens[start : start + length].astype(np.int64)
-            kept = ids[draw_uniform(self.seed, "keep", place, length) < self.keep[ids]]
-            yield Stretch(kept, draw_integers(self.seed, "reach", place, len(kept), self.window), place)
+            keep = draw_uniform(self.seed, "keep", place, length) < self.keep[ids]
+            kept = ids[keep]
+            reaches = draw_integers(self.seed, "reach", place, len(kept), self.window)
+            yield Stretch(kept, reaches, place, self._lines(start, keep))
             place += length
+
+    def _lines(self, start: int, keep: np.ndarray) -> Int[np.ndarray, "l"] | None:
+        """Which of the words that are kept, from ``start`` on, begin a line."""
+        begins = getattr(self.tokens, "lines", None)
+        if begins is None:
+            return None
+        first, last = np.searchsorted(begins.ids, np.array([start + 1, start + len(keep)], begins.ids.dtype))
+        before = np.concatenate([[0], np.cumsum(keep)])
+        found = np.unique(before[begins[first:last].astype(np.int64) - start])
+        return found[(found > 0) & (found < before[-1])]
 
     def negatives(self, place: int, count: int) -> Int[np.ndarray, "count"]:
         """Words drawn from q, for the stretch that begins at that place."""

@@ -3,7 +3,8 @@ r"""Words of a text of any length: read in pieces, counted, and kept on disk as 
     text → words (lower case, phrases joined) → those seen at least `least` times → ids in train, validation and test
 
 The vocabulary is that of the training part, the most frequent word first. Rarer words are left out before windows are
-laid, as in word2vec: so a window reaches over them. Mikolov et al. 2013, §2.3.
+laid, as in word2vec: so a window reaches over them. Each line is a sentence, as for word2vec's program and gensim's
+LineSentence: where lines begin is kept beside the ids, and windows and phrases end there. Mikolov et al. 2013, §2.3.
 """
 
 import itertools
@@ -30,10 +31,18 @@ from cutaway.data.words.phrases import find_phrases, join_phrases
 
 SPLITTERS = {"letters": re.compile(r"\w+(?:['’]\w+)*"), "spaces": re.compile(r"\S+")}
 PARTS = ("train", "validation", "test")
-_FORMAT = 1  # of the cache: raise it when what is written changes
-_DTYPE = np.dtype(np.uint32)
+_FORMAT = 2  # of the cache: raise it when what is written changes
+_DTYPE, _PLACE = np.dtype(np.uint32), np.dtype(np.uint64)
 _LARGEST = 20_000_000  # kinds of words that are counted at once; beyond it the rarest so far are forgotten
 _LONGEST = 1 << 20  # characters of a word: text without any space is no text of words
+_LINE = 1 << 16  # characters of a line that is kept whole; longer ones may be cut between words
+_AT_ONCE = 1 << 18  # ids that are written at once
+
+
+class LinedTokens(Tokens):
+    """Ids of the words of a text, and the places where its lines begin; None where lines do not count."""
+
+    lines: Tokens | None = None
 
 
 class WordCorpus:
@@ -70,11 +79,14 @@ class WordCorpus:
         """What a person should know before training on it."""
         parts = ", ".join(f"{part} {count:,}" for part, count in self.raw.items() if count)
         share = len(self.train) / self.raw["train"]
+        lines = getattr(self.train, "lines", None)
+        each = len(self.train) / max(len(lines), 1) if lines else 0
+        ends = f"windows end where a line does: {len(lines):,} lines of {each:.1f} words\n" if lines else ""
         rare = "<0.1" if 0 < 1 - share < 0.001 else f"{100 * (1 - share):.1f}"
         return (
             f"{self.name}: {sum(self.raw.values()):,} words ({parts})\n"
             f"vocabulary: {len(self.words):,} words, each seen at least {self.counts[-1]} times; the rarer ones, "
-            f"{rare} % of the text, are left out\n"
+            f"{rare} % of the text, are left out\n{ends}"
             f"digest: sha256 {self.fingerprint.digest}"
         )
 
@@ -82,28 +94,37 @@ class WordCorpus:
         return f"WordCorpus({self.name!r}, {sum(self.raw.values()):,} words, {len(self.words):,} in the vocabulary)"
 
 
-def split_words(pieces: Iterable[str], by: str = "letters", lower: bool = True) -> Iterator[list[str]]:
-    """The words of a text, in lists of what a piece holds; a word on the border of two pieces is whole.
+def split_words(
+    pieces: Iterable[str], by: str = "letters", lower: bool = True, lines: bool = False
+) -> Iterator[list[str]]:
+    """The words of a text, in lists of what a piece, or with ``lines`` a line, holds; words between pieces are whole.
 
     >>> list(split_words(["It's a wo", "rd, a-b \\n 42 ."]))
     [["it's", 'a'], ['word', 'a', 'b', '42']]
+    >>> list(split_words(["It's a wo", "rd, a-b \\n 42 ."], lines=True))
+    [["it's", 'a', 'word', 'a', 'b'], ['42']]
     """
     pattern, rest = SPLITTERS[by], ""
     for piece in pieces:
         text = rest + (piece.lower() if lower else piece)
-        end = _last_space(text)
-        if found := pattern.findall(text, 0, end):
-            yield found
+        end = _last_break(text, lines)
+        yield from _found(pattern, text[:end], lines)
         rest = text[end:]
         if len(rest) > _LONGEST:
             raise ValueError(
                 f"words must have spaces between them, got {len(rest):,} characters without one; give a text of words"
             )
-    if found := pattern.findall(rest):
-        yield found
+    yield from _found(pattern, rest, lines)
 
 
-def _last_space(text: str) -> int:
+def _found(pattern: re.Pattern[str], text: str, lines: bool) -> Iterator[list[str]]:
+    return filter(None, map(pattern.findall, text.split("\n") if lines else [text]))
+
+
+def _last_break(text: str, lines: bool) -> int:
+    """Where the last whole line, or the last whole word, ends."""
+    if lines and len(text) - (end := text.rfind("\n") + 1) <= _LINE:
+        return end
     place = len(text)
     while place and not text[place - 1].isspace():
         place -= 1
@@ -120,12 +141,14 @@ def read_words(
     lower: bool = True,
     phrases: int = 0,
     threshold: float = 100.0,
+    lines: bool = True,
     encoding: str = "utf-8",
 ) -> WordCorpus:
     """The words of a text: a sample's name, a file or folder, or a `TextSource`.
 
     ``least`` is how often a word of the vocabulary is seen at least. ``by`` is "letters" (signs part words) or "spaces"
     (spaces alone do); ``phrases`` how many times pairs of words are joined (phrases.py), ``threshold`` their score.
+    ``lines``: windows and phrases end where a line does.
     """
     expect_shares(validation, test)
     expect_choice("by", by, SPLITTERS)
@@ -139,10 +162,10 @@ def read_words(
         "encoding": source.encoding,
         "least": least,
         "shares": [validation, test],
-        "words": [by, lower, phrases, threshold],
+        "words": [by, lower, phrases, threshold, lines],
     }
     folder = cached("words", key, lambda part: _Writer(source, key).write(part), _sound)
-    return _open(source, folder)
+    return _open(source, folder, lines)
 
 
 def _source(path: Path, encoding: str) -> TextSource:
@@ -158,7 +181,7 @@ class _Writer:
 
     def __init__(self, source: TextSource, key: dict[str, Any]) -> None:
         self.source, self.least, self.shares = source, key["least"], key["shares"]
-        self.by, self.lower, self.passes, self.threshold = key["words"]
+        self.by, self.lower, self.passes, self.threshold, self.lines = key["words"]
         self.phrases: list[frozenset[tuple[str, str]]] = []
         self.ends: list[int] = []
 
@@ -168,29 +191,47 @@ class _Writer:
             raise ValueError(f"text must hold words, got {self.source.name} with none; give a file with text")
         self.ends = [*split_points(total, *self.shares), total]
         for _ in range(self.passes):
-            self.phrases.append(find_phrases(self._part(0), self.least, self.threshold))
+            self.phrases.append(find_phrases(self._part(0), self.least, self.threshold, apart=self.lines))
         counts = self._counts()
         words = sorted((w for w, n in counts.items() if n >= self.least), key=lambda w: (-counts[w], w))
         self._expect_words(words, counts)
         number = {word: i for i, word in enumerate(words)}
-        raw = {}
-        for i, part in enumerate(PARTS):
-            raw[part] = 0
-            with writing(folder / f"{part}.bin") as file:
-                for stretch in self._part(i):
-                    raw[part] += len(stretch)
-                    ids = [number[word] for word in stretch if word in number]
-                    file.write(np.array(ids, _DTYPE).tobytes())
+        raw = {part: self._write_ids(folder, i, number) for i, part in enumerate(PARTS)}
         self.source.expect_unchanged()
         write_text(folder / "words.txt", "".join(f"{word} {counts[word]}\n" for word in words))
         write_json(folder / "words.json", {"raw": raw, "vocabulary": len(words)})
 
+    def _write_ids(self, folder: Path, part: int, number: dict[str, int]) -> int:
+        """Writes the ids of a part and the places where its lines begin; how many words it has, rare ones too."""
+        raw, place = 0, 0
+        ids: list[int] = []
+        begins: list[int] = []
+        with writing(folder / f"{PARTS[part]}.bin") as file, writing(folder / f"{PARTS[part]}.lines") as lines:
+
+            def write() -> None:
+                file.write(np.array(ids, _DTYPE).tobytes())
+                lines.write(np.array(begins, _PLACE).tobytes())
+                ids.clear()
+                begins.clear()
+
+            for stretch in self._part(part):
+                raw += len(stretch)
+                found = [number[word] for word in stretch if word in number]
+                if found and self.lines:
+                    begins.append(place)
+                place += len(found)
+                ids += found
+                if len(ids) > _AT_ONCE:
+                    write()
+            write()
+        return raw
+
     def _part(self, number: int) -> Iterator[list[str]]:
         """The words of one of the three parts."""
         begin, end = [0, *self.ends][number], self.ends[number]
-        stretches = _cut(split_words(self.source.pieces(), self.by, self.lower), begin, end)
+        stretches = _cut(split_words(self.source.pieces(), self.by, self.lower, self.lines), begin, end)
         for phrases in self.phrases:
-            stretches = join_phrases(stretches, phrases)
+            stretches = join_phrases(stretches, phrases, apart=self.lines)
         return stretches
 
     def _counts(self) -> Counter[str]:
@@ -233,12 +274,16 @@ def _sound(folder: Path) -> bool:
         return False
 
 
-def _open(source: TextSource, folder: Path) -> WordCorpus:
+def _open(source: TextSource, folder: Path, lines: bool) -> WordCorpus:
     entry = json.loads((folder / "words.json").read_text(encoding="utf-8"))
     words, counts = read_counted_words(folder / "words.txt")
 
     def part(name: str) -> Tokens:
-        return Tokens.from_file(folder / f"{name}.bin", _DTYPE)
+        tokens = LinedTokens.from_file(folder / f"{name}.bin", _DTYPE)
+        assert isinstance(tokens, LinedTokens)
+        if lines:
+            tokens.lines = Tokens.from_file(folder / f"{name}.lines", _PLACE)
+        return tokens
 
     raw = entry["raw"]
     splits = Splits(
@@ -266,6 +311,7 @@ def write_counted_words(path: Path, words: list[str], counts: Iterable[int]) -> 
 
 __all__ = [
     "SPLITTERS",
+    "LinedTokens",
     "WordCorpus",
     "read_counted_words",
     "read_words",

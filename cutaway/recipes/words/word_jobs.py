@@ -118,7 +118,8 @@ def examples_of(stretch: Stretch, window: int, skip_gram: bool) -> "list[Example
     n = len(stretch.words)
     offsets = np.concatenate([np.arange(-window, 0), np.arange(1, window + 1)])
     places = np.arange(n)[:, None] + offsets
-    mask = (places >= 0) & (places < n) & (np.abs(offsets) <= stretch.reaches[:, None] + 1)
+    left, right = stretch.sides()
+    mask = (offsets >= -left[:, None]) & (offsets <= right[:, None])
     contexts = stretch.words[np.where(mask, places, 0)] if n else np.zeros((0, 2 * window), np.int64)
     targets = stretch.words
     if skip_gram:

@@ -43,6 +43,8 @@ class WordVectorsRecipe(VectorRuns, Recipe):
     """what parts words: every sign that is no letter or digit, or spaces alone"""
     keep_case: bool = setting(False, DATA)
     """keep capital letters; without it they are taken for small ones"""
+    across_lines: bool = setting(False, DATA)
+    """let windows reach over the ends of lines; without it a line is a sentence, as for word2vec and gensim"""
     min_count: int = setting(5, DATA)
     """how often a word must be there to get a vector"""
     phrases: int = setting(0, DATA)
@@ -128,6 +130,7 @@ class WordVectorsRecipe(VectorRuns, Recipe):
             lower=not self.keep_case,
             phrases=self.phrases,
             threshold=self.phrase_threshold,
+            lines=not self.across_lines,
             encoding=self.encoding,
         )
 

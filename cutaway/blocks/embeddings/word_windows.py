@@ -50,8 +50,7 @@ def cbow_loss(
     >>> cbow_loss(A, torch.ones(1, 1), V, U, torch.zeros(1, 4, 2), n=5)  # all scores are 0: 6 log 2
     tensor(4.1589)
     """
-    H = c[..., None] * (A @ V)
-    return guess_loss(H, c, U, N, n)
+    return scores_loss(guess_scores(c[..., None] * (A @ V), U, N), c, n)
 
 
 def cbow_gradients(
@@ -69,26 +68,47 @@ def cbow_gradients(
     context move as far for the mean as for the sum.
     """
     H = torch.bmm(A, V).mul_(c[..., None])
-    loss = guess_loss(H, c, U, N, n)
-    dH, dU, dN = guess_gradients(H, U, N, n)
-    return WindowGradients(loss, torch.bmm(A.mT, dH * (c if back is None else back)[..., None]), dU, dN)
+    scores = guess_scores(H, U, N)
+    loss, errors = scores_loss(scores, c, n), guess_errors(scores, n)
+    dH = hidden_gradient(errors, U, N).mul_((c if back is None else back)[..., None])
+    return WindowGradients(loss, torch.bmm(A.mT, dH), *output_gradients(errors, H))
 
 
-class GuessGradients(NamedTuple):
-    """The gradients of CBOW's loss, from H on."""
+class Guesses(NamedTuple):
+    """A number for each word and for each of its negatives: scores s and S, or errors p and P."""
 
-    hidden: Float[Tensor, "b k d"]
-    targets: Float[Tensor, "b k d"]
-    negatives: Float[Tensor, "b q d"]
+    words: Float[Tensor, "b k"]
+    negatives: Float[Tensor, "b k q"]
 
 
-def guess_gradients(
-    H: Float[Tensor, "b k d"], U: Float[Tensor, "b k d"], N: Float[Tensor, "b q d"], n: float, scale: float = 1.0
-) -> GuessGradients:
-    """∂H = p U + P N,  ∂U = p H,  ∂N = Pᵀ H, all times ``scale``: −rate makes steps of them."""
-    p = torch.linalg.vecdot(H, U).sigmoid_().sub_(1).mul_(scale)[..., None]
-    P = torch.bmm(H, N.mT).sigmoid_().mul_(scale * n / N.shape[1])
-    return GuessGradients(torch.baddbmm(p * U, P, N), p * H, torch.bmm(P.mT, H))
+def guess_scores(H: Float[Tensor, "b k d"], U: Float[Tensor, "b k d"], N: Float[Tensor, "b q d"]) -> Guesses:
+    """s = h·u and S = H Nᵀ."""
+    return Guesses(torch.linalg.vecdot(H, U), H @ N.mT)
+
+
+def scores_loss(scores: Guesses, c: Float[Tensor, "b k"], n: float) -> Float[Tensor, ""]:
+    """− Σ log σ(s) − (n/q) Σ log σ(−S); a word without a context (c = 0) has scores of 0, which are taken out."""
+    s, S = scores
+    empty = (c == 0).sum().to(S.dtype) * ((1 + n) * math.log(2))
+    return softplus(-s).sum() + n / S.shape[-1] * softplus(S).sum() - empty
+
+
+def guess_errors(scores: Guesses, n: float, scale: float = 1.0) -> Guesses:
+    """p = σ(s) − 1 and P = (n/q) σ(S) in place of the scores, times ``scale``: by −rate, gradients become steps."""
+    s, S = scores
+    return Guesses(s.sigmoid_().sub_(1).mul_(scale), S.sigmoid_().mul_(scale * n / S.shape[-1]))
+
+
+def hidden_gradient(errors: Guesses, U: Float[Tensor, "b k d"], N: Float[Tensor, "b q d"]) -> Float[Tensor, "b k d"]:
+    """∂H = p U + P N."""
+    return torch.baddbmm(errors.words[..., None] * U, errors.negatives, N)
+
+
+def output_gradients(
+    errors: Guesses, H: Float[Tensor, "b k d"], out: tuple[Tensor | None, Tensor | None] = (None, None)
+) -> tuple[Float[Tensor, "b k d"], Float[Tensor, "b q d"]]:
+    """∂U = p H and ∂N = Pᵀ H, written to ``out`` where it is given."""
+    return torch.mul(errors.words[..., None], H, out=out[0]), torch.bmm(errors.negatives.mT, H, out=out[1])
 
 
 class WindowLists(NamedTuple):
@@ -146,19 +166,6 @@ def skip_gram_gradients(
     return WindowGradients(loss, torch.baddbmm(torch.bmm(D.mT, U), P, N), torch.bmm(D, V), torch.bmm(P.mT, V))
 
 
-def guess_loss(
-    H: Float[Tensor, "b k d"], c: Float[Tensor, "b k"], U: Float[Tensor, "b k d"], N: Float[Tensor, "b q d"], n: float
-) -> Float[Tensor, ""]:
-    """`cbow_loss`, from H on."""
-    return _loss(c, (H * U).sum(-1), H @ N.mT, n)
-
-
-def _loss(c: Tensor, s: Tensor, S: Tensor, n: float) -> Tensor:
-    """− Σ log σ(s) − (n/q) Σ log σ(−S); a word without a context has scores of 0, which are taken out."""
-    empty = (c == 0).sum().to(S.dtype) * ((1 + n) * math.log(2))
-    return softplus(-s).sum() + n / S.shape[-1] * softplus(S).sum() - empty
-
-
 def window_rows(window: int, words: int) -> Float[Tensor, "n m"]:
     """All rows that a band can have: row r·k + i marks the r + 1 words on either side of word i of k.
 
@@ -173,13 +180,16 @@ def window_rows(window: int, words: int) -> Float[Tensor, "n m"]:
 
 
 __all__ = [
-    "GuessGradients",
+    "Guesses",
     "WindowGradients",
     "WindowLists",
     "cbow_gradients",
     "cbow_loss",
-    "guess_gradients",
-    "guess_loss",
+    "guess_errors",
+    "guess_scores",
+    "hidden_gradient",
+    "output_gradients",
+    "scores_loss",
     "skip_gram_gradients",
     "skip_gram_loss",
     "spread_back",

@@ -78,6 +78,8 @@ class WindowDraws:
         self.tokens, self.window, self.seed = tokens, window, seed
         self.keep = keep_probabilities(counts, sample)
         self.table = negatives_table(counts)
+        kept = counts * self.keep
+        self.diversity = float(kept.sum() ** 2 / (kept**2).sum())  # 1 / Σ p²: so many equally frequent words
 
     def stretches(self, chunk: WordChunk) -> Iterator[Stretch]:
         """The words of a chunk, in stretches; windows do not reach from one into the next."""

@@ -1,12 +1,16 @@
 r"""Steps of SGD for word vectors, without autograd: blocks of 32 words, a few blocks at once.
 
-    rows of V, U, N gathered → loss and gradients written out (blocks/embeddings/word_windows.py) → rows moved in place
+    rows of V, U, N gathered → gradients written out (blocks/embeddings/word_windows.py) → rows moved in place
 
-    θ_r ← θ_r − rate · min(1, cap / n_r) · Σ gradients of row r
+    θ_r ← θ_r − rate · min(1, T / (rate · n_r)) · Σ gradients of row r
 
-n_r is how often row r occurs in the batch. word2vec takes its steps one after another, each from where the last one
-led; here those of a batch are taken from one place, and a frequent word would run away with the sum of them. The cap
-ends that: it counts as many steps as `cap` at most.
+n_r is how many pulls of the batch row r gets. word2vec takes its steps one after another, each from where the last one
+led; here those of a batch are taken from one place, and a frequent word would run away with the sum of them. So the
+rates of one row's pulls add up to T at most: 1 for output vectors, 6 for input vectors, which few pulls move far, and
+up to 2.4 times as much in a text of many words, where the rows of a batch move each other less. n_r counts a row's
+entries in the batch, each with the pulls that it gets on average. An output vector gets one from its own word, or one
+from each of n words as a negative. An input vector is in w + 1 windows and gets n + 1 from each; where contexts are
+*summed*, all w + 1 vectors of one move together, and the sum goes w + 1 times as far.
 """
 
 from collections.abc import Iterator
@@ -17,19 +21,22 @@ import torch
 from torch import Tensor
 
 from cutaway.blocks.embeddings.word_windows import (
-    guess_gradients,
-    guess_loss,
+    guess_errors,
+    guess_scores,
+    hidden_gradient,
+    output_gradients,
+    scores_loss,
     skip_gram_gradients,
     spread_back,
     window_sums,
 )
 from cutaway.data.words.word_chunks import WindowDraws, WordChunk
 from cutaway.models.words.word_vectors import WordVectors
-from cutaway.recipes.words.window_layout import BLOCK, Caps, StepBatch, WindowLayout, capped_shares
+from cutaway.recipes.words.window_layout import BLOCK, SHARED, Caps, StepBatch, WindowLayout, capped_shares
 
-CAP = 8.0  # times that one row of a batch counts, at most
-_MEASURED = 8  # the loss is that of every so many batches: measuring it costs an eighth of a step
-_WORDS = 400  # of the vocabulary for each of these: where words are few, all steps pull at the same rows
+INPUT_TOTAL, OUTPUT_TOTAL = 6.0, 1.0  # T: rates of all the pulls that a row follows in one batch, at most
+_DIVERSE, _LOOSER = 100, 2.4  # from a diversity of 100 words on, T grows with it, to 2.4 times as much
+_MEASURED = 8  # the loss is that of every eighth batch: to measure it takes time
 
 
 class Method(NamedTuple):
@@ -46,49 +53,60 @@ class BlockSteps:
     def __init__(self, draws: WindowDraws, method: Method, batch: int) -> None:
         self.draws, self.method = draws, method
         blocks = max(1, min(batch // BLOCK, len(draws.keep) // 16))  # few words: each is in every block
-        self.cap = min(CAP, max(1.0, len(draws.keep) / _WORDS))
         self.lay_out = WindowLayout(draws, blocks, method.skip_gram)
 
     @torch.no_grad()
     def __call__(self, model: WordVectors, chunk: WordChunk, rate: float) -> float:
-        tables = _Tables(model, self.cap)
-        step = self._skip_gram_step if self.method.skip_gram else self._cbow_step
-        losses: list[Tensor] = []
-        examples: list[Tensor] = []
-        caps = Caps(self.cap, self.cap, self.cap)
+        caps = self.caps(rate)
+        tables = _Tables(model, caps.inputs)
+        learn = self._skip_gram if self.method.skip_gram else self._cbow
+        losses, examples = list[Tensor](), 0
         with _one_thread():
             for stretch in self.draws.stretches(chunk):
-                if len(stretch.words) > 1:
-                    for i, batch in enumerate(self.lay_out(stretch, caps)):
-                        loss = step(tables, batch, rate, i % _MEASURED == 0)
-                        if loss is not None:
-                            losses.append(loss)
-                            examples.append(batch.sizes.sum() if self.method.skip_gram else (batch.sizes > 0).sum())
-        total = int(torch.stack(examples).sum()) if examples else 0
-        return float(torch.stack(losses).double().sum()) / total if total else 0.0
+                for i, batch in enumerate(self.lay_out(stretch, caps) if len(stretch.words) > 1 else []):
+                    loss = learn(tables, batch, rate, i % _MEASURED == 0)
+                    if loss is not None:
+                        losses.append(loss)
+                        examples += batch.examples
+        return float(torch.stack(losses).double().sum()) / examples if examples else 0.0
 
-    def _cbow_step(self, tables: "_Tables", batch: StepBatch, rate: float, measured: bool) -> Tensor | None:
+    def caps(self, rate: float) -> Caps:
+        """How often a row of each kind counts in a batch, at most."""
+        n, size = self.method.negatives, self.draws.window + 1  # of a context on average; also windows that hold a word
+        pairs = size if self.method.skip_gram else 1
+        together = 1 if self.method.mean or self.method.skip_gram else size
+        many = min(max(self.draws.diversity / _DIVERSE, 1.0), _LOOSER) / max(rate, 1e-12)
+        inputs, outputs = many * INPUT_TOTAL, many * OUTPUT_TOTAL
+        return Caps(inputs / (size * (n + 1) * together), outputs / pairs, outputs / (pairs * n * BLOCK / SHARED))
+
+    def _cbow(self, tables: "_Tables", batch: StepBatch, rate: float, measured: bool) -> Tensor | None:
         n, d = self.method.negatives, tables.width
-        U, N = tables.output.index_select(0, batch.outputs).view(2, -1, BLOCK, d)
-        H = window_sums(batch.windows, tables.input_vectors(batch.inputs))
-        if self.method.mean:
-            H.div_(batch.sizes.clamp(min=1).view(-1, 1))
-        H = H.view(-1, BLOCK, d)
-        loss = guess_loss(H, (batch.sizes > 0).float(), U, N, n) if measured else None
-        dH, dU, dN = guess_gradients(H, U, N, n, -rate)
+        (U, N), H = tables.output_vectors(batch), self._hidden(tables, batch)
+        scores = guess_scores(H, U, N)
+        loss = scores_loss(scores, batch.scale, n) if measured else None
+        errors = guess_errors(scores, n, -rate)
         # Not divided by the size of a context: so do word2vec's program and gensim.
-        tables.move_inputs(batch.inputs, spread_back(batch.windows, dH.view(-1, d)), batch.input_shares)
-        tables.move_outputs(batch.outputs, torch.cat([dU.view(-1, d), dN.view(-1, d)]), batch.output_shares)
+        dV = spread_back(batch.windows, hidden_gradient(errors, U, N).view(-1, d))
+        tables.move_inputs(batch.inputs, dV, batch.input_shares)
+        steps, words = H.new_empty(len(batch.outputs), d), U.shape[0] * BLOCK
+        output_gradients(errors, H, out=(steps[:words].view_as(U), steps[words:].view_as(N)))
+        move_rows(tables.output, batch.outputs, steps, batch.output_shares)
         return loss
 
-    def _skip_gram_step(self, tables: "_Tables", batch: StepBatch, rate: float, measured: bool) -> Tensor | None:
+    def _hidden(self, tables: "_Tables", batch: StepBatch) -> Tensor:
+        H = window_sums(batch.windows, tables.input_vectors(batch.inputs))
+        if self.method.mean:
+            H.mul_(batch.scale.view(-1, 1))
+        return H.view(-1, BLOCK, tables.width)
+
+    def _skip_gram(self, tables: "_Tables", batch: StepBatch, rate: float, measured: bool) -> Tensor | None:
         d = tables.width
-        U, N = tables.output.index_select(0, batch.outputs).view(2, -1, BLOCK, d)
+        U, N = tables.output_vectors(batch)
         V = tables.input_vectors(batch.inputs).view(len(U), -1, d)
         loss, dV, dU, dN = skip_gram_gradients(batch.windows, V, U, N, self.method.negatives)
         tables.move_inputs(batch.inputs, dV.view(-1, d).mul_(-rate), batch.input_shares)
         steps = torch.cat([dU.view(-1, d), dN.view(-1, d)]).mul_(-rate)
-        tables.move_outputs(batch.outputs, steps, batch.output_shares)
+        move_rows(tables.output, batch.outputs, steps, batch.output_shares)
         return loss if measured else None
 
 
@@ -108,9 +126,15 @@ class _Tables:
 
     def __init__(self, model: WordVectors, cap: float) -> None:
         layer: Any = model.output
-        self.model, self.input, self.output = model, model.embed.weight, layer.weight
+        self.model, self.input, self.output = model, model.embed.weight.detach(), layer.weight.detach()
         self.width, self.cap = self.input.shape[1], cap
         self._rows: tuple[Tensor, Tensor] | None = None
+
+    def output_vectors(self, batch: StepBatch) -> tuple[Tensor, Tensor]:
+        """U and N, in blocks."""
+        both = self.output.index_select(0, batch.outputs)
+        words = batch.scale.numel()
+        return both[:words].view(-1, BLOCK, self.width), both[words:].view(words // BLOCK, -1, self.width)
 
     def input_vectors(self, words: Tensor) -> Tensor:
         if self.model.subword_rows is None:
@@ -128,13 +152,10 @@ class _Tables:
         parts = (steps / sizes[:, None]).repeat_interleave(sizes, 0)
         move_rows(self.input, rows, parts, capped_shares(rows.numpy()[None], self.cap)[0])
 
-    def move_outputs(self, words: Tensor, steps: Tensor, shares: Tensor | None) -> None:
-        move_rows(self.output, words, steps, shares)
-
 
 def move_rows(table: Tensor, rows: Tensor, steps: Tensor, shares: Tensor | None = None) -> None:
     """θ_r ← θ_r + Σ shares · steps of row r, in place."""
     table.index_add_(0, rows, steps if shares is None else steps.mul_(shares))
 
 
-__all__ = ["BLOCK", "CAP", "BlockSteps", "Method", "capped_shares", "move_rows"]
+__all__ = ["INPUT_TOTAL", "OUTPUT_TOTAL", "BlockSteps", "Method", "move_rows"]

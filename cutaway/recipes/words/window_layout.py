@@ -16,15 +16,19 @@ from torch import Tensor
 from cutaway.blocks.embeddings.word_windows import WindowLists
 from cutaway.data.words.word_chunks import Stretch, WindowDraws
 
-BLOCK = 32  # words of a block, and negatives that they share
-_FEW = 20  # rows of a batch that are capped one by one; more of them are counted together
+BLOCK = 32  # words of a block
+SHARED = 32  # negatives that they share
 
 
 class StepBatch(NamedTuple):
-    """What one step learns from; ``sizes`` are those of the contexts, 0 for words that fill the batch up."""
+    """What one step learns from.
+
+    ``scale`` is 1/size of each context, 0 for words that have none; ``examples`` how many words or pairs there are.
+    """
 
     windows: Any
-    sizes: Tensor
+    scale: Tensor
+    examples: int
     inputs: Tensor
     outputs: Tensor
     input_shares: Tensor | None
@@ -65,22 +69,25 @@ class WindowLayout:
         left, right = np.zeros((2, count * k), np.int64)
         left[:n], right[:n] = stretch.sides()
         targets = words[w : w + count * k].reshape(count, k)
-        negatives = self.draws.negatives(stretch.place, count * k).reshape(count, k)
+        negatives = self.draws.negatives(stretch.place, count * self.blocks * SHARED).reshape(count, -1)
         reach = BLOCK if self.skip_gram else k  # words whose inputs lie together
         inputs = np.lib.stride_tricks.sliding_window_view(words, reach + 2 * w)[::reach].reshape(count, -1).copy()
         windows = self._bands(left, right, count) if self.skip_gram else self._lists(left, right, count)
         shares = [capped_shares(part, cap) for part, cap in zip((inputs, targets, negatives), caps)]
-        sizes = torch.from_numpy(left + right).view(count, self.blocks, BLOCK)
+        sizes = (left + right).reshape(count, self.blocks, BLOCK)
+        scale = (1.0 / np.where(sizes > 0, sizes, np.inf)).astype(np.float32)
+        examples = sizes.sum((1, 2)) if self.skip_gram else (sizes > 0).sum((1, 2))
         outputs = np.concatenate([targets, negatives], 1)
         return [
             StepBatch(*parts)
             for parts in zip(
                 windows,
-                sizes.unbind(),
+                torch.from_numpy(scale).unbind(),
+                examples.tolist(),
                 torch.from_numpy(inputs).unbind(),
                 torch.from_numpy(outputs).unbind(),
                 shares[0],
-                map(_together, shares[1], shares[2]),
+                (_together(*both, k, self.blocks * SHARED) for both in zip(shares[1], shares[2])),
             )
         ]
 
@@ -134,28 +141,25 @@ def capped_shares(rows: np.ndarray, cap: float) -> list[Tensor | None]:
     if most >= rows.shape[1]:
         return found
     ordered = np.sort(rows.astype(np.int32), axis=1)
-    batch, place = np.nonzero(ordered[:, most:] == ordered[:, : ordered.shape[1] - most])  # rows that are there oftener
-    if len(batch) > _FEW * len(rows):
-        return [_all_shares(part, cap) for part in rows]
-    for i, row in set(zip(batch.tolist(), ordered[batch, place].tolist())):
-        same = np.flatnonzero(rows[i] == row)
-        shares = found[i]
-        if shares is None:
-            shares = found[i] = torch.ones(rows.shape[1], 1)
-        shares.numpy()[same] = cap / len(same)
+    batch, place = np.nonzero(
+        ordered[:, most:] == ordered[:, : ordered.shape[1] - most]
+    )  # there more than `most` times
+    pairs = np.unique(np.stack([batch, ordered[batch, place]]), axis=1)
+    same = rows[pairs[0]] == pairs[1][:, None]
+    pair, column = np.nonzero(same)
+    shares = np.ones(rows.shape, np.float32)
+    shares[pairs[0][pair], column] = np.minimum(1.0, cap / np.bincount(pair, minlength=len(same)))[pair]
+    for i in set(pairs[0].tolist()):
+        found[i] = torch.from_numpy(shares[i])[:, None]
     return found
 
 
-def _all_shares(rows: np.ndarray, cap: float) -> Tensor:
-    _, place, counts = np.unique(rows, return_inverse=True, return_counts=True)
-    return torch.from_numpy(np.minimum(1.0, cap / counts)[place].astype(np.float32))[:, None]
-
-
-def _together(targets: Tensor | None, negatives: Tensor | None) -> Tensor | None:
+def _together(targets: Tensor | None, negatives: Tensor | None, words: int, shared: int) -> Tensor | None:
+    """Shares of the targets, then of the negatives."""
     if targets is None and negatives is None:
         return None
-    one = torch.ones_like(targets if negatives is None else negatives)
-    return torch.cat([one if targets is None else targets, one if negatives is None else negatives])
+    first = torch.ones(words, 1) if targets is None else targets
+    return torch.cat([first, torch.ones(shared, 1) if negatives is None else negatives])
 
 
-__all__ = ["BLOCK", "Caps", "StepBatch", "WindowLayout", "capped_shares"]
+__all__ = ["BLOCK", "SHARED", "Caps", "StepBatch", "WindowLayout", "capped_shares"]

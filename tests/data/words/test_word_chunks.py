@@ -7,6 +7,7 @@ import pytest
 
 from cutaway.data.text.token_files import Tokens
 from cutaway.data.words.word_chunks import WindowDraws, WordChunk, WordPasses, keep_probabilities, negatives_table
+from cutaway.data.words.word_streams import LinedTokens
 
 COUNTS = np.array([60_000, 30_000, 9_000, 1_000])
 
@@ -54,3 +55,30 @@ def test_reaches_are_uniform_and_negatives_have_their_shares():
     assert np.bincount(negatives_table(COUNTS)) / len(negatives_table(COUNTS)) == pytest.approx(q, abs=2e-6)
     drawn = draws().negatives(7, 50_001)
     assert np.bincount(drawn) / len(drawn) == pytest.approx(q, abs=0.01)
+
+
+def test_windows_end_where_a_line_does():
+    tokens = LinedTokens(np.arange(10, dtype=np.uint32))
+    tokens.lines = Tokens(np.array([0, 3, 4, 9], np.uint64))
+    draws = WindowDraws(tokens, np.ones(10, np.int64), window=5, sample=0.0)
+    (stretch,) = draws.stretches(WordChunk(0, 10))
+    assert stretch.lines.tolist() == [3, 4, 9]
+    left, right = stretch.sides()
+    line = np.array([0, 0, 0, 1, 2, 2, 2, 2, 2, 3])
+    for i in range(10):
+        reach = int(stretch.reaches[i]) + 1
+        window = [j for j in range(10) if j != i and abs(i - j) <= reach and line[i] == line[j]]
+        assert list(range(i - left[i], i)) + list(range(i + 1, i + right[i] + 1)) == window
+    (part,) = draws.stretches(WordChunk(14, 19))  # the second time, from the middle on
+    assert part.words.tolist() == [4, 5, 6, 7, 8]
+    assert part.lines.tolist() == []
+
+
+def test_a_line_whose_words_are_all_thinned_out_leaves_no_trace():
+    tokens = LinedTokens(np.array([0, 1, 1, 0, 0], np.uint32))
+    tokens.lines = Tokens(np.array([0, 1, 3], np.uint64))
+    draws = WindowDraws(tokens, np.array([3, 2]), window=1, sample=0.0)
+    draws.keep = np.array([1.0, 0.0])  # word 1 is never kept
+    (stretch,) = draws.stretches(WordChunk(0, 5))
+    assert stretch.words.tolist() == [0, 0, 0]
+    assert stretch.lines.tolist() == [1]

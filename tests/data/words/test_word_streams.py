@@ -108,3 +108,24 @@ def test_files_of_counted_words(tmp_path):
     (tmp_path / "w.txt").write_text("a three\n")
     with pytest.raises(ValueError, match="one a line with their counts"):
         read_counted_words(tmp_path / "w.txt")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n \n"])
+def test_lines_are_sentences_unless_windows_may_reach_across(end):
+    text = end.join(["the cat sat", "the dog ran", "rare", "the cat ran"] * 3)
+    corpus = read_words(TextSource.from_text(text), least=4)  # of these lines: the, cat, ran
+    assert corpus.train.lines.ids.tolist() == [0, 2, 4, 7, 9, 11, 14, 16, 18]
+    assert "9 lines of 2.3 words" in corpus.summary()
+    across = read_words(TextSource.from_text(text), least=4, lines=False)
+    assert across.train.lines is None
+    assert np.array_equal(across.train.ids, corpus.train.ids)
+    assert "lines" not in across.summary()
+
+
+def test_lines_are_whole_whatever_the_pieces_and_phrases_end_with_them():
+    text = "new york\nyork new\n" * 40
+    whole = list(split_words([text], lines=True))
+    assert whole == [["new", "york"], ["york", "new"]] * 40
+    assert list(split_words(iter(text), lines=True)) == whole
+    joined = read_words(TextSource.from_text("a b\nc\nb\n" * 50), least=2, phrases=1, threshold=0.5)
+    assert joined.words == ["a_b", "b", "c"]  # "b c" and "c b" stand on either side of a line's end

@@ -8,7 +8,8 @@ from cutaway.blocks.embeddings.word_windows import cbow_loss, skip_gram_loss
 from cutaway.data.text.token_files import Tokens
 from cutaway.data.words.word_chunks import WindowDraws, WordChunk
 from cutaway.models.words.word_vectors import WordVectors, WordVectorsSpec
-from cutaway.recipes.words.block_steps import BLOCK, BlockSteps, Method, capped_shares
+from cutaway.recipes.words.block_steps import BlockSteps, Method
+from cutaway.recipes.words.window_layout import BLOCK, SHARED
 
 
 @pytest.mark.parametrize(("skip_gram", "n"), [(False, 20), (False, 45), (True, 45)])
@@ -23,7 +24,7 @@ def test_a_small_step_is_a_step_along_the_gradient_of_all_its_words(skip_gram, n
     v, u = model.embed.weight.detach().clone().requires_grad_(), model.output.weight.detach().clone().requires_grad_()
     (stretch,) = draws.stretches(WordChunk(0, n))
     blocks = -(-n // BLOCK)
-    negatives = torch.from_numpy(draws.negatives(stretch.place, blocks * BLOCK)).view(blocks, BLOCK)
+    negatives = torch.from_numpy(draws.negatives(stretch.place, blocks * SHARED)).view(blocks, SHARED)
     loss, count = torch.zeros(()), 0
     for i in range(n):  # word by word, each with the negatives of its block
         reach = int(stretch.reaches[i]) + 1
@@ -40,13 +41,6 @@ def test_a_small_step_is_a_step_along_the_gradient_of_all_its_words(skip_gram, n
     torch.testing.assert_close((u - model.output.weight).detach() / 1e-3, expected[1], rtol=2e-2, atol=2e-3)
 
 
-def test_shares_are_capped_by_how_often_a_row_occurs():
-    rows = np.array([[3] * 10 + [1] * 2, list(range(12))])
-    frequent, rare = capped_shares(rows, cap=4.0)
-    assert rare is None
-    assert frequent.flatten().tolist() == pytest.approx([0.4] * 10 + [1.0] * 2)
-
-
 @pytest.mark.parametrize(("skip_gram", "mean"), [(False, False), (False, True), (True, False)])
 def test_few_words_and_many_steps_stay_finite(skip_gram, mean):
     words = np.array([0, 1, 2, 3, 0, 0, 0, 0] * 200, np.uint32)
@@ -58,4 +52,27 @@ def test_few_words_and_many_steps_stay_finite(skip_gram, mean):
     for _ in range(3):
         last = steps(model, WordChunk(0, 1600), 0.05)
     assert last < first
+    assert model.embed.weight.isfinite().all()
+
+
+def test_rates_of_the_pulls_at_a_row_add_up_to_no_more_than_the_total():
+    """CBOW of window 5: an input is in 6 windows, of 6 pulls each; a negative stands for 5 words."""
+    draws = WindowDraws(Tokens(np.arange(50, dtype=np.uint32)), np.ones(50, np.int64), 5, 0.0)
+    mean = BlockSteps(draws, Method(skip_gram=False, mean=True, negatives=5), 256).caps(rate=0.05)
+    assert mean == pytest.approx((20 / 6, 20, 20 / 5))
+    summed = BlockSteps(draws, Method(skip_gram=False, mean=False, negatives=5), 256).caps(rate=0.05)
+    assert summed.inputs == pytest.approx(20 / 36)
+    pairs = BlockSteps(draws, Method(skip_gram=True, mean=False, negatives=5), 256).caps(rate=0.05)
+    assert pairs == pytest.approx((20 / 6, 20 / 6, 20 / 30))
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.5])
+def test_a_summed_context_of_a_wide_window_with_many_negatives_learns(rate):
+    words = np.random.default_rng(0).zipf(1.3, 20_000).clip(max=300).astype(np.uint32) - 1
+    counts = np.bincount(words, minlength=300) + 1
+    draws = WindowDraws(Tokens(words), counts, 10, 0.0)
+    model = WordVectors(WordVectorsSpec(vocabulary=300, width=20), torch.from_numpy(counts))
+    steps = BlockSteps(draws, Method(skip_gram=False, mean=False, negatives=15), batch=256)
+    losses = [steps(model, WordChunk(0, 20_000), rate) for _ in range(3)]
+    assert max(losses) < 16 * np.log(2)  # what vectors of zeros reach
     assert model.embed.weight.isfinite().all()

@@ -104,6 +104,7 @@ MISTAKES = {
     "train classifier --tokenizer letters": "--tokenizer must be words, words-N, characters or bpe-N, got 'letters'",
     "train classifier --tokenizer bpe-500 --vectors vectors.txt": "vectors are those of words, got --vectors vectors",
     "train classifier --model transformer --width 50 --heads 4": "got --width 50, --heads 4; try",
+    "train classifier --augment -1": "--augment must be from 0 to below 1, got -1.0",
     "train seq2seq --reads everything": "--reads must be one of attention, thought, got 'everything'",
     "train seq2seq --beams 0": "--beams must be at least 1, got 0",
     "train seq2seq --smoothing 1": "--smoothing must be from 0 to below 1, got 1.0",

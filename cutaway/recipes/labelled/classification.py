@@ -22,6 +22,7 @@ from cutaway.data.labelled.ngrams import Ngrams
 from cutaway.data.labelled.text_batches import EncodedTexts, TextBatch, every_text
 from cutaway.data.text.token_rows import TokenRows
 from cutaway.data.text.tokenizers import Tokenizer
+from cutaway.training.augmentation.words import delete_words, swap_words
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
@@ -53,11 +54,24 @@ class TextEncoder:
         return self.encode(TextRows(list(texts), np.zeros(len(texts), np.int64)))
 
 
-def vote_cost(model: nn.Module, batch: TextBatch) -> Tensor:
-    """The sum of the readers' losses, each as if it were alone."""
+def vote_cost(model: nn.Module, batch: TextBatch, augment: float = 0.0) -> Tensor:
+    """The sum of the readers' losses, each as if it were alone; on texts with words missing or moved, if asked."""
     tokens, _, labels = as_tensors(model, batch)
+    if augment:
+        tokens = shaken(tokens, augment)
     votes = model(tokens, apart=True)
     return nn.functional.cross_entropy(votes.flatten(0, 1), labels.repeat(len(votes))) * len(votes)
+
+
+def shaken(tokens: Int[Tensor, "b t"], rate: float) -> Int[Tensor, "b t"]:
+    """Texts of which each token is left out with probability ``rate``, and as large a share of pairs change places.
+
+    Padding (0) stays at the end. Wei and Zou 2019; see `cutaway.training.augmentation.words`.
+    """
+    rows = [row[row != 0].tolist() for row in tokens]
+    rows = swap_words(delete_words(rows, rate), rate)
+    padded = [row + [0] * (tokens.shape[1] - len(row)) for row in rows]
+    return torch.tensor(padded, dtype=tokens.dtype, device=tokens.device)
 
 
 def as_tensors(model: nn.Module, batch: TextBatch) -> tuple[Tensor, Tensor, Tensor]:
@@ -142,6 +156,7 @@ __all__ = [
     "labels_of",
     "place_vectors",
     "save_labels",
+    "shaken",
     "text_metrics",
     "token_texts",
     "vote_cost",

@@ -29,6 +29,10 @@ _SCORES = {
     "previous": "the most weight on the token before",
     "induction": "the most weight on what followed the same token earlier",
 }
+_CROSS = (
+    "Bright cells are tokens of the source that the decoder looks at when it has read the token of the row and writes "
+    "the next; near a diagonal where both texts go in one order."
+)
 _TITLES = {
     ("tokens", "tokens"): "Within the source: attention of every head of the encoder",
     ("written", "written"): "Within what is written: attention of every head of the decoder",
@@ -53,6 +57,11 @@ class Group:
     @property
     def is_cross(self) -> bool:
         return self.kind[0] != self.kind[1]
+
+    @property
+    def is_alignment(self) -> bool:
+        """Whether there is a single map from what is written to the source."""
+        return self.is_cross and sum(len(w) for w in self.weights.values()) == 1
 
     @property
     def side(self) -> str:
@@ -121,12 +130,21 @@ def attention(run: "Run", subject: Subject) -> list[Picture]:
     """Where every head of every layer looks."""
     found = []
     for group in attention_groups(run, subject):
+        if group.is_alignment:
+            found.append(_alignment(group, "From what is written to the source: the alignment"))
+            continue
         title = _TITLES[group.kind] if group.paired else "Attention of every head"
         queries = next(iter(group.weights.values())).shape[1]
         picture = attention_grid(group.weights, group.keys, title=f"{title}, over {queries} tokens")
         picture.note += group.left_out()
-        found.append(picture)
+        found.append(picture.captioned(_CROSS) if group.is_cross else picture)
     return found
+
+
+def _alignment(group: Group, title: str) -> Picture:
+    """Where the decoder looks in the source, the mean over the heads of its last layer."""
+    last = list(group.weights.values())[-1]
+    return attention_map(last.mean(0), group.keys, group.queries, title=title).captioned(_CROSS)
 
 
 def heads(run: "Run", subject: Subject) -> list[Picture]:
@@ -147,9 +165,9 @@ def telling_heads(run: "Run", subject: Subject) -> list[Picture]:
     for group in attention_groups(run, subject):
         names = dict(zip(group.weights, _layer_names(list(group.weights))))
         if group.is_cross:
-            address, last = list(group.weights.items())[-1]
-            title = f"Cross attention of layer {names[address]}, mean of its heads"
-            found[address, -1] = attention_map(last.mean(0), group.keys, group.queries, title=title)
+            address = list(group.weights)[-1]
+            if not group.is_alignment:  # that one is drawn in full already
+                found[address, -1] = _alignment(group, f"Cross attention of layer {names[address]}, mean of its heads")
             continue
         scores = {address: head_scores(w, group.keys) for address, w in group.weights.items()}
         for score, words in _SCORES.items():

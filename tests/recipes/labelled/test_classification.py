@@ -68,3 +68,19 @@ def test_vectors_are_scaled_and_placed(tmp_path):
     assert place_vectors(net, WORDS, words, matrix) == 2
     row = net.embed.weight[WORDS.inner.token_to_id("good")].detach().numpy()
     np.testing.assert_allclose(row, matrix[0])
+
+
+def test_shaken_texts_have_fewer_words_in_another_order():
+    from cutaway.recipes.labelled.classification import shaken
+
+    torch.manual_seed(0)
+    tokens = torch.tensor([[*range(1, 41), 0, 0], [7, *[0] * 41]])
+    new = shaken(tokens, 0.3)
+    assert new.shape == tokens.shape
+    left = new[0][new[0] != 0].tolist()
+    assert 15 < len(left) < 40
+    assert len(set(left)) == len(left)  # no word twice
+    assert left != sorted(left)
+    assert new[1].tolist() == tokens[1].tolist()  # the last word of a text stays
+    assert new[0][len(left) :].sum() == 0
+    assert torch.equal(shaken(tokens, 0.0), tokens)

@@ -202,3 +202,9 @@ def test_hundreds_of_classes_have_fewer_ngrams_each(monkeypatch: pytest.MonkeyPa
     Path("many.tsv").write_text("label\ttext\n" + lines)
     job = ClassifierRecipe(data="many.tsv", steps=1).job()
     assert job.model.spec.features <= 1001  # 1,000 n-grams, and one for those that are unknown
+
+
+def test_augmentation_changes_training_by_the_training_stream_alone():
+    once, again, plain = (weights_of(train(augment=rate, steps=4).path) for rate in (0.2, 0.2, 0.0))
+    assert same(once, again)
+    assert not same(once, plain)

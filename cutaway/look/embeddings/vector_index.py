@@ -62,7 +62,7 @@ class VectorIndex:
         if effort is not None and (effort < 1 or kind == "exact"):
             raise ValueError(f"effort is 1 or more, of an approximate search, got {effort} for {kind!r}; leave it out")
         self.by, self.kind = by, kind
-        x = as_array("matrix", matrix, "rows", "dimensions")
+        x = _finite("rows", as_array("matrix", matrix, "rows", "dimensions"))
         self.matrix = unit(x) if by == "cosine" else x
         self._faiss = self._built(effort) if kind != "exact" else self._flat()
 
@@ -71,7 +71,7 @@ class VectorIndex:
 
     def search(self, vectors: Values, count: int = 10) -> Nearest:
         """The ``count`` rows nearest to each of the ``vectors`` (vectors, dimensions); exactly: equal ones in order."""
-        q = as_array("vectors", vectors, "vectors", "dimensions").astype(self.matrix.dtype)
+        q = _finite("vectors", as_array("vectors", vectors, "vectors", "dimensions")).astype(self.matrix.dtype)
         if q.shape[1] != self.matrix.shape[1]:
             raise ValueError(
                 f"vectors must be as wide as the matrix, got width {q.shape[1]} for rows of {self.matrix.shape[1]}; "
@@ -149,6 +149,16 @@ class VectorIndex:
             scores = np.einsum("vcd,vd->vc", found, q)
         order = np.argsort(scores if self.by == "euclidean" else -scores, axis=1, kind="stable")
         return Nearest(np.take_along_axis(rows, order, 1), np.take_along_axis(scores, order, 1))
+
+
+def _finite(name: str, x: np.ndarray) -> np.ndarray:
+    bad = np.flatnonzero(~np.isfinite(x).all(1))
+    if len(bad):
+        raise ValueError(
+            f"{name} to search must be finite, got {len(bad):,} of {len(x):,} with infinite numbers or NaN, the first "
+            f"at {bad[0]}; leave these out"
+        )
+    return x
 
 
 def _largest(x: Tensor, count: int) -> tuple[Tensor, Tensor]:

@@ -29,10 +29,9 @@ class WordVectorsRecipe(VectorRuns, Recipe):
     unit: ClassVar[str] = "nats a word"
     quality: ClassVar[str] = (
         "Text8's first 10 MB, 100 numbers, five epochs, means of three seeds: CBOW agrees with people's ratings by "
-        ".434 (WordSim-353) and .200 (SimLex-999) and solves 6.4 % of the analogies, at 0.63 of gensim's speed with "
-        "one thread (gensim: .431, .195, 6.4 %); skip-gram .460, .210 and 7.5 % at twice its speed (.432, .230, 7.7 "
-        "%). The default run: validation loss 2.16, by frequencies alone 2.65. `python benchmarks/run.py "
-        "word_vectors` measures it."
+        ".444 (WordSim-353) and .198 (SimLex-999) and solves 6.4 % of the analogies, at 0.7 to 0.8 of gensim's speed "
+        "with one thread (gensim: .431, .195, 6.4 %); with two, gensim is twice as fast. Skip-gram: .460, .210 and "
+        "7.5 % at twice gensim's speed (.432, .230, 7.7 %). `python benchmarks/run.py word_vectors` measures it."
     )
 
     data: str = "python-docs"

@@ -93,3 +93,14 @@ def test_many_vectors_are_searched_in_parts_and_equals_stay_in_order(by, monkeyp
         equal = [j for j in range(100) if np.array_equal(x[j], x[i])]
         if by != "dot":
             assert whole.rows[i][:5].tolist() == equal
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_rows_and_vectors_must_be_finite(bad):
+    x = np.ones((5, 2))
+    y = x.copy()
+    y[3, 1] = bad
+    with pytest.raises(ValueError, match=r"rows to search must be finite, got 1 of 5 .* the first at 3"):
+        VectorIndex(y)
+    with pytest.raises(ValueError, match="vectors to search must be finite, got 1 of 5"):
+        VectorIndex(x).search(y, 1)

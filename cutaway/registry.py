@@ -65,10 +65,11 @@ class View:
     """A registered view: what it draws of a run, for which runs, under which heading, and whether reports show it."""
 
     name: str
-    draw: "Callable[[Run, Subject], Picture | Sequence[Picture]]"
+    draw: "Callable[..., Picture | Sequence[Picture]]"
     suits: "tuple[str, ...] | Callable[[Run], bool]"
     section: str
     report: bool = False
+    at: bool = False  # draws the value at an address, for `cutaway look --at`
 
     @property
     def summary(self) -> str:
@@ -86,11 +87,11 @@ class View:
         """Whether there is something to draw of this run."""
         return self.suits(run) if callable(self.suits) else run.recipe.name in self.suits
 
-    def pictures(self, run: "Run", subject: "Subject") -> "list[Picture]":
-        """What it draws, as a list."""
+    def pictures(self, run: "Run", subject: "Subject", *value: Any) -> "list[Picture]":
+        """What it draws, as a list; ``value`` are an address and the value there, for views of these."""
         from cutaway.look.pages.picture import Picture
 
-        found = self.draw(run, subject)
+        found = self.draw(run, subject, *value)
         pictures = [found] if isinstance(found, Picture) else list(found)
         for picture in pictures:
             if not isinstance(picture, Picture):
@@ -115,6 +116,7 @@ def register(
     suits: "str | Sequence[str] | Callable[[Run], bool] | None" = None,
     section: str = "More views",
     report: bool = False,
+    at: bool = False,
 ) -> T:
     """Adds a block, a recipe or a view of yours; returns it.
 
@@ -128,7 +130,8 @@ def register(
     A *view* is a function of a run and its subject (what goes into the model, `cut.recipes.Subject`) that gives a
     Picture or a list of them. ``suits`` are the names of the recipes that it is for, or a function of a run that tells;
     ``section`` is the heading that it stands under; with ``report`` the report of a run shows it too, for the subject
-    that the recipe chooses.
+    that the recipe chooses. With ``at`` it is drawn by `cutaway look --at ADDRESS` alone, beside the value's own
+    pictures, and is given the address and the value too: view(run, subject, address, value).
     """
     from cutaway.recipes.base import Recipe  # imports neither torch nor anything else that is heavy
 
@@ -140,7 +143,7 @@ def register(
         register_recipe(target)
     elif suits is not None and example is None:
         draw: Any = target
-        _add(_views, View(name or target.__name__, draw, _as_suits(suits), section, report))
+        _add(_views, View(name or target.__name__, draw, _as_suits(suits), section, report, at))
     elif example is not None and suits is None:
         _add(_entries, Entry(name or target.__name__, target, example, extreme, kinks))
     else:

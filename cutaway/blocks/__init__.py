@@ -55,6 +55,7 @@ from cutaway.blocks.convolution.one_dimensional import (
     step_mask,
 )
 from cutaway.blocks.convolution.pixel_shuffles import PixelUnshuffle, pixel_shuffle, pixel_unshuffle
+from cutaway.blocks.convolution.receptive_fields import Reach, stack_reach
 from cutaway.blocks.convolution.residual_blocks import ConvLayer2d, InvertedResidual2d, ResidualConv2d
 from cutaway.blocks.convolution.separable import SeparableConv2d
 from cutaway.blocks.convolution.transposed import TransposedConv2d, transposed_convolve, transposed_convolve_open
@@ -288,6 +289,7 @@ __all__ = [
     "Proposal",
     "RMSNorm",
     "RNNState",
+    "Reach",
     "RelativeBias",
     "Residual",
     "ResidualConv2d",
@@ -468,6 +470,7 @@ __all__ = [
     "squared_distances",
     "squared_error_weight",
     "squared_loss",
+    "stack_reach",
     "step_mask",
     "stochastic_binary",
     "straight_path",

@@ -35,7 +35,15 @@ from cutaway.look.graphs import Edge as Edge
 from cutaway.look.graphs import Graph as Graph
 from cutaway.look.graphs import Node as Node
 from cutaway.look.graphs import Value as Value
+from cutaway.look.images.class_evidence import class_saliency as class_saliency
+from cutaway.look.images.class_evidence import grad_cam as grad_cam
+from cutaway.look.images.feature_maps import filter_picture as filter_picture
+from cutaway.look.images.feature_maps import map_picture as map_picture
 from cutaway.look.images.image_grids import image_grid as image_grid
+from cutaway.look.images.receptive_fields import ReceptiveField as ReceptiveField
+from cutaway.look.images.receptive_fields import effective_field as effective_field
+from cutaway.look.images.receptive_fields import field_picture as field_picture
+from cutaway.look.images.receptive_fields import receptive_field as receptive_field
 from cutaway.look.images.signed_pixels import signed_pixels as signed_pixels
 from cutaway.look.language.activation_patching import patching_map as patching_map
 from cutaway.look.language.activation_patching import recovery_by_head as recovery_by_head

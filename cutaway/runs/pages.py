@@ -70,7 +70,7 @@ def draw_views(
     A view that cannot draw says why in its place, so that the rest of the page is not lost.
     """
     subject = subject.remembering()
-    fitting = [view for view in views() if (view.report or not report) and view.fits(run)]
+    fitting = [view for view in views() if not view.at and (view.report or not report) and view.fits(run)]
     for done, view in enumerate(fitting):
         if progress is not None:
             progress(view.summary.rstrip("."), done, len(fitting))
@@ -110,6 +110,9 @@ def _values_at(run: Run, subject: Subject, at: str) -> Iterator[tuple[str, Part,
         yield address, Facts(value_statistics(value)), address
         for picture in value_pictures(address, value, subject.tokens, subject.written):
             yield address, picture, address
+        for view in views():
+            if view.at and view.fits(run):
+                yield from ((address, picture, view.name) for picture in view.pictures(run, subject, address, value))
 
 
 def picture_rows(placed: list[PlacedPicture]) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_choice, expect_positive, expect_probability
 from cutaway.blocks.convolution.grid_pooling import POOLINGS, MaxPool2d, global_pool
-from cutaway.blocks.convolution.pixel_shuffles import PixelUnshuffle
+from cutaway.blocks.convolution.pixel_shuffles import PixelUnshuffle, pixel_shuffle
 from cutaway.blocks.convolution.residual_blocks import NORMS, ConvLayer2d, ResidualConv2d
 from cutaway.blocks.dense.activations import find_activation
 from cutaway.blocks.losses.tasks import Head, Task
@@ -129,6 +129,17 @@ class CNN(Model):
             for block in blocks:  # type: ignore[attr-defined]
                 x = block(x)
         return x
+
+    @property
+    def feature_maps(self) -> tuple[str, ...]:
+        """The addresses of the feature maps, from the first block to the last."""
+        return tuple(f"stages.{s}.{b}.output" for s in range(self.spec.stages) for b in range(self.spec.depth))
+
+    def pixel_filters(self) -> Float[Tensor, "n c h w"]:
+        """The filters of the first convolution over pixels: one of kernel k over squares of side r spans k·r pixels."""
+        first: Any = self.stages[0][0]  # type: ignore[index]
+        weight = (first.first if self.spec.design == "residual" else first).conv.weight.detach()
+        return pixel_shuffle(weight, self.spec.squares)
 
     def _expect_images(self, images: Tensor) -> None:
         least = self.spec.squares * 2 ** (self.spec.stages - 1)

@@ -98,6 +98,11 @@ class ViT(Model):
         folded.load_state_dict(state)
         return folded.train(self.training)
 
+    def pixel_filters(self) -> Float[Tensor, "n c h w"]:
+        """The filters over pixels that the map of patches is made of."""
+        side, channels = self.spec.patch, self.spec.channels
+        return self.patches.map.weight.detach().T.reshape(-1, channels, side, side)
+
     def pool(self, z: Float[Tensor, "b t w"]) -> Float[Tensor, "b w"]:
         """The CLS vector through the pooler: φ(z_cls W + b)."""
         if self.pooler is None:

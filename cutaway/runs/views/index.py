@@ -12,6 +12,7 @@ from cutaway.runs.views import (
     embeddings,
     gates,
     general,
+    image_classes,
     language,
     robustness,
     series,
@@ -45,6 +46,21 @@ register(table_results.results, suits=tables.is_table, section="Predictions", re
 register(tables.decisions, suits=tables.has_two_inputs, section="The function that was learned")
 register(tables.fit, suits=tables.has_one_input, section="The function that was learned")
 register(tables.row_saliency, suits=tables.is_table, section="What a prediction depends on")
+
+register(image_classes.image_mistakes, suits=image_classes.classifies_images, section="Predictions", report=True)
+register(image_classes.hardest_images, suits=image_classes.classifies_images, section="Predictions", report=True)
+register(
+    image_classes.image_evidence,
+    suits=image_classes.classifies_images,
+    section="What a prediction depends on",
+    report=True,
+)
+register(image_classes.first_filters, suits=image_classes.has_filters, section="From layer to layer", report=True)
+register(image_classes.feature_maps, suits=image_classes.has_feature_maps, section="From layer to layer", report=True)
+register(
+    image_classes.receptive_fields, suits=image_classes.has_feature_maps, section="From layer to layer", report=True
+)
+register(image_classes.field_at, suits=image_classes.classifies_images, section="From layer to layer", at=True)
 
 register(series_classes.mistakes, suits=series_classes.classifies_series, section="Predictions", report=True)
 register(series_classes.speaking_parts, suits=series_classes.classifies_series, section="Predictions", report=True)

@@ -67,7 +67,7 @@ def _expect_positive(table: SeriesTable) -> None:
         wrong = values[values <= 0]
         if len(wrong):
             raise ValueError(
-                f"logarithms are of values above 0, got {wrong[0]:g} in series {name!r}; use logarithm=False"
+                f"logarithms are of values above 0, got {wrong[0]:g} in series {name!r}; forecast the values themselves"
             )
 
 

@@ -28,7 +28,7 @@ def test_logarithms_there_and_back():
     np.testing.assert_allclose(np.diff(prepared.table.values[0]), np.log(8) / 9)  # log returns
     np.testing.assert_allclose(prepared.restore(prepared.apply(np.array([[2.0], [5.0]]))), [[2], [5]])
     assert np.isnan(prepared.apply(np.array([[0.0], [-1.0]]))).all()
-    with pytest.raises(ValueError, match=r"above 0, got -2 in series 'b'; use logarithm=False"):
+    with pytest.raises(ValueError, match=r"above 0, got -2 in series 'b'; forecast the values themselves"):
         prepare(read_series({"a": [1.0, 2.0], "b": [1.0, -2.0]}), "student-t", logarithm=True)
 
 

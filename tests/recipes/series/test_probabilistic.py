@@ -141,4 +141,4 @@ def test_weights_are_chosen_by_large_and_small_series_and_paths_are_calibrated()
     job.calibrate(job.model)  # from the start again
     assert torch.equal(job.model.widening, once)
     assert not (once == 1).all()
-    assert ((once >= 0.5**0.5) & (once <= 2**0.5)).all()
+    assert ((once >= 0.5**0.5) & (once <= 2)).all()

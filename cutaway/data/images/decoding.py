@@ -89,7 +89,8 @@ def opened_image(source: Path | bytes) -> "Iterator[Image]":
             limit = f"{image.MAX_IMAGE_PIXELS:,}"
             raise DamagedImageError(f"more than {limit} pixels, which could be a trap that fills the memory") from None
         except _FAILURES as error:
-            raise DamagedImageError(" ".join(str(error).split()) or type(error).__name__) from None
+            told = " ".join(str(error).split())
+            raise DamagedImageError(told if isinstance(error, (OSError, ValueError)) and told else "damaged") from None
 
 
 def look_at(found: "Image") -> Look:

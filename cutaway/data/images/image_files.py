@@ -30,6 +30,7 @@ class ImageFiles:
     others: tuple[str, ...] = ()  # visible files that are no images
     hidden: int = 0
     empty: tuple[str, ...] = ()  # folders without an image
+    closed: tuple[str, ...] = ()  # links that lead nowhere, and files that may not be read
     paths: Mapping[str, Path] = field(default_factory=dict)
 
     def notes(self) -> list[str]:
@@ -41,6 +42,8 @@ class ImageFiles:
             found.append(f"left out: {len(self.others):,} files that are no images ({listed})")
         if self.hidden:
             found.append(f"left out: {self.hidden:,} hidden files")
+        if self.closed:
+            found.append(f"left out: {len(self.closed):,} files that cannot be opened, the first is {self.closed[0]}")
         if self.empty:
             listed = ", ".join(self.empty[:5]) + (", …" if len(self.empty) > 5 else "")
             found.append(f"folders without images: {listed}")
@@ -49,10 +52,13 @@ class ImageFiles:
 
 def files_in_folder(path: Path) -> ImageFiles:
     """The images of a folder and of all folders in it."""
-    names, others, hidden, folders = {}, [], 0, set()
+    names, others, closed, hidden, folders = {}, [], [], 0, set()
     endings = image_endings()
+    seen = {os.path.realpath(path)}
     for parent, inside, files in os.walk(path, followlinks=True):
-        inside[:] = sorted(name for name in inside if not _is_hidden(name))
+        inside[:] = sorted(
+            name for name in inside if not _is_hidden(name) and _is_new(os.path.join(parent, name), seen)
+        )
         here = Path(parent).relative_to(path)
         if here.parts and not inside:
             folders.add(here.as_posix())
@@ -60,6 +66,8 @@ def files_in_folder(path: Path) -> ImageFiles:
             whole = (here / name).as_posix()
             if _is_hidden(name):
                 hidden += 1
+            elif not os.access(Path(parent) / name, os.R_OK):
+                closed.append(whole)
             elif _is_image(name, endings) or (not Path(name).suffix and _begins_like_one(Path(parent) / name)):
                 names[whole] = Path(parent) / name
             else:
@@ -73,6 +81,7 @@ def files_in_folder(path: Path) -> ImageFiles:
         tuple(others),
         hidden,
         tuple(sorted(folder for folder in folders if folder not in filled)),
+        tuple(closed),
         names,
     )
 
@@ -112,13 +121,20 @@ def files_by_name(paths: Iterable[str | os.PathLike[str]]) -> ImageFiles:
     absent = [name for name, path in found.items() if not path.is_file()]
     if absent:
         raise ValueError(f"every image must be a file that exists, got {absent[0]}; look for a misspelling")
-    return ImageFiles(
-        "files", tuple(found), lambda name: found[name], lambda known: fingerprint_files(found), paths=found
-    )
+    name = next(iter(found.values())).name if len(found) == 1 else "files"
+    return ImageFiles(name, tuple(found), lambda name: found[name], lambda known: fingerprint_files(found), paths=found)
 
 
 def _is_hidden(name: str) -> bool:
     return name.startswith((".", "__MACOSX")) or name.lower() in _JUNK
+
+
+def _is_new(folder: str, seen: set[str]) -> bool:
+    """Whether a folder was not met before: links may lead back to one that was."""
+    real = os.path.realpath(folder)
+    new = real not in seen
+    seen.add(real)
+    return new
 
 
 def _is_image(name: str, endings: frozenset[str]) -> bool:

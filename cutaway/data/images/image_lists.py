@@ -108,9 +108,10 @@ class _Known:
     def find(self, name: str) -> Path | None:
         if not name:
             return None
-        direct = (self.folder / name).expanduser()
-        if direct.is_file():
-            return direct.resolve()
+        for written in (name, name.replace("\\", "/")):
+            direct = (self.folder / written).expanduser()
+            if direct.is_file():
+                return direct.resolve()
         bare = PurePosixPath(name.replace("\\", "/")).name
         return self._by_name.get(bare) or self._by_stem.get(bare)
 

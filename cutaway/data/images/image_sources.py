@@ -117,7 +117,8 @@ def _from_folder(path: Path, form: ImageForm) -> ImageSource:
     if any(is_idx(file) for file in beside):
         return _from_idx(path.name, beside, None)
     files = files_in_folder(path)
-    tables = [file for file in beside if file.suffix.lower() in ENDINGS and file.suffix.lower() != ".json"]
+    endings = tuple(ending for ending in ENDINGS if ending != ".json")
+    tables = [path / name for name in files.others if name.lower().endswith(endings)]
     unlabelled = not any(labels_by_folder(files.names, form.level)[0])
     if len(tables) == 1 and files.names and unlabelled:
         return _from_table(tables[0], form)

@@ -32,6 +32,15 @@ def test_what_is_left_out_of_a_folder(tmp_path: Path):
     ]
 
 
+def test_links_in_circles_and_into_nothing(tmp_path: Path):
+    make_classes(tmp_path)
+    (tmp_path / "cat" / "back").symlink_to(tmp_path)
+    (tmp_path / "dog" / "gone.png").symlink_to(tmp_path / "nowhere.png")
+    found = files_in_folder(tmp_path)
+    assert len(found.names) == 10
+    assert found.notes() == ["left out: 1 files that cannot be opened, the first is dog/gone.png"]
+
+
 def test_a_zip_reads_as_its_folder(tmp_path: Path):
     folder = make_classes(tmp_path / "pets")
     with zipfile.ZipFile(tmp_path / "pets.zip", "w") as archive:

@@ -38,6 +38,20 @@ def test_bare_names_without_ending_as_in_competitions(folder: Path):
     assert found.labels == ["a", "b"] * 3
 
 
+def test_backslashes_and_semicolons_as_windows_writes_them(folder: Path):
+    path = write(folder, "file;label", *(f"photos\\{i}.png;{'ab'[i % 2]}" for i in range(6)))
+    assert read_image_list(path).labels == ["a", "b"] * 3
+
+
+def test_a_table_inside_the_folder_as_hugging_face_has_it(tmp_path: Path):
+    (tmp_path / "train").mkdir()
+    for i in range(6):
+        small_image(i).save(tmp_path / "train" / f"{i}.png")
+    lines = ["file_name,label", *(f"{i}.png,{'ab'[i % 2]}" for i in range(6))]
+    (tmp_path / "train" / "metadata.csv").write_text("\n".join(lines))
+    assert read_images(tmp_path, labelled=True).labels == ("a", "b")
+
+
 def test_a_column_of_parts(folder: Path):
     path = write(
         folder, "path,class,split", *(f"photos/{i}.png,{'ab'[i % 2]},{'test' if i > 3 else 'train'}" for i in range(6))

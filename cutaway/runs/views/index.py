@@ -14,6 +14,7 @@ from cutaway.runs.views import (
     general,
     image_classes,
     language,
+    one_shot_images,
     robustness,
     series,
     series_classes,
@@ -65,6 +66,9 @@ register(image_classes.field_at, suits=image_classes.classifies_images, section=
 register(series_classes.mistakes, suits=series_classes.classifies_series, section="Predictions", report=True)
 register(series_classes.speaking_parts, suits=series_classes.classifies_series, section="Predictions", report=True)
 register(series_classes.hardest, suits=series_classes.classifies_series, section="Predictions", report=True)
+
+register(one_shot_images.pairs, suits=one_shot_images.compares_images, section="Predictions", report=True)
+register(one_shot_images.one_shot_answers, suits=one_shot_images.compares_images, section="Predictions", report=True)
 
 register(tags.tagged, suits="tagger", section="Predictions", report=True)
 register(tags.tag_results, suits="tagger", section="Predictions", report=True)

@@ -17,7 +17,8 @@ class ForecasterRecipe(ProbabilisticRecipe):
 
     name: ClassVar[str] = "forecaster"
     quality: ClassVar[str] = (
-        "Trained and measured as `deepar`, on the same series: `python benchmarks/forecasting.py forecaster`."
+        "ETTh1, a day ahead: mean weighted quantile loss 0.210 (seed 0, 38 s of a core); a linear model on lags 0.238, "
+        "`deepar` 0.207. On other series: `python benchmarks/forecasting.py forecaster`."
     )
 
     heads: int = setting(4, MODEL)

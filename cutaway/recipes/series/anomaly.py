@@ -40,9 +40,11 @@ class AnomalyRecipe(ForecastRecipe):
 
     name: ClassVar[str] = "anomaly"
     quality: ClassVar[str] = (
-        "Beijing's hourly pm2.5 (43,800 hours, 3 s of one core) with spikes, shifts and stuck stretches put in, at 2 "
-        "false alarms a year: precision 1.00 and recall 0.82 on the validation part, a z-score 1.00 and 0.12. Short or "
-        "heavy-tailed series keep the stated rate only roughly; on ETTh1's oil temperature recall is 0.14."
+        "Spikes, shifts and stuck stretches put into the test part, 2 false alarms a year asked for: Beijing's hourly "
+        "pm2.5 (43,800 hours, 4 s of one core) precision 0.97, recall 0.83, and 2.0 alarms a year with nothing put in; "
+        "a z-score 1.00, 0.11. Air pressure 1.00, 0.77, 1.0; ETTh1's oil temperature 1.00, 0.29, 0. The rate is kept "
+        "roughly: 5.0 on ETTh1's HUFL, 3.0 on daily temperatures, where a z-score is better (F1 0.85 and 0.57, ours "
+        "0.67 and 0.50)."
     )
 
     data: str = "city-power"

@@ -12,6 +12,8 @@ from cutaway.recipes.subjects import Subject
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
 
+_ODD = "Orange: what came was too unlikely given what came before; blue: what was expected."
+_NOTHING = "Every value lies near enough to what was expected, in blue; the first steps have too little before them."
 _CLOSE = 3  # stretches that are drawn close up, the oddest
 
 
@@ -40,7 +42,7 @@ def odd_stretches(run: "Run", subject: Subject) -> list[Picture]:
             one.expected[start:stop],
             [(a, b) for a, b in marks if a < b],
             title=title,
-            caption="Orange: what came was too unlikely given what came before; blue: what was expected.",
+            caption=_ODD if stretches else _NOTHING,
             note=note,
             width=width,
         )

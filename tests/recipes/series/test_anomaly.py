@@ -7,6 +7,7 @@ import pytest
 import cutaway as cut
 from cutaway.cli import run as cli
 from cutaway.recipes.series.anomaly import AnomalyRecipe
+from cutaway.runs.views.anomalies import odd_stretches
 
 
 def _series(steps=1500, seed=0):
@@ -78,3 +79,20 @@ def test_mistakes_are_told(tmp_path):
     path.write_text("ds,y\n2024-01-01,1\n2024-01-02,2\n2024-01-03,3\n")
     with pytest.raises(ValueError, match="odd points need a history to stand out from, at least 71 values, got series"):
         AnomalyRecipe(data=str(path)).parts()
+
+
+def test_a_look_at_series_of_yours(run, tmp_path):
+    new = _series(300, seed=1)
+    new.iloc[200] = 1e30  # a broken value is odd, and its square is no infinity
+    path = tmp_path / "new.csv"
+    new.rename("sensor").rename_axis("ds").reset_index().to_csv(path, index=False)
+    subject = run.recipe.subject(run, str(path))
+    assert subject.arguments[0].isfinite().all()
+    picture = odd_stretches(run, subject)[0]
+    assert picture.title.startswith("sensor: ")
+    assert "odd stretch" in picture.title
+    assert 1e30 in run.predict(str(path))["value"].tolist()
+    short = tmp_path / "short.csv"
+    new[:20].rename("sensor").rename_axis("ds").reset_index().to_csv(short, index=False)
+    with pytest.raises(ValueError, match=r"looks back on, \d+ steps, got at most 20 values in short.csv; give more of"):
+        run.predict(str(short))

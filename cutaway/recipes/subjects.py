@@ -32,14 +32,16 @@ class Subject:
     """``arguments`` are those of the model, a batch of one text or of some rows; () if there is nothing to put in.
 
     ``words`` tell what it is. Of a text, ``tokens`` are its tokens one by one, and ``written`` those that a decoder is
-    given; of a table, ``rows`` are its rows as they are encoded; of series that were given, ``source`` is their file.
-    ``perplexity`` is that of maps by t-SNE, one or several to compare; (): one that fits the number of rows.
+    given; of series, ``steps`` name those of the first one (dates, or numbers), and ``source`` is their file, if they
+    were given; of a table, ``rows`` are its rows as they are encoded. ``perplexity`` is that of maps by t-SNE, one or
+    several to compare; (): one that fits the number of rows.
     """
 
     arguments: tuple[Any, ...] = ()
     words: str = ""
     tokens: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
     rows: Encoded | None = None
     source: str | None = None
     perplexity: tuple[float, ...] = ()

@@ -81,6 +81,11 @@ class AdditiveDecoder(nn.Module):
         self.map_first = Linear(memory_width, width)
         self.scores, self.weights, self.context = Tap(), Tap(), Tap()
 
+    @property
+    def cells(self) -> dict[str, Cell]:
+        """Its one cell, by its address, as a stack of recurrent layers gives its own."""
+        return {"cell": self.cell}
+
     def prepare(self, memory: Float[Tensor, "b s m"], mask: Bool[Tensor, "b s"] | None = None) -> Source:
         """The source with its keys, to be computed once; ``mask`` is True where it is real."""
         expect_width("memory", memory, self.memory_width)

@@ -69,6 +69,11 @@ class Recurrent(nn.Module):
         return torch_weights(self.layers)
 
     @property
+    def cells(self) -> dict[str, Cell]:
+        """Every cell by its address in this layer: ``layers.0.forwards`` and so on."""
+        return {f"layers.{i}.{name}": cell for i, layer in enumerate(self.layers) for name, cell in layer.items()}  # type: ignore[operator]
+
+    @property
     def directions(self) -> int:
         """1, or 2 for a bidirectional net."""
         return 2 if self.bidirectional else 1

@@ -7,6 +7,7 @@ Of many units those are shown whose state changes most over the text. Hochreiter
 Fei-Fei 2016. Notes: N3 §5.2.
 """
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,12 +21,16 @@ from cutaway.look.style.wording import number, visible
 
 UNITS = 16  # shown, at most
 _TOKENS = 200
+_CROWDED = 70  # from so many on, not every step is named
 _WIDE, _UNIT = 640, 6  # pixels of a panel, and of a unit's line
 
-_CAPTION = (
-    "Follow a line: where the forget gate is bright the unit keeps its cell state, and the states change colour where "
-    "the text makes them."
-)
+_CAPTIONS = {  # by the gate that keeps a state
+    "forget_gate": "Follow a line: where the forget gate is bright the unit keeps its cell state; where it is dark, it "
+    "forgets, and the state changes colour.",
+    "update_gate": "Follow a line: where the update gate is bright the unit keeps its state; where it is dark, the "
+    "state takes the candidate's colour.",
+    "": "Follow a line: the unit's state changes colour with what it reads, as no gate keeps it.",
+}
 
 
 def gate_panels(
@@ -49,6 +54,8 @@ def gate_panels(
     for i, (name, entries) in enumerate(arrays.items()):
         chosen = entries[:, list(units)].T
         shades = Shades.of(chosen)
+        if name.endswith("gate"):  # from shut to open, whatever it reaches here
+            shades = dataclasses.replace(shades, low=0.0, high=1.0)
         words = name.replace("_", " ")
         numbered = enumerate(zip(units, chosen))
         data[f"panel{i}"] = [{"row": r, "unit": unit, "values": line} for r, (unit, line) in numbered]
@@ -59,7 +66,7 @@ def gate_panels(
             labelAngle=0 if upright else -90,
             labelFontSize=10,
             labelFont=MONO,
-            labelOverlap=False,
+            labelOverlap=steps > _CROWDED,
             labels=last,
             ticks=False,
             domain=False,
@@ -94,7 +101,8 @@ def gate_panels(
     lines = f"{len(units)} of {state.shape[1]} units, those whose {list(arrays)[-1].replace('_', ' ')} changes most"
     means = ", ".join(f"{name.replace('_', ' ')} {number(float(x.mean()), 2)}" for name, x in arrays.items())
     words = f"{len(arrays)} panels over {steps} tokens: {lines}. Means: {means}."
-    return Picture(chart, title, words, f"{lines[0].upper()}{lines[1:]}, a line each.", data, caption=_CAPTION)
+    caption = next(text for gate, text in _CAPTIONS.items() if gate in arrays or not gate)
+    return Picture(chart, title, words, f"{lines[0].upper()}{lines[1:]}, a line each.", data, caption=caption)
 
 
 def _steps(arrays: Mapping[str, np.ndarray], tokens: Sequence[str]) -> int:

@@ -35,6 +35,7 @@ class DeepAR(PredictiveModel):
     """
 
     kind: ClassVar[type[NamedSpec]] = DeepARSpec
+    recurrent_layers: ClassVar[dict[str, str]] = {"recurrence": "steps"}
     spec: DeepARSpec
 
     def __init__(self, spec: DeepARSpec | None = None, **sizes: Any) -> None:

@@ -72,13 +72,14 @@ class RecurrentLM(Model):
     """logits = RecurrentLM(tokens): scores of the next token at every position.
 
     ``mask`` marks real tokens; padding, wherever it stands, is skipped. ``state`` is what earlier calls left behind
-    (`CarriedState`): the model goes on from it, and leaves its own. ``recurrent_layers`` says where its gates are.
+    (`CarriedState`): the model goes on from it, and leaves its own. ``recurrent_layers`` says where its gates are,
+    and what their steps are.
     """
 
     kind: ClassVar[type[NamedSpec]] = RecurrentLMSpec
     input_kind: ClassVar[str] = "text"
     output_layers: ClassVar[tuple[str, ...]] = ("unembed",)
-    recurrent_layers: ClassVar[tuple[str, ...]] = ("recurrence",)
+    recurrent_layers: ClassVar[dict[str, str]] = {"recurrence": "tokens"}
     spec: RecurrentLMSpec
 
     def __init__(self, spec: RecurrentLMSpec | None = None, **sizes: Any) -> None:

@@ -74,6 +74,7 @@ class Seq2Seq(Model):
 
     kind: ClassVar[type[NamedSpec]] = Seq2SeqSpec
     input_kind: ClassVar[str] = "text pair"
+    recurrent_layers: ClassVar[dict[str, str]] = {"encoder": "tokens", "decoder": "written"}
     spec: Seq2SeqSpec
 
     def __init__(self, spec: Seq2SeqSpec | None = None, **sizes: Any) -> None:

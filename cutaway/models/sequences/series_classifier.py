@@ -105,6 +105,11 @@ class SeriesClassifier(Model):
         self.pooled = Tap()
         self.head = Head(pooled, Task("multi-class", spec.classes))
 
+    @property
+    def recurrent_layers(self) -> dict[str, str]:
+        """Where its gates are, if it has any, and what their steps are."""
+        return {"lstm": "steps"} if self.spec.design == "rnn" else {}
+
     def forward(
         self, values: Float[Tensor, "b t c"], lengths: Int[Tensor, "b"] | None = None
     ) -> Float[Tensor, "b classes"]:

@@ -130,6 +130,7 @@ class Tagger(Model):
     """
 
     kind: ClassVar[type[NamedSpec]] = TaggerSpec
+    recurrent_layers: ClassVar[dict[str, str]] = {"lstm": "tokens"}
     spec: TaggerSpec
 
     def __init__(self, spec: TaggerSpec | None = None, **sizes: Any) -> None:

@@ -179,6 +179,12 @@ class TextClassifier(Model):
         self.ngrams = NaiveBayesBag(spec.features, spec.classes) if spec.features else None
         self.reset_parameters()
 
+    @property
+    def recurrent_layers(self) -> dict[str, str]:
+        """Where its gates are, if its readers have any, and what their steps are."""
+        count = len(self.readers) if self.spec.reader == "rnn" else 0
+        return {f"readers.{i}.encoder.lstm": "tokens" for i in range(count)}
+
     def reset_parameters(self) -> None:
         if self.embed is not None:
             nn.init.normal_(self.embed.weight, 0, _SPREAD)

@@ -189,7 +189,7 @@ class ProbabilisticRecipe(ForecastRecipe):
     def subject(self, run: "Run", given: str | None = None) -> "SeriesSubject":
         """The last steps of a few series: of a file, else of those that it was trained on."""
         from cutaway.recipes.series.prepared_series import prepare
-        from cutaway.recipes.series.series_subjects import SeriesSubject
+        from cutaway.recipes.series.series_subjects import SeriesSubject, step_names
         from cutaway.recipes.series.window_batches import windows_at_end
 
         model: Any = run.model
@@ -198,7 +198,10 @@ class ProbabilisticRecipe(ForecastRecipe):
         prepared = prepare(chosen, model.spec.likelihood, self.logarithm)
         window = windows_at_end(prepared.table, model.spec, 0)
         words = f"the last {model.spec.context} steps of {', '.join(chosen.names)}"
-        return SeriesSubject((on_device(window, model.device),), words, given=None if given is None else table)
+        length = int(chosen.lengths[0])
+        steps = step_names(chosen.times(0, length - model.spec.context, length))
+        arguments = (on_device(window, model.device),)
+        return SeriesSubject(arguments, words, steps=steps, given=None if given is None else table)
 
 
 class _Evaluation:

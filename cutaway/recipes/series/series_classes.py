@@ -142,4 +142,5 @@ def series_subject(run: "Run", rows: SeriesRows, words: str) -> Subject:
     if count > SHOWN:
         words, rows = f"the first {SHOWN} of {count:,} {words}", rows.take(np.arange(SHOWN))
     values, lengths = _arguments(run.model, rows)
-    return Subject((values,) if lengths is None else (values, lengths), words)
+    steps = tuple(map(str, range(int(rows.lengths[0]) if count else 0)))
+    return Subject((values,) if lengths is None else (values, lengths), words, steps=steps)

@@ -39,9 +39,10 @@ register(language.lens, suits=language.has_residual_stream, section="From layer 
 register(language.contributions, suits=language.has_residual_stream, section="From layer to layer")
 register(language.saliency, suits=language.has_residual_stream, section="What the next token depends on")
 
-register(gates.gates, suits=gates.has_gates, section="Gates and states", report=True)
-register(gates.unit_features, suits=gates.has_gates, section="Gates and states", report=True)
-register(gates.reach, suits=gates.has_gates, section="What the next token depends on", report=True)
+register(gates.gates, suits=gates.continues_text, section="Gates and states", report=True)
+register(gates.gates, name="gates_of_others", suits=gates.only_has_gates, section="Gates and states")
+register(gates.unit_features, suits=gates.continues_text, section="Gates and states", report=True)
+register(gates.reach, suits=gates.continues_text, section="What the next token depends on", report=True)
 
 register(table_results.results, suits=tables.is_table, section="Predictions", report=True)
 register(tables.decisions, suits=tables.has_two_inputs, section="The function that was learned")

@@ -30,3 +30,11 @@ def test_values_of_one_cell():
     (found,) = layer_values(seen, "layers.1.forwards", ["cell", "hidden"]).values()
     assert found.shape == (5, 4)
     assert found.all()
+
+
+def test_gates_are_coloured_from_shut_to_open():
+    """A gate that stays below a half must not look open; states keep a scale of their own."""
+    values = {"forget_gate": np.full((3, 2), 0.4), "cell": np.array([[0.0, 3.0], [1.0, -5.0], [0.0, 0.0]])}
+    gate, cell = gate_panels(values, list("abc")).spec()["vconcat"]
+    assert gate["encoding"]["color"]["scale"]["domain"] == [0, 1]
+    assert cell["encoding"]["color"]["scale"]["domain"] == [-5, 5]

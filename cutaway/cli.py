@@ -18,6 +18,7 @@ VERBS = {
     "generate": ("let a trained language model write, or translate", "cutaway.commands.generate:main"),
     "predict": ("what a trained model says of new rows or texts", "cutaway.commands.predict:main"),
     "forecast": ("what comes after series, with quantiles", "cutaway.commands.forecast:main"),
+    "sample": ("new images of a trained model", "cutaway.commands.sample:main"),
     "nearest": ("the words nearest to a word, and analogies", "cutaway.commands.nearest:main"),
     "attack": ("how little must change in an image for another class", "cutaway.commands.attack:main"),
     "look": ("see inside a trained model: pictures on one page", "cutaway.commands.look:main"),

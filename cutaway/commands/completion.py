@@ -50,6 +50,7 @@ def verbs() -> dict[str, Any]:
     from cutaway.commands.look import Look
     from cutaway.commands.nearest import Nearest
     from cutaway.commands.predict import Predict
+    from cutaway.commands.sample import SampleImages
     from cutaway.commands.test import Test
 
     return {
@@ -60,6 +61,7 @@ def verbs() -> dict[str, Any]:
         "generate": Generate,
         "predict": Predict,
         "forecast": ForecastSeries,
+        "sample": SampleImages,
         "nearest": Nearest,
         "look": Look,
         "import": Import,

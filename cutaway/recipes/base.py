@@ -205,6 +205,26 @@ class Recipe:
         """Inputs of the model that can be changed little by little, their classes, and what they are: for attacks."""
         raise self._cannot("be attacked: it does not give classes to images")
 
+    def sample_images(
+        self,
+        run: "Run",
+        count: int = 16,
+        label: Any = None,
+        guidance: float | None = None,
+        steps: int | None = None,
+        seed: int = 0,
+    ) -> "Tensor":
+        """New images."""
+        raise self._cannot("make images")
+
+    def encode(self, run: "Run", images: Any) -> "Tensor":
+        """Codes of images."""
+        raise self._cannot("encode images")
+
+    def decode(self, run: "Run", codes: Any) -> "Tensor":
+        """Images of codes."""
+        raise self._cannot("decode codes")
+
     def word_rows(self, run: "Run") -> "WordRows":
         """The words of a run and their vectors, which `run.nearest` searches: by default, its tokens' embeddings."""
         from cutaway.recipes.words.word_rows import embedded_tokens

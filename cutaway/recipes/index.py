@@ -29,6 +29,9 @@ RECIPES = {
     "forecaster": "cutaway.recipes.series.forecaster:ForecasterRecipe",
     "series-classifier": "cutaway.recipes.series.series_classifier:SeriesClassifierRecipe",
     "anomaly": "cutaway.recipes.series.anomaly:AnomalyRecipe",
+    "autoencoder": "cutaway.recipes.generative.autoencoder:AutoencoderRecipe",
+    "vae": "cutaway.recipes.generative.vae:VAERecipe",
+    "diffusion": "cutaway.recipes.generative.diffusion:DiffusionRecipe",
 }
 IMPORTED = {  # runs that `cutaway import` makes
     "imported": "cutaway.recipes.imported:ImportedRecipe",

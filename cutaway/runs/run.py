@@ -186,6 +186,28 @@ class Run:
         """Predictions for new inputs."""
         return self.recipe.predict(self, inputs)
 
+    def sample(
+        self,
+        count: int = 16,
+        label: Any = None,
+        guidance: float | None = None,
+        steps: int | None = None,
+        seed: int = 0,
+    ) -> Tensor:
+        """New images (count, channels, height, width), pixels from 0 to 1; of a class ``label``, or one for each.
+
+        ``guidance`` and ``steps`` are for runs of `diffusion`; the same ``seed`` gives the same images.
+        """
+        return self.recipe.sample_images(self, count, label, guidance, steps, seed)
+
+    def encode(self, images: Any) -> Tensor:
+        """Codes (n, width) of images: a path, several, arrays, tensors."""
+        return self.recipe.encode(self, images)
+
+    def decode(self, codes: Any) -> Tensor:
+        """Images (n, channels, height, width) of codes (n, width), pixels from 0 to 1."""
+        return self.recipe.decode(self, codes)
+
     @cached_property
     def word_table(self) -> "WordTable":
         """The run's words and their vectors, read once."""

@@ -14,6 +14,7 @@ from cutaway.runs.views import (
     general,
     image_classes,
     language,
+    latents,
     one_shot_images,
     robustness,
     series,
@@ -101,6 +102,15 @@ register(anomalies.odd_stretches, suits=anomalies.looks_for_oddities, section="O
 
 register(robustness.attacked, suits=robustness.classifies_images, section="Robustness")
 register(robustness.resistance, suits=robustness.classifies_images, section="Robustness")
+register(latents.samples, suits=latents.makes_images, section="New images", report=True)
+register(latents.denoising, suits=latents.denoises_in_steps, section="New images", report=True)
+register(latents.guidance_table, suits=latents.denoises_in_steps, section="New images")
+register(latents.nearest_images, suits=latents.makes_images, section="New images", report=True)
+register(latents.reconstructions, suits=latents.has_codes, section="Codes", report=True)
+register(latents.interpolation, suits=latents.has_codes, section="Codes", report=True)
+register(latents.latent_map, suits=latents.has_codes, section="Codes", report=True)
+register(latents.latent_walk, suits=latents.has_normal_codes, section="Codes", report=True)
+register(latents.code_spread, suits=latents.has_normal_codes, section="Codes", report=True)
 
 register(general.weights, suits=general.has_weights, section="Weights")
 register(general.graph, suits=general.has_parameters, section="Compute graph")

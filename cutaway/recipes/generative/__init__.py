@@ -1,0 +1,1 @@
+"""Recipes that compress, denoise and make images."""

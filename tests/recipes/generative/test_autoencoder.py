@@ -1,0 +1,63 @@
+"""`autoencoder`: a linear one beside principal components, one bit beside K-means, noise taken away."""
+
+import generative
+import pytest
+
+import cutaway as cut
+
+
+def last(run, name: str) -> float:
+    return next(row[name] for row in reversed(run.metrics) if name in row and row["split"] == "validation-whole")
+
+
+@pytest.mark.long
+def test_a_linear_one_finds_the_principal_components(tmp_path):
+    run = cut.train(
+        "autoencoder",
+        design="linear",
+        codes=4,
+        steps=1500,
+        rate=5e-3,
+        weight_decay=0.0,
+        out=tmp_path / "run",
+        show="quiet",
+    )
+    pca = run.about["data"]["baseline"]
+    assert pca["rule"] == "4 principal components"
+    assert last(run, "loss") == pytest.approx(pca["metrics"]["loss"], rel=0.01)
+    assert last(run, "angle_to_principal_components") < 5
+
+
+@pytest.mark.long
+def test_one_bit_finds_the_two_centroids(tmp_path):
+    run = cut.train(
+        "autoencoder", design="linear", codes=1, code="binary", steps=600, rate=2e-2, out=tmp_path / "run", show="quiet"
+    )
+    means = run.about["data"]["baseline"]
+    assert means["rule"] == "K-means, the nearest of 2 centroids"
+    assert last(run, "loss") == pytest.approx(means["metrics"]["loss"], rel=0.02)
+
+
+def test_noise_is_measured_before_and_after(tmp_path):
+    data = generative.shapes_file()
+    run = cut.train("autoencoder", data=data, noise=0.3, out=tmp_path / "run", **generative.SMALL)
+    assert last(run, "error_of_noisy_images") == pytest.approx(0.09, rel=0.1)
+    assert "principal components" in run.about["data"]["baseline"]["rule"]
+
+
+def test_bits_are_bits(tmp_path):
+    images, _ = generative.shapes()
+    run = cut.train(
+        "autoencoder", data=generative.shapes_file(), code="binary", out=tmp_path / "run", **generative.SMALL
+    )
+    assert set(run.encode(images).unique().tolist()) <= {0.0, 1.0}
+    assert run.sample(3, label="cross").shape == (3, 1, 9, 7)
+
+
+def test_wrong_settings_are_named():
+    from cutaway.recipes.generative.autoencoder import AutoencoderRecipe
+
+    with pytest.raises(ValueError, match="codes must be at least 1, got 0"):
+        AutoencoderRecipe(codes=0)
+    with pytest.raises(ValueError, match=r"noise must be at least 0, got -0.1"):
+        AutoencoderRecipe(noise=-0.1)

@@ -1,0 +1,84 @@
+"""`diffusion`: killed and resumed, with and without classes, its published form, and digits that others recognise."""
+
+import generative
+import numpy as np
+import pytest
+import torch
+from killing import start
+from little import same, weights_of
+
+import cutaway as cut
+from cutaway.recipes.generative.diffusion import DiffusionRecipe
+
+
+@pytest.mark.parametrize("recipe", ["diffusion", "vae"])
+def test_killed_and_resumed_it_ends_with_the_same_weights(recipe: str, tmp_path):
+    settings = {k: v for k, v in (generative.SMALL | generative.KINDS[recipe]).items() if k != "show"}
+    settings |= dict(data=generative.shapes_file(), ema=0.9)
+    outs = [tmp_path / "unbroken", tmp_path / "killed"]
+    for out, moments in zip(outs, ([""], ["before a checkpoint becomes the latest", ""]), strict=True):
+        for moment in moments:
+            resume = (out / "config.json").exists()
+            process = start(out, str(tmp_path / "cache"), resume, moment, {} if resume else settings, recipe=recipe)
+            process.join()
+            assert process.exitcode == (-9 if moment else 0)
+    assert same(*map(weights_of, outs))
+
+
+@pytest.mark.parametrize(
+    ("predicts", "noise_schedule", "sampler"),
+    [("noise", "linear", "ddpm"), ("velocity", "cosine", "ddim"), ("image", "straight", "euler")],
+)
+def test_other_forms_train_and_sample(predicts: str, noise_schedule: str, sampler: str, tmp_path):
+    form = dict(predicts=predicts, noise_schedule=noise_schedule, sampler=sampler)
+    more = generative.SMALL | generative.KINDS["diffusion"]
+    run = cut.train("diffusion", data=generative.shapes_file(20), out=tmp_path / "run", **form, **more)
+    assert run.model.spec.target == predicts
+    assert run.sample(2, label="cross", guidance=2.0, steps=4).isfinite().all()
+
+
+def test_labels_can_be_left_aside_and_unknown_ones_are_no_class(tmp_path):
+    data = generative.shapes_file(20, unknown=6)
+    more = generative.SMALL | generative.KINDS["diffusion"]
+    assert cut.train("diffusion", data=data, out=tmp_path / "1", **more).model.spec.classes == 2
+    plain = cut.train("diffusion", data=data, out=tmp_path / "2", conditional=False, **more)
+    assert plain.model.spec.classes == 0
+
+
+def test_dropped_labels_are_the_class_of_no_class():
+    recipe, model = DiffusionRecipe(drop_label=0.5), generative.little_run("diffusion").model
+    seen = []
+    model.loss, loss = (lambda images, labels: seen.append(labels) or torch.zeros(len(images))), model.loss
+    try:
+        torch.manual_seed(0)
+        recipe.cost(model, torch.zeros(1000, 1, 9, 7), torch.zeros(1000, dtype=torch.long))
+        recipe.cost(model, torch.zeros(2, 1, 9, 7), torch.tensor([-1, -1]))
+    finally:
+        model.loss = loss
+    assert seen[0].eq(2).float().mean().item() == pytest.approx(0.5, abs=0.05)
+    assert seen[1].tolist() == [2, 2]
+
+
+@pytest.mark.slow
+def test_digits_are_recognised_as_their_class(tmp_path):
+    """On scikit-learn's digits, 600 steps: at least nine in ten samples are their class to the nearest neighbours."""
+    from sklearn.datasets import load_digits
+    from sklearn.neighbors import KNeighborsClassifier
+
+    run = cut.train("diffusion", steps=600, out=tmp_path / "run", show="quiet")
+    labels = [str(i % 10) for i in range(200)]
+    made = run.sample(200, labels).flatten(1).numpy() * 16
+    digits = load_digits()
+    judge = KNeighborsClassifier(3).fit(digits.data, digits.target)
+    assert np.mean(judge.predict(made) == np.array(labels, int)) >= 0.9
+
+
+def test_wrong_settings_are_named():
+    with pytest.raises(ValueError, match="sampler='euler' follows the straight schedule, got noise_schedule='cosine'"):
+        DiffusionRecipe(sampler="euler", noise_schedule="cosine")
+    with pytest.raises(ValueError, match="ends in noise alone, from which no image follows, got predicts='noise'"):
+        DiffusionRecipe(predicts="noise")
+    with pytest.raises(ValueError, match=r"drop_label must be .*, got 1.5"):
+        DiffusionRecipe(drop_label=1.5)
+    with pytest.raises(ValueError, match="sampling_steps must be at least 1, got 0"):
+        DiffusionRecipe(sampling_steps=0)

@@ -1,0 +1,46 @@
+"""Views of runs that make images: each draws something for the runs that it suits, with a caption."""
+
+import generative
+import pytest
+
+from cutaway.registry import views
+
+EXPECTED = {
+    "autoencoder": {"samples", "nearest_images", "reconstructions", "interpolation", "latent_map"},
+    "vae": {
+        "samples",
+        "nearest_images",
+        "reconstructions",
+        "interpolation",
+        "latent_map",
+        "latent_walk",
+        "code_spread",
+    },
+    "diffusion": {"samples", "nearest_images", "denoising", "guidance_table"},
+}
+OURS = set().union(*EXPECTED.values())
+
+
+@pytest.mark.parametrize("recipe", EXPECTED)
+@pytest.mark.parametrize(("labelled", "channels"), [(True, 1), (False, 3)])
+def test_every_view_that_suits_draws(recipe: str, labelled: bool, channels: int):
+    run = generative.little_run(recipe, labelled, channels)
+    subject = run.recipe.subject(run)
+    fitting = {view.name: view for view in views() if view.name in OURS and view.fits(run)}
+    assert set(fitting) == EXPECTED[recipe]
+    for name, view in fitting.items():
+        pictures = view.pictures(run, subject)
+        assert pictures or (name, labelled) == ("guidance_table", False)
+        for picture in pictures:
+            assert picture.caption.endswith(".")
+            assert picture.spec()
+
+
+def test_your_own_images_go_in():
+    run = generative.little_run("vae")
+    images, _ = generative.shapes(3)
+    from cutaway.recipes.images.pixels import image_subject
+
+    subject = image_subject(run, run.recipe.read_new(run, images), "your images")
+    (picture,) = next(view for view in views() if view.name == "reconstructions").pictures(run, subject)
+    assert picture.note == "Your images."

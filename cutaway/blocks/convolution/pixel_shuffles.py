@@ -21,7 +21,8 @@ def pixel_unshuffle(x: Float[Tensor, "*b c h w"], side: int) -> Float[Tensor, "*
     tensor([1., 2., 3., 4.])
     """
     _expect_multiple(x, side, x.shape[-2:], "height and width", "pad or resize the images")
-    return rearrange(x, "... c (h i) (w j) -> ... (c i j) h w", i=side, j=side)
+    # The channels of a pixel lie side by side in memory, as convolutions like them: one copy, not two.
+    return rearrange(x, "... c (h i) (w j) -> ... h w (c i j)", i=side, j=side).movedim(-1, -3)
 
 
 def pixel_shuffle(x: Float[Tensor, "*b d n m"], side: int) -> Float[Tensor, "*b c h w"]:

@@ -1,5 +1,6 @@
 """`cnn`: trained on the digits, killed and resumed, predicting; its own settings and messages."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,15 @@ from cutaway.recipes.images.cnn import CNNRecipe
 LITTLE: dict[str, Any] = dict(width=4, depth=1, steps=12, batch=16, evaluate_every=4, checkpoint_every=3, log_every=2)
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> cut.runs.Run:
-    return cut.train("cnn", width=16, steps=60, out=tmp_path_factory.mktemp("runs") / "run", show="quiet")
+@pytest.fixture
+def run(own_run: Callable[[str], Any]) -> Any:
+    return own_run("cnn")
 
 
 def test_learns_the_digits(run: cut.runs.Run):
     assert isinstance(run.model, CNN)
     assert run.model.spec.stages == 2  # 8 pixels, then 4
-    assert run.test()["accuracy"] > 0.93
+    assert run.test()["accuracy"] > 0.7
     assert 0.2 < float(run.model.scale.mean) < 0.4
 
 
@@ -65,6 +66,21 @@ def test_killed_and_resumed_it_ends_with_the_same_weights(tmp_path: Path):
     assert process.exitcode == 0
     assert same(weights_of(tmp_path / "whole"), weights_of(tmp_path / "killed"))
     assert timeless(tmp_path / "whole") == timeless(tmp_path / "killed")
+
+
+@pytest.mark.slow
+def test_mnist_in_a_minute_of_one_core(data_folder: Path, tmp_path: Path):
+    """One pass over half of the digits and a little more: far above the nearest training images, which reach 95 %."""
+    run = cut.train(
+        "cnn",
+        data=str(data_folder / "images" / "mnist"),
+        steps=500,
+        augment="shift",
+        evaluate_every=250,
+        out=tmp_path / "run",
+        show="quiet",
+    )
+    assert run.test()["accuracy"] > 0.985
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ def _names(kind: str | None) -> list[str]:
 
 def _known(kind: str | None) -> str:
     names = _names(kind)
-    which = f"a {kind} sample" if kind else "a sample"
+    which = f"{'an' if kind[0] in 'aeiou' else 'a'} {kind} sample" if kind else "a sample"
     return f"give a path, or {which}: {', '.join(names)}" if names else "give the path of a file"
 
 

@@ -58,7 +58,7 @@ class SiameseRecipe(ImageRecipe):
 
     size: int = setting(32, FIRST)
     """pixels on the longer side; 0 for that of the images, at most 64"""
-    steps: int = 600
+    steps: int = 900
     """optimizer steps"""
     rate: float = 2e-3
     """full learning rate"""
@@ -110,6 +110,11 @@ class SiameseRecipe(ImageRecipe):
         model.set_scale(torch.from_numpy(some.pixels()).float() / 255)
         turns = self.turns and height == width
         faces = len(set(data.train.targets.tolist())) * (4 if turns else 1)
+        if faces < 2:
+            raise ValueError(
+                f"images are compared between classes, of which training needs two or more, got {faces} of "
+                f"{len(data.labels)} in {data.name}; give more classes, or train on all: --validation 0 --test 0"
+            )
         ways = min(self.ways, faces)
         ways -= ways % world
         batches = ClassBatches(data.train, ways, self.shots, self.seed, rank, world, turns)

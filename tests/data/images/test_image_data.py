@@ -143,7 +143,7 @@ def test_folders_that_are_refused(tmp_path: Path, make: Any, message: str):
 
 
 def test_paths_that_are_refused(tmp_path: Path):
-    with pytest.raises(ValueError, match=r"which is none; give a path, or a images sample: digits|did you mean"):
+    with pytest.raises(ValueError, match=r"which is none; give a path, or an images sample: digits|did you mean"):
         read_images(tmp_path / "gone")
     (tmp_path / "a.tar.gz").write_bytes(b"x")
     with pytest.raises(ValueError, match=r"got a.tar.gz; unpack it and give the folder"):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from killing import start
 from little import same, timeless, weights_of
+from pictures import make_classes
 from PIL import Image
 
 import cutaway as cut
@@ -94,6 +95,12 @@ def test_predicts_by_one_example_a_class(run: cut.runs.Run, tmp_path: Path):
     by_folder = run.predict({"support": source, "images": source / "kind1"})
     assert {row["class"] for row in by_folder} <= {"kind0", "kind1", "kind2"}
     assert run.predict(source / "kind1")[0]["class"].startswith("group")  # the classes of training
+
+
+def test_too_few_classes_to_compare(tmp_path: Path):
+    make_classes(tmp_path / "data", each=3)
+    with pytest.raises(ValueError, match=r"of which training needs two or more, got 1 of 2 in data; .* --validation 0"):
+        SiameseRecipe(data=str(tmp_path / "data"), validation=0.5, test=0.0).job()
 
 
 @pytest.mark.parametrize(

@@ -35,21 +35,23 @@ class Predict:
     word out; a file of CoNLL-U comes back with its tags put in, and --json has the probabilities of all tags.
     For classifier: texts in (a text, lines, or a table with a column of texts), the label and P(label) for every label
     out. For seq2seq as for transformer. For series-classifier: series in, a class for each out. For anomaly: series in,
-    their odd stretches out.
+    their odd stretches out. For cnn and vit: a folder of images, an image or an .npz in, the class and P(label) of each
+    out. For siamese: the class whose examples, in folder/support, are most alike to each image of the folder.
     """
 
     examples: ClassVar[tuple[str, ...]] = (
         "cutaway predict runs/mlp-1 rows.csv",
         "cutaway predict runs/mlp-1 rows.csv --out predictions.csv",
         'cutaway predict runs/bert-1 "The [MASK] is returned."',
+        "cutaway predict runs/cnn-1 photos/ --out classes.csv",
         "cutaway predict runs/tagger-1 text.conllu --out tagged.conllu",
     )
 
     run: Annotated[str, tyro.conf.Positional]
     """the run folder"""
     input: Annotated[str, tyro.conf.Positional]
-    """a file or a text, as the model takes it: CSV or Parquet with or without the target, lines, CoNLL-U, series; - for
-    standard input"""
+    """a file or a text, as the model takes it: CSV or Parquet with or without the target, lines, CoNLL-U, series, a
+    folder of images; - for standard input"""
     out: str = ""
     """a file to write instead of printing: .csv, .json or .parquet"""
     encoding: str = ""

@@ -71,6 +71,7 @@ register(series_classes.hardest, suits=series_classes.classifies_series, section
 
 register(one_shot_images.pairs, suits=one_shot_images.compares_images, section="Predictions", report=True)
 register(one_shot_images.one_shot_answers, suits=one_shot_images.compares_images, section="Predictions", report=True)
+register(one_shot_images.map_of_kinds, suits=one_shot_images.compares_images, section="Embeddings", report=True)
 
 register(tags.tagged, suits="tagger", section="Predictions", report=True)
 register(tags.tag_results, suits="tagger", section="Predictions", report=True)

@@ -1,10 +1,13 @@
-r"""Views of runs that compare images: pairs and how alike they are, and one-shot answers."""
+r"""Views of runs that compare images: pairs and how alike they are, one-shot answers, and a map of new kinds."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
+from cutaway.look.embeddings.tsne import tsne
 from cutaway.look.images.image_grids import image_grid
+from cutaway.look.images.image_maps import image_map
 from cutaway.look.pages.picture import Picture
 from cutaway.models.siamese import Siamese
 from cutaway.recipes.images.one_shot import draw_episodes, group_numbers, vectors_of
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
     from cutaway.data.images.image_data import ImageData, ImageRows
     from cutaway.runs.run import Run
 
-_PAIRS, _QUESTIONS, _ANSWERS = 6, 6, 7
+_PAIRS, _QUESTIONS, _ANSWERS, _POINTS = 6, 6, 7, 1000
 
 
 def compares_images(run: "Run") -> bool:
@@ -92,6 +95,28 @@ def one_shot_answers(run: "Run", subject: Subject) -> list[Picture]:
     ]
 
 
+def map_of_kinds(run: "Run", subject: Subject) -> list[Picture]:
+    """Images of new kinds on a map by their vectors."""
+    data, rows, words = _new_kinds(run)
+    classes = np.unique(rows.targets)[:10]
+    places = np.flatnonzero(np.isin(rows.targets, classes))
+    places = places[_some(rows.take(places), _POINTS)]
+    if len(places) < 4:
+        return []
+    chosen = rows.take(places)
+    z = vectors_of(run.model, chosen)
+    return [
+        image_map(
+            tsne(z),
+            torch.from_numpy(chosen.pixels()).float() / 255,
+            groups=[data.labels[i] for i in chosen.targets],
+            title="Map of the images by their vectors",
+            caption="Images of one class should lie together, apart from those of others.",
+            note=f"t-SNE of {len(chosen):,} images of {len(classes)} classes, {words}.",
+        )
+    ]
+
+
 def _new_kinds(run: "Run") -> "tuple[ImageData, ImageRows, str]":
     """Images of classes that training never saw; those of training where there are no others."""
     recipe: Any = run.recipe
@@ -124,4 +149,4 @@ def _extreme(values: np.ndarray, count: int) -> list[tuple[int, int]]:
     return found
 
 
-__all__ = ["compares_images", "one_shot_answers", "pairs"]
+__all__ = ["compares_images", "map_of_kinds", "one_shot_answers", "pairs"]

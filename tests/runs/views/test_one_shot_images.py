@@ -7,7 +7,7 @@ import pytest
 from cutaway.data.images.image_data import ImageRows
 from cutaway.models import Siamese
 from cutaway.recipes.subjects import Subject
-from cutaway.runs.views.one_shot_images import compares_images, one_shot_answers, pairs
+from cutaway.runs.views.one_shot_images import compares_images, map_of_kinds, one_shot_answers, pairs
 
 
 @pytest.fixture
@@ -39,3 +39,9 @@ def test_answers_show_the_right_example_and_frame_wrong_ones(run: Any):
     assert sum(row["text"].endswith("right") for row in sets["words"]) == 5
     wrong = int(picture.note.split("; ")[1].split(" of ")[0])
     assert sum(row["frame"] for row in sets["rows"]) == wrong
+
+
+def test_the_map_has_a_point_for_each_image(run: Any):
+    (picture,) = map_of_kinds(run, Subject())
+    assert "t-SNE of 20 images of 5 classes, of classes that it was not trained on" in picture.note
+    assert max(len(rows) for rows in picture.spec()["datasets"].values()) == 20

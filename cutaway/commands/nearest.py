@@ -58,8 +58,11 @@ def main(argv: Sequence[str]) -> None:
         json.dump(rows, sys.stdout, ensure_ascii=False)
         print()
         return
+    from cutaway.look.style.wording import visible
+
     for question, pairs in found.items():
         print(question)
-        wide = max(len(word) for word, _ in pairs) if pairs else 0
-        for word, score in pairs:
+        shown = [(visible(word, 40) if word.strip() != word else word, score) for word, score in pairs]
+        wide = max((len(word) for word, _ in shown), default=0)
+        for word, score in shown:
             print(f"  {word:<{wide}}  {score:.3f}")

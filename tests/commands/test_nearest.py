@@ -42,3 +42,11 @@ def test_on_the_command_line(run, capsys):
         told = capsys.readouterr().err
         assert message in told
         assert told.count("\n") == 1
+
+
+def test_tokens_of_a_language_model_stay_in_their_line(trained, capsys):
+    assert cli.run(["nearest", str(trained("gpt")), "e", "--count", "60"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "e"
+    assert all(line.startswith("  ") and float(line.split()[-1]) <= 1 for line in lines[1:])
+    assert any("↵" in line or "␣" in line for line in lines)

@@ -62,12 +62,20 @@ class BinaryCode(nn.Module):
         return z
 
     @torch.no_grad()
-    def centre_scores(self, x: Float[Tensor, "n i"], spread: float = 4.0) -> None:
-        """Moves and stretches the scores to mean 0 and ``spread`` on some inputs: these may have any scale."""
+    def start_from(self, x: Float[Tensor, "n i"], spread: float = 4.0) -> None:
+        """Sets the borders across the principal directions of some inputs, through their mean; scores have ``spread``.
+
+        The best two clusters, relaxed to real numbers, are the two sides of the first principal direction (Ding, He
+        2004), so that K-means is near. Units beyond the number of directions keep theirs.
+        """
         assert self.to_score.bias is not None
-        s = x @ self.to_score.weight
+        mean = x.mean(0)
+        _, vectors = torch.linalg.eigh((x - mean).T @ (x - mean))
+        first = vectors.flip(1)[:, : self.units]
+        self.to_score.weight[:, : first.shape[1]] = first
+        s = (x - mean) @ self.to_score.weight
         self.to_score.weight.mul_(spread / s.std(0).clamp(min=1e-6))
-        self.to_score.bias.copy_(-(x.mean(0) @ self.to_score.weight))
+        self.to_score.bias.copy_(-(mean @ self.to_score.weight))
 
     def extra_repr(self) -> str:
         return f"inputs={self.inputs}, units={self.units}"

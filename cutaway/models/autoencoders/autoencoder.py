@@ -80,10 +80,12 @@ class Autoencoder(Model):
 
     @torch.no_grad()
     def start(self, images: Float[Tensor, "n c h w"]) -> None:
-        """Takes the mean image from training images, and sets the borders of a binary code among them."""
+        """Takes the mean image from training images; a binary code starts with borders between them."""
         self.mean.copy_(images.mean(0))
         if isinstance(self.to_code, BinaryCode):
-            self.to_code.centre_scores(self.encoder(images - self.mean))
+            self.to_code.start_from(self.encoder(images - self.mean))
+            for parameter in self.decoder.out.parameters():  # a decoder that knows nothing must not move the borders
+                torch.nn.init.zeros_(parameter)
 
 
 __all__ = ["Autoencoder", "AutoencoderSpec"]

@@ -191,17 +191,24 @@ def latent_walk(run: "Run", subject: Subject) -> Picture:
     )
 
 
-def code_spread(run: "Run", subject: Subject) -> list[Picture]:
-    """How the codes of images are spread, beside the normal distribution that samples are drawn from."""
+def code_spread(run: "Run", subject: Subject) -> Picture:
+    """How the codes of images are spread, beside the normal distribution that new ones are drawn from."""
     from cutaway.look import histogram
 
-    recipe: Any = run.recipe
-    codes = CodedImages.of(run.model, recipe.dataset(run).train, 2000).codes
+    recipe, model = run.recipe, run.model
+    train: Any = recipe.dataset(run).train  # type: ignore[attr-defined]
+    images = as_rows(train, 2000).view(-1, *train.store.shape[1:])
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        found = [model(part.to(next(model.parameters()).device), generator) for part in images.split(500)]
+    codes, means = (torch.cat([getattr(one, name).cpu() for one in found]) for name in ("z", "mean"))
+    normal = torch.randn(codes.shape, generator=generator)
     inside = float((codes.abs() <= 3).float().mean())
-    used = int((codes.std(0, correction=0) > 0.1).sum())
-    picture = histogram(codes.flatten().numpy(), title="The numbers in the codes of training images", value="number")
-    picture.note = f"Means of codes. {used} of {codes.shape[1]} numbers vary with the image; the others say nothing."
-    return [picture.captioned(f"{inside:.1%} of them lie within ±3; a normal distribution has 99.7 % there.")]
+    used = int((means.std(0, correction=0) > 0.1).sum())
+    values = {"codes of training images": codes.flatten().numpy(), "a normal distribution": normal.flatten().numpy()}
+    picture = histogram(values, title="The numbers in codes, and those that new codes are drawn from", value="number")
+    picture.note = f"{used} of {codes.shape[1]} numbers vary with the image; the others are noise and say nothing."
+    return picture.captioned(f"{inside:.1%} of the numbers in codes lie within ±3; of normal ones 99.7 % do.")
 
 
 def denoising(run: "Run", subject: Subject) -> Picture:

@@ -40,13 +40,15 @@ def test_trained_on_squared_errors_one_unit_finds_the_centroids_of_two_means():
     torch.testing.assert_close(points, centroids[order], atol=1e-3, rtol=0)
 
 
-def test_scores_can_be_centred_on_inputs_of_any_scale():
+def test_borders_start_across_the_principal_directions():
     torch.manual_seed(0)
-    code, x = BinaryCode(7, 3), torch.rand(100, 7) * 50 + 200
-    code.centre_scores(x, spread=4.0)
+    x = torch.randn(500, 3).double() * torch.tensor([1.0, 50.0, 7.0]) + 200
+    code = BinaryCode(3, 2).double()
+    code.start_from(x, spread=4.0)
     s = code.to_score(x)
-    torch.testing.assert_close(s.mean(0), torch.zeros(3), atol=1e-2, rtol=0)
-    torch.testing.assert_close(s.std(0), torch.full((3,), 4.0), atol=1e-2, rtol=0)
+    torch.testing.assert_close(s.mean(0), torch.zeros(2).double(), atol=1e-9, rtol=0)
+    torch.testing.assert_close(s.std(0), torch.full((2,), 4.0).double())
+    assert code.to_score.weight.abs().argmax(0).tolist() == [1, 2]
 
 
 @pytest.mark.untyped

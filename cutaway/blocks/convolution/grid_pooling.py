@@ -32,6 +32,7 @@ def pool_grid_open(
 ) -> Float[Tensor, "..."]:
     """y_t = max_j x_{s·t + j}, or the mean, written out: cut the windows, reduce each.
 
+    >>> import torch
     >>> pool_grid_open(torch.tensor([[[1.0, 5, 2, 3], [0, 0, 9, 0]]]))
     tensor([[[5., 9.]]])
     """
@@ -48,6 +49,7 @@ def max_pool(
 ) -> Float[Tensor, "..."]:
     """y_t = max_j x_{s·t + j}; windows lie side by side unless there is a ``stride``.
 
+    >>> import torch
     >>> max_pool(torch.tensor([[[1.0, 5, 2, 3], [0, 0, 9, 0]]]))
     tensor([[[5., 9.]]])
     """
@@ -59,6 +61,7 @@ def mean_pool(
 ) -> Float[Tensor, "..."]:
     """y_t = 1/|j| Σ_j x_{s·t + j}; windows lie side by side unless there is a ``stride``.
 
+    >>> import torch
     >>> mean_pool(torch.tensor([[[1.0, 5, 2, 3], [2, 0, 9, 0]]]))
     tensor([[[2.0000, 3.5000]]])
     """
@@ -68,6 +71,7 @@ def mean_pool(
 def global_pool(x: Float[Tensor, "..."], how: Pooling = "mean", axes: int = 2) -> Float[Tensor, "..."]:
     """y = 1/n Σ_t x_t, or max_t x_t: one number for each channel, whatever the size of the grid.
 
+    >>> import torch
     >>> global_pool(torch.tensor([[[1.0, 5], [2, 0]], [[4, 4], [4, 4]]]), "max")
     tensor([5., 4.])
     """
@@ -81,6 +85,7 @@ def pool_features(x: Float[Tensor, "..."], group: int, how: Pooling = "max", axi
 
     ``axis`` holds the features: -3 in images (…, channels, height, width), -1 in vectors.
 
+    >>> import torch
     >>> pool_features(torch.tensor([1.0, 5, 2, 3]), 2, axis=-1)
     tensor([5., 3.])
     """

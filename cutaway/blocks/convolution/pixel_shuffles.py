@@ -17,6 +17,7 @@ from cutaway.blocks.checks import expect_positive
 def pixel_unshuffle(x: Float[Tensor, "*b c h w"], side: int) -> Float[Tensor, "*b d n m"]:
     """y_{(c, i, j), h, w} = x_{c, r·h + i, r·w + j} with r = ``side``.
 
+    >>> import torch
     >>> pixel_unshuffle(torch.tensor([[[1.0, 2], [3, 4]]]), 2).flatten()
     tensor([1., 2., 3., 4.])
     """
@@ -28,6 +29,7 @@ def pixel_unshuffle(x: Float[Tensor, "*b c h w"], side: int) -> Float[Tensor, "*
 def pixel_shuffle(x: Float[Tensor, "*b d n m"], side: int) -> Float[Tensor, "*b c h w"]:
     """x_{c, r·h + i, r·w + j} = y_{(c, i, j), h, w}: the inverse of `pixel_unshuffle`.
 
+    >>> import torch
     >>> pixel_shuffle(torch.arange(1.0, 5).reshape(4, 1, 1), 2)
     tensor([[[1., 2.],
              [3., 4.]]])

@@ -42,7 +42,7 @@ def choose_size(shapes: Sequence[tuple[int, int]], size: int = 0) -> tuple[int, 
     >>> choose_size([(28, 28), (28, 28)]), choose_size([(200, 100), (200, 100)]), choose_size([(200, 100)], 50)
     ((28, 28), (64, 32), (50, 25))
     >>> choose_size([(30, 41), (20, 42), (100, 7)])
-    (44, 44)
+    (40, 40)
     """
     expect_size(size)
     different = set(shapes)

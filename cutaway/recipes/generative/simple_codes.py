@@ -46,7 +46,7 @@ def principal_angles(first: Float[Tensor, "k p"], second: Float[Tensor, "k p"]) 
     """The angles between two subspaces, in degrees from the smallest to the largest; rows span them.
 
     >>> principal_angles(torch.tensor([[1.0, 0, 0]]), torch.tensor([[1.0, 1.0, 0]]))
-    tensor([45.0000])
+    tensor([45.])
     """
     one, two = (torch.linalg.qr(rows.double().T)[0] for rows in (first, second))
     return torch.rad2deg(torch.linalg.svdvals(one.T @ two).clamp(0, 1).arccos()).to(first.dtype)

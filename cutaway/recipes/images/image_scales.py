@@ -43,7 +43,7 @@ def fitting_patch(height: int, width: int) -> int:
     """The side of a patch that fits images of this size: the divisor of both sides nearest to a quarter of the shorter.
 
     >>> fitting_patch(28, 28), fitting_patch(8, 8), fitting_patch(48, 64)
-    (7, 2, 16)
+    (7, 2, 8)
     """
     both, wanted = math.gcd(height, width), min(height, width) / 4
     sides = [side for side in range(1, both + 1) if both % side == 0 and 4 <= height * width / side**2 <= _PATCHES]

@@ -1,6 +1,7 @@
 r"""`siamese`: learns which images are of one kind, and then tells kinds apart of which it is shown a single example."""
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -10,6 +11,7 @@ from cutaway.recipes.settings import DATA, FIRST, setting
 from cutaway.training.augmentation.image_changes import MIXTURES, ImageChanges, read_changes
 
 if TYPE_CHECKING:
+    from cutaway.data.images.image_data import ImageRows
     from cutaway.runs.run import Run
     from cutaway.training.jobs import Job
 
@@ -142,13 +144,29 @@ class SiameseRecipe(ImageRecipe):
     def test_metrics(self, run: "Run") -> dict[str, float]:
         from cutaway.recipes.images.one_shot import draw_episodes, group_numbers, one_shot_metrics, pixel_baseline
 
-        data = self.dataset(run)
-        rows, groups = data.open_test(), group_numbers(data.labels)
+        rows, labels = self.test_images(run)
+        groups = group_numbers(labels)
         found = one_shot_metrics(run.model, rows, groups, self.average)
         episodes = draw_episodes(rows.targets, groups[rows.targets])
         if episodes is not None:
             found["baseline_one_shot_error"] = pixel_baseline(rows, episodes)["metrics"]["one_shot_error"]
         return found
+
+    def test_images(self, run: "Run") -> "tuple[ImageRows, tuple[str, ...]]":
+        """The test images and the names of their classes; a test set of its own has classes of its own."""
+        data = self.dataset(run)
+        if not self.test_file:
+            return data.open_test(), data.labels
+        path = self.test_file if os.path.exists(self.test_file) else run.about["data"]["test_path"]
+        own = replace(
+            self, data=path, test_file="", validation=0.0, test=0.0, size=max(data.shape[1:]), channels=data.shape[0]
+        ).dataset()
+        if own.shape != data.shape:
+            raise ValueError(
+                f"test images must have the shape of training, got {own.shape[1]}×{own.shape[2]} in {path} where "
+                f"training has {data.shape[1]}×{data.shape[2]}; crop them to its proportions"
+            )
+        return own.train, own.labels
 
     def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:
         """The most alike class of each image, by examples of your own or by the classes that it was trained on."""

@@ -79,7 +79,7 @@ def one_shot_answers(run: "Run", subject: Subject) -> list[Picture]:
         order = np.argsort(-alike[k])[: min(_ANSWERS, len(alike))]
         images += [rows.pixels(asked[[k]])[0], *rows.pixels(examples[order])]
         names += ["question", *(f"{alike[k, j]:.2f}{', right' if j == k else ''}" for j in order)]
-        framed += [False, *(i == 0 and j != k for i, j in enumerate(order))]
+        framed += [False, *(bool(i == 0 and j != k) for i, j in enumerate(order))]
     wrong = int((alike.argmax(1) != np.arange(len(alike))).sum())
     return [
         image_grid(

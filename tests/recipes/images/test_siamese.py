@@ -97,6 +97,12 @@ def test_predicts_by_one_example_a_class(run: cut.runs.Run, tmp_path: Path):
     assert run.predict(source / "kind1")[0]["class"].startswith("group")  # the classes of training
 
 
+def test_a_test_set_of_its_own_has_its_own_classes(tmp_path: Path):
+    data, other = str(shapes(tmp_path / "data", groups=2)), str(shapes(tmp_path / "other", groups=1, classes=5))
+    run = cut.train("siamese", data=data, test_file=other, out=tmp_path / "run", show="quiet", **SMALL | {"steps": 1})
+    assert run.test()["ways"] == 5
+
+
 def test_too_few_classes_to_compare(tmp_path: Path):
     make_classes(tmp_path / "data", each=3)
     with pytest.raises(ValueError, match=r"of which training needs two or more, got 1 of 2 in data; .* --validation 0"):
@@ -130,3 +136,14 @@ def test_inputs_that_cannot_be_named(run: cut.runs.Run, inputs: Any, message: st
 def test_settings_that_cannot_be(settings: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
         SiameseRecipe.make(**settings)
+
+
+@pytest.mark.slow
+def test_stated_quality(data_folder: Path, tmp_path: Path):
+    """A third of the usual steps: 20 letters of an alphabet that it never saw, by one example each."""
+    data = data_folder / "images" / "omniglot" / "images_background_small1.zip"
+    run = cut.train("siamese", data=str(data), steps=300, out=tmp_path / "run", show="quiet")
+    found = [row for row in run.metrics if row["split"] == "validation-whole"][-1]
+    assert found["ways"] == 20
+    assert found["one_shot_error"] < 0.14
+    assert run.about["data"]["baseline"]["metrics"]["one_shot_error"] > 0.6

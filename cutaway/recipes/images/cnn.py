@@ -22,6 +22,11 @@ class CNNRecipe(ImageClassifierRecipe):
     """
 
     name: ClassVar[str] = "cnn"
+    quality: ClassVar[str] = (
+        "MNIST, test accuracy: 99.57 % (the five nearest training images: 95.9 %) in 229 s of one core, one seed, with "
+        "--steps 4000 --rate 0.004 --ema 0.998 --augment affine. The default run, on 8 × 8 digits: 98.9 % (nearest "
+        "97.2 %) in 20 s. `python benchmarks/run.py image_classes` measures it."
+    )
 
     design: Literal["plain", "residual", "separable"] = setting("plain", FIRST)
     """blocks: convolutions alone, with the input added to what two of them make, or depth-wise separable ones"""
@@ -42,6 +47,9 @@ class CNNRecipe(ImageClassifierRecipe):
     dropout: float = 0.0
     """share of pooled values dropped in training"""
 
+    augment: str = "shift:1"
+    """changes of the images in training that keep their class: shift, flip, rotate, affine, crop, colour, cutout,
+    mixup, cutmix; each may have its amount, as in shift:2,rotate:10; "" for none"""
     steps: int = 600
     """optimizer steps, at most"""
     rate: float = 5e-3
@@ -65,11 +73,17 @@ class CNNRecipe(ImageClassifierRecipe):
 
     def build(self, data: "ImageData") -> "nn.Module":
         from cutaway.models.convolutional.cnn import CNN
-        from cutaway.recipes.images.image_scales import channel_statistics, fitting_squares, fitting_stages
+        from cutaway.recipes.images.image_scales import (
+            channel_statistics,
+            expect_room,
+            fitting_squares,
+            fitting_stages,
+        )
 
         channels, height, width = data.shape
         side = min(height, width)
         squares = self.squares or fitting_squares(side)
+        expect_room(side, squares, self.stages)
         model = CNN(
             classes=len(data.labels),
             channels=channels,

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from cutaway.blocks.checks import near_divisors
 from cutaway.data.images.image_data import ImageRows
 
 _MEASURED = 5_000  # images that mean and spread are taken from
@@ -39,6 +40,26 @@ def fitting_stages(side: int, squares: int) -> int:
     return max(1, math.floor(math.log2(side / squares / _LAST)) + 2) if side >= squares * _LAST else 1
 
 
+def expect_room(side: int, squares: int, stages: int) -> None:
+    """The last stage must have a pixel left: squares and stages make images smaller."""
+    if side < squares * 2 ** max(0, stages - 1):
+        most = fitting_stages(side, 1)
+        raise ValueError(
+            f"images must have a pixel left after squares and stages, got squares={squares}, stages={stages} for a "
+            f"side of {side}; try squares=1, stages={most}"
+        )
+
+
+def expect_patch(patch: int, height: int, width: int) -> None:
+    """Patches must tile the image."""
+    if height % patch or width % patch:
+        near = near_divisors(math.gcd(height, width), patch)
+        raise ValueError(
+            f"patch must divide the sides of the images, got patch={patch} for {height} × {width}; try "
+            f"patch={' or patch='.join(map(str, near))}"
+        )
+
+
 def fitting_patch(height: int, width: int) -> int:
     """The side of a patch that fits images of this size: the divisor of both sides nearest to a quarter of the shorter.
 
@@ -55,4 +76,11 @@ def fitting_patch(height: int, width: int) -> int:
     return min(sides, key=lambda side: abs(side - wanted))
 
 
-__all__ = ["channel_statistics", "fitting_patch", "fitting_squares", "fitting_stages"]
+__all__ = [
+    "channel_statistics",
+    "expect_patch",
+    "expect_room",
+    "fitting_patch",
+    "fitting_squares",
+    "fitting_stages",
+]

@@ -40,7 +40,10 @@ class ViTRecipe(ImageClassifierRecipe):
     dropout: float = 0.0
     """share of values dropped in training"""
 
-    steps: int = 600
+    augment: str = "shift:1"
+    """changes of the images in training that keep their class: shift, flip, rotate, affine, crop, colour, cutout,
+    mixup, cutmix; each may have its amount, as in shift:2,rotate:10; "" for none"""
+    steps: int = 500
     """optimizer steps, at most"""
     optimizer: Optimizer = "muon"
     """rule that turns gradients into steps"""
@@ -65,12 +68,14 @@ class ViTRecipe(ImageClassifierRecipe):
     def build(self, data: "ImageData") -> "nn.Module":
         from cutaway.models.specs.architectures import ViTSpec
         from cutaway.models.transformers.vit import ViT
-        from cutaway.recipes.images.image_scales import channel_statistics, fitting_patch
+        from cutaway.recipes.images.image_scales import channel_statistics, expect_patch, fitting_patch
 
         channels, height, width = data.shape
+        patch = self.patch or fitting_patch(height, width)
+        expect_patch(patch, height, width)
         spec = ViTSpec.vit(
             image=(height, width),
-            patch=self.patch or fitting_patch(height, width),
+            patch=patch,
             channels=channels,
             width=self.width,
             depth=self.depth,

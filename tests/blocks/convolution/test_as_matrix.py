@@ -5,7 +5,7 @@ import torch
 from scipy.linalg import toeplitz
 from torch import nn
 
-from cutaway.blocks import Conv1d, as_dense, weight_sharing
+from cutaway.blocks import Conv1d, Conv2d, Conv3d, TransposedConv2d, as_dense, weight_sharing
 from cutaway.blocks.convolution.as_matrix import linear_of
 
 
@@ -143,3 +143,15 @@ def test_our_convolution_is_a_matrix_too(float64, padding):
     x = torch.randn(5, 11, 4)
     torch.testing.assert_close(as_dense(conv, 11)(x.flatten(1)), conv(x).flatten(1), rtol=1e-12, atol=1e-12)
     assert weight_sharing(Conv1d(1, 1, 3, "valid"), 100) == weight_sharing(nn.Conv1d(1, 1, 3), 100)
+
+
+@pytest.mark.parametrize("padding", ["valid", "same", "reflect"])
+def test_convolutions_of_images_and_volumes_too(float64, padding):
+    for conv, size in (
+        (Conv2d(4, 6, (3, 2), padding, stride=(1, 2), dilation=2, groups=2), (5, 6)),
+        (Conv3d(2, 3, (2, 1, 3), padding), (3, 2, 4)),
+        (TransposedConv2d(2, 3, 3, "valid" if padding == "valid" else "same", stride=2), (3, 2)),
+    ):
+        x = torch.randn(5, conv.inputs, *size)
+        torch.testing.assert_close(as_dense(conv, size)(x.flatten(1)), conv(x).flatten(1), rtol=1e-12, atol=1e-12)
+    assert weight_sharing(Conv2d(2, 3), (4, 5)) == weight_sharing(nn.Conv2d(2, 3, 3, padding=1), (4, 5))

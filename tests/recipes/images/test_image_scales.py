@@ -5,7 +5,14 @@ import pytest
 import torch
 
 from cutaway.data.images.image_data import ImageRows
-from cutaway.recipes.images.image_scales import channel_statistics, fitting_patch, fitting_squares, fitting_stages
+from cutaway.recipes.images.image_scales import (
+    channel_statistics,
+    expect_patch,
+    expect_room,
+    fitting_patch,
+    fitting_squares,
+    fitting_stages,
+)
 
 
 def test_statistics_are_numpys_over_all_pixels():
@@ -33,6 +40,17 @@ def test_patches_divide_both_sides():
             except ValueError:
                 continue
             assert height % side == 0 == width % side
+
+
+def test_room_and_patches():
+    expect_room(8, 1, 4)
+    with pytest.raises(ValueError, match=r"squares=1, stages=5 for a side of 8; try squares=1, stages=2"):
+        expect_room(8, 1, 5)
+    with pytest.raises(ValueError, match=r"squares=20, stages=0 for a side of 8"):
+        expect_room(8, 20, 0)
+    expect_patch(4, 8, 12)
+    with pytest.raises(ValueError, match=r"got patch=5 for 8 × 12; try patch=2 or patch=4"):
+        expect_patch(5, 8, 12)
 
 
 def test_sizes_without_a_fitting_patch():

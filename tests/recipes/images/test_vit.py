@@ -50,5 +50,5 @@ def test_refuses_settings_that_cannot_be(settings: dict[str, Any], message: str)
 
 
 def test_a_patch_that_does_not_divide(tmp_path: Path):
-    with pytest.raises(ValueError, match=r"image sides must be multiples of patch, got image=\(8, 8\), patch=3"):
+    with pytest.raises(ValueError, match=r"patch must divide .* got patch=3 for 8 × 8; try patch=2 or patch=4"):
         cut.train("vit", patch=3, out=tmp_path / "run", show="quiet")

@@ -1,8 +1,8 @@
 """Sampling of `Diffusion` beside diffusers: 64 images of 28 × 28 in 25 steps, each of a class; and single steps.
 
 Both U-Nets see 14 × 14 places of 4 channels (pixels unshuffled), then 7 × 7, with 32 and 64 channels, group norms and a
-class; ours has 2 residual blocks a stage and in the middle, diffusers' 1 on the way down, 2 in the middle and 2 on the
-way up, which is how it counts them. Multiply-adds of a pass are counted and shown, as the two cannot be the same.
+class. The two cannot be the same: diffusers' (one layer a block) has wider residual blocks on the way up, ours has more
+of them, so that a pass of either takes about as many multiply-adds, which are counted and shown.
 diffusers wants an environment of its own: run this with its Python.
 """
 
@@ -18,6 +18,7 @@ from cutaway.blocks import Level, ddim_step, ddpm_posterior, denoise, euler_step
 from cutaway.models import Diffusion
 
 IMAGES, STEPS = 64, 25
+DEPTH = 4  # residual blocks a stage, so that a pass takes as many multiply-adds as diffusers'
 
 
 def main() -> None:
@@ -27,7 +28,7 @@ def main() -> None:
     import diffusers
 
     torch.manual_seed(0)
-    model = Diffusion(image=(28, 28), classes=10, width=32, depth=2).eval()
+    model = Diffusion(image=(28, 28), classes=10, width=32, depth=DEPTH).eval()
     peer = diffusers.UNet2DModel(
         sample_size=14,
         in_channels=4,

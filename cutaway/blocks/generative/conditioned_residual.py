@@ -10,6 +10,7 @@ norms, φ is SiLU. He et al. 2016 (residual); Perez et al. 2018 (FiLM); Dhariwal
 
 import math
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -68,7 +69,7 @@ class ConditionedResidual(nn.Module):
                 )
             expect_width("condition", condition, self.condition)
             a, b = self.to_shift(condition)[..., None, None].chunk(2, dim=1)
-            h = h * (1 + a) + b
+            h = torch.addcmul(b, h, 1 + a)  # h ⊙ (1 + a) + b
         update = self.second(nn.functional.silu(h))
         if self.branch.live:
             update = self.branch(update)

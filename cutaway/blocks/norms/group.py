@@ -28,7 +28,35 @@ def group_norm(
     """
     expect_float("x", x)
     _expect_groups(x.shape[1], groups)
+    if not torch.is_grad_enabled() and x.ndim == 4 and _channels_last(x):
+        return _by_channels(x, groups, gain, bias, epsilon)
     return nn.functional.group_norm(x, groups, gain, bias, epsilon)
+
+
+def _channels_last(x: Tensor) -> bool:
+    """Whether the channels of a pixel lie side by side in memory, and in no other order too, in full precision."""
+    last = x.is_contiguous(memory_format=torch.channels_last) and not x.is_contiguous()
+    return last and x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64)
+
+
+def _by_channels(x: Tensor, groups: int, gain: Tensor | None, bias: Tensor | None, epsilon: float) -> Tensor:
+    """The same for images with their channels side by side, without a gradient: a few times as fast as torch's kernel.
+
+    Mean and variance of each channel first, then of each group: its variance is the mean of its channels' variances
+    plus the variance of their means. All that follows is one map of each channel, y = x ⊙ a + b.
+    """
+    b, c = x.shape[:2]
+    pixels = x.permute(0, 2, 3, 1).reshape(b, -1, c)
+    means = pixels.mean(1)
+    variances = (pixels - means[:, None]).square_().mean(1)
+    grouped = means.view(b, groups, -1)
+    mean = grouped.mean(-1, keepdim=True)
+    variance = variances.view(b, groups, -1).mean(-1, keepdim=True) + (grouped - mean).square().mean(-1, keepdim=True)
+    scale = torch.rsqrt(variance + epsilon).expand_as(grouped).reshape(b, c)
+    scale = scale if gain is None else scale * gain
+    offset = -mean.expand_as(grouped).reshape(b, c) * scale
+    offset = offset if bias is None else offset + bias
+    return torch.addcmul(offset[:, :, None, None], x, scale[:, :, None, None])
 
 
 def group_norm_open(x: Float[Tensor, "b c *s"], groups: int, epsilon: float = 1e-5) -> Float[Tensor, "b c *s"]:

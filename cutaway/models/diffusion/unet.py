@@ -63,21 +63,25 @@ class UNet(nn.Module):
     def forward(self, x: Float[Tensor, "b c h w"], condition: Float[Tensor, "b e"]) -> Float[Tensor, "b c h w"]:
         height, width = x.shape[-2:]
         x = pixel_unshuffle(pad_to_multiple(x, self.shuffle * 2 ** (self.stages - 1)), self.shuffle)
-        # With its channels side by side in memory an image is convolved faster, on CPUs as on GPUs.
-        h = self.start(x.contiguous(memory_format=torch.channels_last))
+        h = self.start(_side_by_side(x))
         kept = []
         for blocks, down in zip(self.down_blocks, self.downs, strict=True):
             h = _run(blocks, h, condition)
             kept.append(h)
-            h = down(pixel_unshuffle(h, 2))
+            h = down(_side_by_side(pixel_unshuffle(h, 2)))
         h = _run(self.middle_blocks, h, condition)
         if self.middle.live:
             h = self.middle(h)
         for blocks, up in zip(reversed(self.up_blocks), reversed(self.ups), strict=True):
-            h = torch.cat([pixel_shuffle(up(h), 2), kept.pop()], dim=1)
+            h = torch.cat([_side_by_side(pixel_shuffle(up(h), 2)), kept.pop()], dim=1)
             h = _run(blocks, h, condition)
         y = pixel_shuffle(self.out(nn.functional.silu(self.norm(h))), self.shuffle)
         return y[..., :height, :width]
+
+
+def _side_by_side(x: Tensor) -> Tensor:
+    """The same values with the channels of a pixel side by side in memory: convolved faster, on CPUs as on GPUs."""
+    return x.contiguous(memory_format=torch.channels_last)
 
 
 def _run(blocks: nn.Module, h: Tensor, condition: Tensor) -> Tensor:

@@ -52,7 +52,7 @@ class DiffusionRecipe(GenerativeRecipe):
     """residual blocks of a stage, on the way down, in the middle and on the way up"""
     stages: int = setting(2, MODEL)
     """sizes at which the image is looked at, each half the one before"""
-    steps: int = 2000
+    steps: int = 1200
     rate: float = 2e-3
     beta: float = 0.99
     weight_decay: float = 1e-2

@@ -20,6 +20,21 @@ def test_written_out_and_fused_are_torchs():
     torch.testing.assert_close(group_norm_open(x, 3), peer(x))
 
 
+@pytest.mark.parametrize("affine", [True, False])
+def test_without_a_gradient_channels_side_by_side_give_the_same(affine: bool):
+    x = example()
+    norm = GroupNorm(6, 3, affine=affine).double()
+    for parameter in norm.parameters():
+        torch.nn.init.normal_(parameter)
+    with torch.no_grad():
+        found = norm(x.to(memory_format=torch.channels_last))
+    assert found.is_contiguous(memory_format=torch.channels_last)
+    torch.testing.assert_close(found, norm(x).detach())
+    with torch.no_grad():  # far from 0, where a difference of squares would have lost its digits
+        far = 1e4 + x.float().to(memory_format=torch.channels_last)
+        torch.testing.assert_close(norm.float()(far).double(), norm.double()(far.double()), atol=5e-3, rtol=0)
+
+
 def test_one_group_is_layer_norm_and_each_channel_alone_is_instance_norm():
     x = example()
     torch.testing.assert_close(group_norm(x, 1), layer_norm(x, axes=(1, 2, 3)))

@@ -18,8 +18,8 @@ class Model(nn.Module):
     """A model of the kind that its ``spec`` describes. ``tokenizer`` is its vocabulary, where it came with one.
 
     A subclass declares the class of its spec, ``kind``; `from_spec` then builds that subclass from such a spec. It may
-    also declare its ``input_kind``: "text" (tokens), "masked text" (tokens between special ones), or "text pair" (those
-    of a source, and those that a decoder is given). `cutaway look` then knows how to give it a text.
+    also declare its ``input_kind``: "text" (tokens), "masked text" (tokens between special ones), "text pair" (those
+    of a source, and those that a decoder is given), or "images". `cutaway look` then knows how to give it a text.
     ``generation_config`` is what a checkpoint says about generating with it, and its special ids, kept for saving.
     """
 

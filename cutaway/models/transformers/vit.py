@@ -38,6 +38,7 @@ class ViT(Model):
     """
 
     kind: ClassVar[type[NamedSpec]] = ViTSpec
+    input_kind: ClassVar[str] = "images"
     spec: ViTSpec
 
     def __init__(self, spec: ViTSpec | None = None, **sizes: Any) -> None:

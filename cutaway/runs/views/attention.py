@@ -90,8 +90,13 @@ def declared_attention(model: nn.Module) -> dict[str, tuple[str, str]]:
 
 
 def has_attention(run: "Run") -> bool:
-    """Runs with attention."""
-    return bool(declared_attention(run.model))
+    """Runs with attention between tokens of a text."""
+    return bool(declared_attention(run.model)) and not looks_at_patches(run)
+
+
+def looks_at_patches(run: "Run") -> bool:
+    """Runs with attention between patches of images, which are drawn on the image."""
+    return getattr(run.model, "input_kind", "") == "images" and bool(declared_attention(run.model))
 
 
 def attention_groups(run: "Run", subject: Subject) -> list[Group]:

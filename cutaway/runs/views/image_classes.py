@@ -10,11 +10,13 @@ from cutaway.look.images.class_evidence import class_saliency, grad_cam
 from cutaway.look.images.feature_maps import filter_picture, map_picture
 from cutaway.look.images.image_grids import image_grid
 from cutaway.look.images.overlays import tinted
+from cutaway.look.images.patch_attention import patch_attention
 from cutaway.look.images.receptive_fields import field_picture
 from cutaway.look.pages.picture import Picture
 from cutaway.recipes.images.classified_images import ImageClassifierRecipe
 from cutaway.recipes.images.pixels import image_about, image_outputs
 from cutaway.recipes.subjects import Subject
+from cutaway.runs.views.attention import declared_attention, looks_at_patches
 
 if TYPE_CHECKING:
     from cutaway.data.images.image_data import ImageRows
@@ -153,6 +155,20 @@ def feature_maps(run: "Run", subject: Subject) -> Picture:
     return map_picture(subject.arguments[0][0], {at: maps[at][0] for at in model.feature_maps})
 
 
+def has_patches(run: "Run") -> bool:
+    """Runs of transformers over the patches of images."""
+    return classifies_images(run) and looks_at_patches(run)
+
+
+def patches_looked_at(run: "Run", subject: Subject) -> Picture:
+    """Where each head looks in an image."""
+    model: Any = run.model
+    weights = subject.read(model, *declared_attention(model))
+    spec = model.spec
+    grid = (spec.image[0] // spec.patch, spec.image[1] // spec.patch)
+    return patch_attention(subject.arguments[0][0], {at: w[0] for at, w in weights.items()}, grid)
+
+
 def receptive_fields(run: "Run", subject: Subject) -> Picture:
     """What a unit in the middle of each layer sees: all that it reads, and how much each pixel matters."""
     model: Any = run.model
@@ -186,7 +202,9 @@ __all__ = [
     "hardest_images",
     "has_feature_maps",
     "has_filters",
+    "has_patches",
     "image_evidence",
     "image_mistakes",
+    "patches_looked_at",
     "receptive_fields",
 ]

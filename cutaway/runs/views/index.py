@@ -58,6 +58,7 @@ register(
     section="What a prediction depends on",
     report=True,
 )
+register(image_classes.patches_looked_at, suits=image_classes.has_patches, section="Attention", report=True)
 register(image_classes.first_filters, suits=image_classes.has_filters, section="From layer to layer", report=True)
 register(image_classes.feature_maps, suits=image_classes.has_feature_maps, section="From layer to layer", report=True)
 register(

@@ -40,5 +40,6 @@ def test_a_transformer_has_filters_but_no_feature_maps(tmp_path: Path):
     assert not has_feature_maps(vit)
     _, placed = make_page(vit, vit.recipe.subject(vit))
     sources = {one.source for one in placed}
-    assert {"image_mistakes", "hardest_images", "image_evidence", "first_filters", "attention"} <= sources
+    assert {"image_mistakes", "hardest_images", "image_evidence", "first_filters", "patches_looked_at"} <= sources
+    assert not {"attention", "telling_heads", "rollout"} & sources  # those are for texts
     assert tuple(vit.model.pixel_filters().shape) == (8, 1, 2, 2)

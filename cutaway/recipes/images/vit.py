@@ -26,6 +26,11 @@ class ViTRecipe(ImageClassifierRecipe):
     """
 
     name: ClassVar[str] = "vit"
+    quality: ClassVar[str] = (
+        "MNIST, test accuracy: 99.04 % (the five nearest training images: 95.9 %) in 313 s of one core, one seed, with "
+        "--steps 1800 --ema 0.995 --augment shift. On 8 × 8 digits, 300 steps: 96.1 % of validation images in 58 s; "
+        "with so few images a `cnn` is better. `python benchmarks/run.py image_classes` measures it."
+    )
 
     patch: int = setting(0, FIRST)
     """pixels on the side of a patch, a divisor of the image's sides; 0 for about a quarter of the side"""

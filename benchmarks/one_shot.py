@@ -1,7 +1,7 @@
 """Omniglot's 20 official one-shot runs: `siamese` trained on each of the two small background sets.
 
 Each run has 20 characters of one alphabet with one example of each, and 20 questions; every question is answered alone.
-All settings were chosen on alphabets of the background sets that were held out; the 20 runs are read here, at the end.
+All settings were chosen on an alphabet of a background set that was held out; the 20 runs are read here, at the end.
 Published on these background sets: a convolutional network 23.2 % errors, prototypical networks 30.1, people 4.5, BPL
 4.2 (Lake, Salakhutdinov, Tenenbaum 2019); modified Hausdorff distance 38.8 (their demonstration code).
 """

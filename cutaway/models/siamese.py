@@ -1,11 +1,13 @@
 r"""`Siamese` turns an image into a vector, so that images of one kind lie near each other: of kinds never seen, too.
 
+    x ← x(m + (s / s₀) p)                          what stands out comes to the middle, in one size (``centred``)
     x ← unshuffle((x − μ) / σ)                     small squares become channels
     x ← pool(block(… block(x)))                    stages times; block(x) = ReLU(norm(conv(x)))
     z = x W + b;   z ← z / ‖z‖                     a vector of length 1
 
-Two images through the same network are a siamese pair; z · z' = 1 − ½ ‖z − z'‖² says how alike they are.
-Bromley et al. 1993; Koch, Zemel, Salakhutdinov 2015 (one-shot classification). Notes: N3 §8.6.
+m and s are the mean place and the spread of what stands out from the ground (the median of the pixels), p the places
+around the image's middle. Two images through the same network are a siamese pair, and z · z' = 1 − ½ ‖z − z'‖² says how
+alike they are. Bromley et al. 1993; Koch, Zemel, Salakhutdinov 2015 (one-shot classification). Notes: N3 §8.6.
 """
 
 from dataclasses import dataclass
@@ -38,6 +40,7 @@ class SiameseSpec(NamedSpec):
     stages: int = 3
     depth: int = 2  # blocks of a stage
     embedding: int = 128
+    centred: bool = False  # whether what stands out is brought to the middle and to one size first
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -96,7 +99,8 @@ class Siamese(Model):
                 f"images must have shape (batch, {spec.channels}, {spec.image[0]}, {spec.image[1]}), got "
                 f"{tuple(images.shape)}; for one image use images[None]"
             )
-        x = (images - self.mean) / self.spread
+        x = in_the_middle(images) if spec.centred else images
+        x = (x - self.mean) / self.spread
         # Rows and columns that the squares leave over are cut off, as pooling does with its own.
         down, right = (side // spec.squares * spec.squares for side in spec.image)
         x = x[..., :down, :right]
@@ -113,4 +117,24 @@ class Siamese(Model):
         return z
 
 
-__all__ = ["Siamese", "SiameseSpec"]
+def in_the_middle(x: Float[Tensor, "b c h w"], spread: float = 0.29) -> Float[Tensor, "b c h w"]:
+    """y(p) = x(m + (s / s₀) p): what stands out from the ground has its mean in the middle, and the spread s₀.
+
+    ``spread`` is s₀ as a share of the image's mean side; sizes change by a factor from 0.4 to 1.6 at most.
+    """
+    h, w = x.shape[2:]
+    down, right = (torch.arange(n, device=x.device, dtype=x.dtype) - (n - 1) / 2 for n in (h, w))
+    ink = (x - x.flatten(1).median(1).values[:, None, None, None]).abs().mean(1)
+    whole = ink.sum((1, 2)).clamp(min=1e-3)
+    i, j = ink.sum(2) @ down / whole, ink.sum(1) @ right / whole
+    far = (down[:, None] - i[:, None, None]).square() + (right - j[:, None, None]).square()
+    s = ((ink * far).sum((1, 2)) / whole).sqrt()
+    size = (s / (spread * (h + w) / 2)).clamp(0.4, 1.6)
+    zero = torch.zeros_like(size)
+    # grid_sample counts places in halves of the image.
+    matrix = torch.stack([torch.stack([size, zero, 2 * j / w], -1), torch.stack([zero, size, 2 * i / h], -1)], -2)
+    grid = nn.functional.affine_grid(matrix, list(x.shape), align_corners=False)
+    return nn.functional.grid_sample(x, grid, padding_mode="border", align_corners=False)
+
+
+__all__ = ["Siamese", "SiameseSpec", "in_the_middle"]

@@ -3,6 +3,7 @@ import torch
 from torch import nn
 
 from cutaway.models import Siamese, SiameseSpec
+from cutaway.models.siamese import in_the_middle
 
 
 def small(**more: object) -> Siamese:
@@ -35,6 +36,27 @@ def test_the_scale_is_that_of_the_training_images():
     model.set_scale(x)
     torch.testing.assert_close(((x - model.mean) / model.spread).mean((0, 2, 3)), torch.zeros(3), atol=1e-5, rtol=0)
     assert model.state_dict()["mean"].shape == (3, 1, 1)
+
+
+def test_drawings_come_to_the_middle_in_one_size():
+    """A block at any place and in two sizes: afterwards its mean is the middle, and its spread the one asked for."""
+    x = torch.ones(3, 1, 33, 33, dtype=torch.float64)
+    x[0, :, 3:13, 4:14] = 0
+    x[1, :, 20:30, 18:28] = 0
+    x[2, :, 10:24, 12:26] = 0
+    ink = 1 - in_the_middle(x)[:, 0]
+    places = torch.arange(33, dtype=torch.float64) - 16
+    for one in ink:
+        share = one / one.sum()
+        down, right = (share.sum(1) * places).sum(), (share.sum(0) * places).sum()
+        assert abs(down) < 0.05
+        assert abs(right) < 0.05
+        spread = (share * (places[:, None] ** 2 + places**2)).sum().sqrt()
+        assert spread == pytest.approx(0.29 * 33, rel=0.05)
+    blank = torch.full((1, 3, 8, 9), 0.4)
+    torch.testing.assert_close(in_the_middle(blank), blank)  # nothing stands out
+    moved = small(centred=True).eval()
+    assert moved(torch.rand(2, 3, 18, 17)).isfinite().all()
 
 
 @pytest.mark.parametrize("side", [7, 3])

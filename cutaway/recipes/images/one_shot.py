@@ -70,6 +70,13 @@ def vectors_of(model: nn.Module, images: ImageRows, average: int = 0) -> Float[T
     return torch.cat(parts)
 
 
+def has_plain_ground(x: Float[Tensor, "n c h w"]) -> bool:
+    """Whether nine tenths of the pixels at the edges are those of the ground: drawings and symbols, not photographs."""
+    ground = x.flatten(1).median(1).values[:, None]
+    edges = torch.cat([x[:, :, [0, -1], :].flatten(1), x[:, :, :, [0, -1]].flatten(1)], 1)
+    return bool(((edges - ground).abs() < 0.1).float().mean() > 0.9)
+
+
 class Episodes(NamedTuple):
     """Places of the examples and of the questions, a row an episode; the classes stand in one order in both."""
 
@@ -162,6 +169,7 @@ __all__ = [
     "draw_episodes",
     "episode_errors",
     "group_numbers",
+    "has_plain_ground",
     "one_shot_metrics",
     "pixel_baseline",
     "vectors_of",

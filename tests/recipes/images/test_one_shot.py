@@ -11,6 +11,7 @@ from cutaway.recipes.images.one_shot import (
     draw_episodes,
     episode_errors,
     group_numbers,
+    has_plain_ground,
     one_shot_metrics,
     pixel_baseline,
     vectors_of,
@@ -110,3 +111,10 @@ def test_costs_fall_when_classes_are_apart(loss: str):
 def test_groups_by_the_folders_above():
     assert group_numbers(("a/x", "a/y", "b/x")).tolist() == [0, 0, 1]
     assert group_numbers(("x", "y")).tolist() == [0, 0]
+
+
+def test_plain_ground():
+    drawing = torch.ones(5, 1, 12, 12)
+    drawing[:, :, 4:8, 5:7] = 0
+    assert has_plain_ground(drawing)
+    assert not has_plain_ground(torch.rand(5, 3, 12, 12))

@@ -29,7 +29,7 @@ class WordVectorsRecipe(VectorRuns, Recipe):
     unit: ClassVar[str] = "nats a word"
     quality: ClassVar[str] = (
         "Text8's first 10 MB, 100 numbers, five epochs, means of three seeds: CBOW agrees with people's ratings by "
-        ".444 (WordSim-353) and .198 (SimLex-999) and solves 6.4 % of the analogies, at 0.7 to 0.8 of gensim's speed "
+        ".444 (WordSim-353) and .198 (SimLex-999) and solves 6.4 % of the analogies, at 0.87 of gensim's speed "
         "with one thread (gensim: .431, .195, 6.4 %); with two, gensim is twice as fast. Skip-gram: .460, .210 and "
         "7.5 % at twice gensim's speed (.432, .230, 7.7 %). `python benchmarks/run.py word_vectors` measures it."
     )

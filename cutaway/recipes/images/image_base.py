@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_share
 from cutaway.recipes.images.images_in_memory import STORED, ImagesInMemory
-from cutaway.recipes.settings import DATA, FIRST, setting
+from cutaway.recipes.settings import DATA, setting
 
 if TYPE_CHECKING:
     from cutaway.data.images.image_data import ImageData, ImageRows
@@ -31,7 +31,7 @@ class ImageRecipe(Recipe):
 
     data: str = "digits"  # in Python arrays, too: see `images_in_memory`
     """a folder (one sub-folder a class), zip, CSV of paths and labels, idx files, .npz, or an embedded sample"""
-    size: int = setting(0, FIRST)
+    size: int = setting(0, DATA)
     """pixels on the longer side; 0 for that of the images, at most 64"""
     channels: int = setting(0, DATA)
     """1 for grey, 3 for colour; 0 for what the images have"""

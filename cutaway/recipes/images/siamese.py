@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.images.image_base import ImageRecipe
-from cutaway.recipes.settings import DATA, FIRST, setting
+from cutaway.recipes.settings import DATA, FIRST, MODEL, setting
 from cutaway.training.augmentation.image_changes import MIXTURES, ImageChanges, read_changes
 
 if TYPE_CHECKING:
@@ -41,13 +41,13 @@ class SiameseRecipe(ImageRecipe):
     """share of the classes for `cutaway test`; 0 for none"""
     loss: Literal["infonce", "prototypical", "margin"] = setting("infonce", FIRST)
     """each image finds its like among all; the nearest example wins; or like pairs near, others a margin apart"""
-    temperature: float = setting(0.07, FIRST)
+    temperature: float = setting(0.07, MODEL)
     """of infonce and prototypical: small ones care for the most alike others alone"""
-    margin: float = setting(1.0, FIRST)
+    margin: float = setting(1.0, MODEL)
     """of margin: how far apart images of different classes must be; vectors have length 1"""
     ways: int = setting(48, FIRST)
     """classes in a batch, at most"""
-    shots: int = setting(2, FIRST)
+    shots: int = setting(2, DATA)
     """images of each class in a batch"""
     turns: bool = setting(True, DATA)
     """classes turned by 90°, 180° and 270° count as classes of their own; square images only"""
@@ -55,7 +55,7 @@ class SiameseRecipe(ImageRecipe):
     """whether what stands out is brought to the middle and to one size; without it, where the ground is plain"""
     augment: str = setting("affine:1.5", DATA, "CHANGES")
     """changes of the images in training: shift, flip, rotate, affine, crop, colour, cutout; as in shift:2,rotate:10"""
-    average: int = setting(8, FIRST)
+    average: int = setting(8, MODEL)
     """small changes of an image whose vectors are averaged when it is used; 0 for the image alone"""
     width: int = 48
     """channels of the first stage; the later ones have twice as many"""
@@ -64,7 +64,7 @@ class SiameseRecipe(ImageRecipe):
     embedding: int = 128
     """numbers in the vector of an image"""
 
-    size: int = setting(32, FIRST)
+    size: int = setting(32, DATA)
     """pixels on the longer side; 0 for that of the images, at most 64"""
     steps: int = 1500
     """optimizer steps"""

@@ -38,7 +38,7 @@ class ViTRecipe(ImageClassifierRecipe):
     """of the residual stream"""
     depth: int = setting(4, FIRST)
     """layers"""
-    heads: int = setting(4, FIRST)
+    heads: int = 4
     """attention heads"""
     pooling: Literal["cls", "mean"] = "cls"
     """what the class is read from: a token of its own (which can be exported), or the mean over the patches"""

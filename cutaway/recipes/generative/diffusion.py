@@ -31,6 +31,10 @@ class DiffusionRecipe(GenerativeRecipe):
     name: ClassVar[str] = "diffusion"
     unit: ClassVar[str] = "squared error a pixel"
     samples_by_steps: ClassVar[bool] = True
+    quality: ClassVar[str] = (
+        "On digits after --steps 300 --width 16, 19 s of one core: 99 % of samples lie within reach of a real image, "
+        "96 % of real images have a sample within reach; samples of a Gaussian 97 % and 73 %."
+    )
 
     guidance: float = setting(1.5, FIRST)
     """how far samples of a class are driven to what sets it apart: 1 not at all; higher is clearer and less varied"""

@@ -31,6 +31,10 @@ class VAERecipe(GenerativeRecipe):
 
     name: ClassVar[str] = "vae"
     unit: ClassVar[str] = "nats an image"
+    quality: ClassVar[str] = (
+        "On MNIST, black and white by chance, an ELBO of −92.8 nats on the validation images after --steps 3500 --rate "
+        "3e-3 --ema 0.999, about 200 s of one core; each pixel alone −206. `python benchmarks/run.py generative`."
+    )
 
     latents: int = setting(20, FIRST)
     """numbers in a code"""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 8
 _MAPPED = 1500  # images whose codes a map shows
+_FEW = 5  # images for which t-SNE has no sense
 _KNOWN = 10_000  # training images among which neighbours are looked for
 
 
@@ -72,13 +73,13 @@ def nearest_images(run: "Run", subject: Subject) -> Picture:
     made, recipe = _samples(run, 6 * (len(_labels(run)[:10]) or _SHOWN))[:_SHOWN], run.recipe
     train = recipe.dataset(run).train  # type: ignore[attr-defined]
     known = as_rows(train, _KNOWN)
-    near = nearest_rows(made.flatten(1), known, 3)
-    rows = [made, *(known[near[:, k]].view_as(made) for k in range(3))]
+    near = nearest_rows(made.flatten(1), known, min(3, len(known)))
+    rows = [made, *(known[near[:, k]].view_as(made) for k in range(near.shape[1]))]
     return image_grid(
         [image for row in rows for image in row],
         title="Samples, and the training images nearest to them",
         columns=len(made),
-        rows=["sample", "nearest", "second", "third"],
+        rows=["sample", "nearest", "second", "third"][: len(rows)],
         caption="A sample that equals the image below it is a copy; one that only resembles it is new.",
         note=f"Nearest by pixels, among {len(known):,} training images.",
     )
@@ -108,11 +109,13 @@ def reconstructions(run: "Run", subject: Subject) -> Picture:
     )
 
 
-def interpolation(run: "Run", subject: Subject) -> Picture:
+def interpolation(run: "Run", subject: Subject) -> list[Picture]:
     """From one image to another along the straight line between their codes, and between their pixels."""
     model: Any = run.model
     (images,) = subject.arguments
     pairs = [(i, i + 1) for i in range(0, min(len(images) - 1, 6), 2)]
+    if not pairs:
+        return []
     t = torch.linspace(0, 1, 9, device=images.device)[:, None]
     shown, names = [], []
     with torch.no_grad():
@@ -122,13 +125,14 @@ def interpolation(run: "Run", subject: Subject) -> Picture:
             mixed = (1 - t) * images[i].flatten() + t * images[j].flatten()
             shown += [*mixed.view(-1, *images.shape[1:]).cpu()]
             names += ["codes", "pixels"]
-    return image_grid(
+    picture = image_grid(
         shown,
         title="From one image to another, by codes and by pixels",
         columns=9,
         rows=names,
         caption="Between codes there are images all the way; between pixels two images lie over one another.",
     )
+    return [picture]
 
 
 def latent_map(run: "Run", subject: Subject) -> Picture:
@@ -160,6 +164,8 @@ def _flat(codes: np.ndarray) -> tuple[np.ndarray, str]:
         return np.stack([codes[:, 0], spread], 1), "Codes are single numbers, from left to right; the height is random."
     if width == 2:
         return codes, "The two numbers of a code are the two axes."
+    if len(codes) < _FEW:
+        return codes[:, :2], "The first two numbers of a code are the two axes."
     from cutaway.look.embeddings.tsne import tsne
 
     return tsne(codes), f"Codes of {width} numbers, laid out by t-SNE: neighbours count, far distances do not."

@@ -3,6 +3,7 @@
 import generative
 import pytest
 
+import cutaway as cut
 from cutaway.registry import views
 
 EXPECTED = {
@@ -34,6 +35,14 @@ def test_every_view_that_suits_draws(recipe: str, labelled: bool, channels: int)
         for picture in pictures:
             assert picture.caption.endswith(".")
             assert picture.spec()
+
+
+@pytest.mark.parametrize("recipe", EXPECTED)
+def test_three_images_are_enough_for_a_report(recipe: str, tmp_path):
+    """One to train on, one for validation, one for the test."""
+    data = generative.shapes_file(3)
+    run = cut.train(recipe, data=data, out=tmp_path / "run", **generative.SMALL | generative.KINDS[recipe])
+    assert (run.path / "report.html").stat().st_size > 10_000
 
 
 def test_your_own_images_go_in():

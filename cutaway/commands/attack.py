@@ -33,7 +33,7 @@ class AttackImages:
 
     examples: ClassVar[tuple[str, ...]] = (
         "cutaway attack runs/cnn-1",
-        "cutaway attack runs/cnn-1 --epsilon 0.3 --restarts 5 --step 0.01 --count 0 --test",
+        "cutaway attack runs/cnn-1 --epsilon 0.3 --restarts 5 --count 0 --test",
         "cutaway attack runs/cnn-1 photos/ --kinds fgsm pgd --out attack.png",
         "cutaway attack runs/cnn-2 --source runs/cnn-1",
     )

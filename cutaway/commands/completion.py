@@ -42,6 +42,7 @@ def main(argv: Sequence[str]) -> None:
 
 def verbs() -> dict[str, Any]:
     """Every verb with the flags that it takes."""
+    from cutaway.commands.attack import AttackImages
     from cutaway.commands.demo import Demo
     from cutaway.commands.forecast import ForecastSeries
     from cutaway.commands.generate import Generate
@@ -63,6 +64,7 @@ def verbs() -> dict[str, Any]:
         "forecast": ForecastSeries,
         "sample": SampleImages,
         "nearest": Nearest,
+        "attack": AttackImages,
         "look": Look,
         "import": Import,
         "export": Export,

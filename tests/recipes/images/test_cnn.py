@@ -39,7 +39,7 @@ def test_pixels_are_given_as_they_are(run: cut.runs.Run):
 def test_other_designs(design: str, tmp_path: Path):
     run = cut.train("cnn", design=design, width=8, steps=40, ema=0.8, out=tmp_path / "run", show="quiet")
     losses = [row["loss"] for row in run.metrics if row["split"] == "validation"]
-    assert losses[-1] < 0.9 * losses[0]
+    assert losses[-1] < 0.97 * losses[0]
 
 
 @pytest.mark.untyped

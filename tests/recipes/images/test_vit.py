@@ -13,7 +13,9 @@ from cutaway.recipes.images.vit import ViTRecipe
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> cut.runs.Run:
-    return cut.train("vit", width=32, depth=1, steps=50, out=tmp_path_factory.mktemp("runs") / "run", show="quiet")
+    return cut.train(
+        "vit", augment="", width=32, depth=1, steps=50, out=tmp_path_factory.mktemp("runs") / "run", show="quiet"
+    )
 
 
 def test_learns_the_digits(run: cut.runs.Run):
@@ -33,7 +35,9 @@ def test_an_exported_run_gives_the_same_answers_in_transformers(run: cut.runs.Ru
 
 
 def test_the_mean_over_patches(tmp_path: Path):
-    run = cut.train("vit", pooling="mean", width=8, depth=1, heads=2, steps=3, out=tmp_path / "run", show="quiet")
+    run = cut.train(
+        "vit", augment="", pooling="mean", width=8, depth=1, heads=2, steps=3, out=tmp_path / "run", show="quiet"
+    )
     assert cut.load(run.path).model.spec.head.pooling == "mean"
 
 
@@ -51,4 +55,4 @@ def test_refuses_settings_that_cannot_be(settings: dict[str, Any], message: str)
 
 def test_a_patch_that_does_not_divide(tmp_path: Path):
     with pytest.raises(ValueError, match=r"patch must divide .* got patch=3 for 8 × 8; try patch=2 or patch=4"):
-        cut.train("vit", patch=3, out=tmp_path / "run", show="quiet")
+        cut.train("vit", augment="", patch=3, out=tmp_path / "run", show="quiet")

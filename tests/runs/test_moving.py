@@ -4,11 +4,12 @@ import os
 import random
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from killing import start
 from little import same, timeless, weights_of
 from trained import TRAINED
@@ -73,6 +74,16 @@ def _with_files(folder: Path) -> dict[str, dict[str, Any]]:
     }
 
 
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """As many as the processes that are killed: sums of other numbers of threads round differently."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("one_thread")
 def test_a_run_goes_on_from_another_folder_and_after_a_move(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Paths of the settings hold where the run began; the run knows them from everywhere."""
     monkeypatch.setattr(execution, "report_run", lambda run: (run.path / "report.html").write_text("a report"))

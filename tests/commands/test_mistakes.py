@@ -4,16 +4,13 @@ Here are those of files and of damaged runs, beside a few of flags for every ver
 """
 
 import json
-import re
-import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from cutaway import cli
+from mistaken import expect_one_line
 
 FILES: dict[str, bytes] = {
     "file": b"hello",
@@ -218,16 +215,4 @@ MISTAKES = {
 def test_a_mistake_is_one_line(
     typed: str, told: str, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.chdir(place)
-    before = sorted(place.iterdir())
-    words = shlex.split(typed)
-    assert cli.run(words) == 2
-    shown = capsys.readouterr()
-    assert shown.err.startswith(f"cutaway {words[0]}: ")
-    assert shown.err.count("\n") == 1
-    assert told in shown.err
-    assert re.search(r"; |\?$", shown.err.strip()), "no way out"
-    assert not re.search(r"Errno|Traceback|Error:", shown.err)
-    assert shown.out == ""
-    left = [path.name for path in sorted(place.iterdir()) if path not in before and path.name != "runs"]
-    assert left == []
+    expect_one_line(typed, told, place, monkeypatch, capsys)

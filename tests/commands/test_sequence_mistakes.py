@@ -1,14 +1,12 @@
 """Mistakes with recipes of sequences, about a hundred: each ends with code 2 and one line that says the way out."""
 
 import re
-import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from cutaway import cli
+from mistaken import expect_one_line
 
 RUNS = ("lstm", "markov", "tagger", "classifier", "seq2seq", "series-classifier", "anomaly")
 ROWS = "".join(f"{'ab'[i % 2]}\ttext {'good' if i % 2 else 'bad'} {i}\n" for i in range(40))
@@ -217,16 +215,4 @@ MISTAKES = {
 def test_a_mistake_is_one_line(
     typed: str, told: str, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.chdir(place)
-    before = sorted(place.iterdir())
-    words = shlex.split(typed)
-    assert cli.run(words) == 2
-    shown = capsys.readouterr()
-    assert shown.err.startswith(f"cutaway {words[0]}: ")
-    assert shown.err.count("\n") == 1
-    assert told in shown.err
-    assert re.search(r"; |\?$", shown.err.strip()), "no way out"
-    assert not re.search(r"Errno|Traceback|Error:", shown.err)
-    assert shown.out == ""
-    left = [path.name for path in sorted(place.iterdir()) if path not in before and path.name != "runs"]
-    assert left == []
+    expect_one_line(typed, told, place, monkeypatch, capsys)

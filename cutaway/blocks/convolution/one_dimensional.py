@@ -22,7 +22,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from cutaway.blocks.checks import expect_choice, expect_float, expect_positive, expect_width, near_divisors
+from cutaway.blocks.checks import expect_choice, expect_float, expect_positive, expect_width
+from cutaway.blocks.convolution.grids import expect_groups
 from cutaway.inside.taps import Tap
 
 Padding = Literal["valid", "same", "reflect", "causal"]
@@ -106,14 +107,9 @@ class Conv1d(nn.Module):
         bias: bool = True,
     ) -> None:
         super().__init__()
-        expect_positive(inputs=inputs, outputs=outputs, kernel=kernel, stride=stride, dilation=dilation, groups=groups)
+        expect_positive(kernel=kernel, stride=stride, dilation=dilation)
         expect_choice("padding", padding, Padding.__args__)  # type: ignore[attr-defined]
-        if inputs % groups or outputs % groups:
-            near = near_divisors(math.gcd(inputs, outputs), groups)
-            raise ValueError(
-                f"inputs and outputs must be multiples of groups, got inputs={inputs}, outputs={outputs}, "
-                f"groups={groups}; try groups={' or groups='.join(map(str, near))}"
-            )
+        expect_groups(inputs, outputs, groups)
         self.inputs, self.outputs, self.kernel = inputs, outputs, kernel
         self.padding: Padding = padding
         self.stride, self.dilation, self.groups = stride, dilation, groups

@@ -14,6 +14,14 @@ from cutaway.blocks.checks import expect_float, expect_positive, near_divisors
 from cutaway.inside.taps import Tap
 
 
+def group_norm_open(x: Float[Tensor, "b c *s"], groups: int, epsilon: float = 1e-5) -> Float[Tensor, "b c *s"]:
+    """(x − μ) / √(σ² + ε), written out."""
+    grouped = x.reshape(len(x), groups, -1)
+    mean = grouped.mean(-1, keepdim=True)
+    variance = (grouped - mean).square().mean(-1, keepdim=True)
+    return ((grouped - mean) / torch.sqrt(variance + epsilon)).view_as(x)
+
+
 def group_norm(
     x: Float[Tensor, "b c *s"],
     groups: int,
@@ -57,14 +65,6 @@ def _by_channels(x: Tensor, groups: int, gain: Tensor | None, bias: Tensor | Non
     offset = -mean.expand_as(grouped).reshape(b, c) * scale
     offset = offset if bias is None else offset + bias
     return torch.addcmul(offset[:, :, None, None], x, scale[:, :, None, None])
-
-
-def group_norm_open(x: Float[Tensor, "b c *s"], groups: int, epsilon: float = 1e-5) -> Float[Tensor, "b c *s"]:
-    """(x − μ) / √(σ² + ε), written out."""
-    grouped = x.reshape(len(x), groups, -1)
-    mean = grouped.mean(-1, keepdim=True)
-    variance = (grouped - mean).square().mean(-1, keepdim=True)
-    return ((grouped - mean) / torch.sqrt(variance + epsilon)).view_as(x)
 
 
 def _expect_groups(channels: int, groups: int) -> None:

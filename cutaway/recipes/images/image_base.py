@@ -45,7 +45,7 @@ class ImageRecipe(Recipe):
     """share of the images to evaluate on; 0 for none"""
     test: float = setting(0.1, DATA)
     """share of the images for `cutaway test`; 0 for none"""
-    test_file: str = setting("", DATA)
+    test_file: str = setting("", DATA, "PATH")
     """a folder or file of test images of its own, instead of a share"""
     strict: bool = setting(False, DATA)
     """refuse damaged images instead of leaving them out"""
@@ -73,9 +73,6 @@ class ImageRecipe(Recipe):
         """The images in their three parts; those of a ``run`` must be as they were."""
         from cutaway.data.images.image_data import read_images
 
-        test_file = self.test_file
-        if run is not None and test_file and not os.path.exists(test_file):
-            test_file = run.about["data"]["test_path"]  # the run is looked at from another folder
         found = read_images(
             self.data.source() if isinstance(self.data, ImagesInMemory) else self.data,
             labelled=self.needs_labels,
@@ -85,7 +82,7 @@ class ImageRecipe(Recipe):
             target=self.target,
             level=self.class_folder,
             validation=self.validation,
-            test=test_file or self.test,
+            test=self.test_file or self.test,
             seed=self.seed,
             strict=self.strict,
             encoding=self.encoding,
@@ -100,8 +97,6 @@ class ImageRecipe(Recipe):
         facts = {"summary": data.summary(), "fingerprint": data.fingerprint.to_dict(), "source": str(self.data)}
         if isinstance(self.data, ImagesInMemory):
             facts["stored"] = STORED
-        if self.test_file:
-            facts["test_path"] = os.path.abspath(self.test_file)
         return facts
 
     def image_files(self, data: "ImageData") -> dict[str, Callable[[Path], None]]:

@@ -1,6 +1,5 @@
 r"""`siamese`: learns which images are of one kind, and then tells kinds apart of which it is shown a single example."""
 
-import os
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -169,14 +168,19 @@ class SiameseRecipe(ImageRecipe):
         data = self.dataset(run)
         if not self.test_file:
             return data.open_test(), data.labels
-        path = self.test_file if os.path.exists(self.test_file) else run.about["data"]["test_path"]
         own = replace(
-            self, data=path, test_file="", validation=0.0, test=0.0, size=max(data.shape[1:]), channels=data.shape[0]
+            self,
+            data=self.test_file,
+            test_file="",
+            validation=0.0,
+            test=0.0,
+            size=max(data.shape[1:]),
+            channels=data.shape[0],
         ).dataset()
         if own.shape != data.shape:
             raise ValueError(
-                f"test images must have the shape of training, got {own.shape[1]}×{own.shape[2]} in {path} where "
-                f"training has {data.shape[1]}×{data.shape[2]}; crop them to its proportions"
+                f"test images must have the shape of training, got {own.shape[1]}×{own.shape[2]} in {self.test_file} "
+                f"where training has {data.shape[1]}×{data.shape[2]}; crop them to its proportions"
             )
         return own.train, own.labels
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from forked import server
+from little import same, timeless, weights_of
 
 
 def start(
@@ -22,6 +23,32 @@ def start(
     process = server().Process(target=_train, args=(out, cache, resume, moment, settings, threads, recipe))
     process.start()
     return process
+
+
+def expect_same_after_death(
+    folder: Path,
+    recipe: str,
+    settings: dict[str, Any],
+    moment: str = "between the files of a checkpoint",
+    whole: Path | None = None,
+) -> tuple[Path, Path]:
+    """A run that is killed at a ``moment`` and resumed ends with the weights and metrics of an unbroken one.
+
+    ``whole`` is the unbroken one where it is there already, else it is trained here. Gives both folders.
+    """
+    killed, cache = folder / "killed", str(folder / "cache")
+    settings = {name: value for name, value in settings.items() if name != "show"}
+    plan: list[tuple[Path, bool, str]] = [(killed, False, moment), (killed, True, "")]
+    if whole is None:
+        whole = folder / "whole"
+        plan.append((whole, False, ""))
+    for out, resume, when in plan:
+        process = start(out, cache, resume, when, {} if resume else settings, recipe=recipe)
+        process.join()
+        assert process.exitcode == (-signal.SIGKILL if when else 0), (out.name, when, process.exitcode)
+    assert same(weights_of(whole), weights_of(killed)), "the weights differ"
+    assert timeless(whole) == timeless(killed)
+    return whole, killed
 
 
 def _train(

@@ -2,6 +2,7 @@
 
 import generative
 import pytest
+from killing import expect_same_after_death
 
 import cutaway as cut
 
@@ -36,6 +37,11 @@ def test_one_bit_finds_the_two_centroids(tmp_path):
     means = run.about["data"]["baseline"]
     assert means["rule"] == "K-means, the nearest of 2 centroids"
     assert last(run, "loss") == pytest.approx(means["metrics"]["loss"], rel=0.02)
+
+
+def test_killed_and_resumed_a_denoising_one_ends_with_the_same_weights(tmp_path):
+    settings = generative.SMALL | generative.KINDS["autoencoder"] | dict(data=generative.shapes_file(), noise=0.3)
+    expect_same_after_death(tmp_path, "autoencoder", settings)
 
 
 def test_noise_is_measured_before_and_after(tmp_path):

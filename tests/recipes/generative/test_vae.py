@@ -3,9 +3,17 @@
 import generative
 import pytest
 import torch
+from killing import expect_same_after_death
 
 import cutaway as cut
 from cutaway.recipes.generative.vae import VAERecipe
+
+
+@pytest.mark.parametrize("moment", ["between the files of a checkpoint", "after the last checkpoint"])
+def test_killed_and_resumed_it_ends_with_the_same_weights(moment: str, tmp_path):
+    """Pixels that become black or white by chance, and codes, are drawn as they would have been."""
+    settings = generative.SMALL | generative.KINDS["vae"] | dict(data=generative.shapes_file(), ema=0.9)
+    expect_same_after_death(tmp_path, "vae", settings, moment)
 
 
 def test_the_test_has_the_importance_bound_beside_the_elbo():

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import generative
 import numpy as np
 import pytest
-from killing import start
-from little import same, timeless, weights_of
+from killing import expect_same_after_death
 
 import cutaway as cut
 from cutaway.models import CNN
@@ -57,15 +57,7 @@ def test_colour_images_of_another_shape(tmp_path: Path):
 
 
 def test_killed_and_resumed_it_ends_with_the_same_weights(tmp_path: Path):
-    for out, moment in (("whole", ""), ("killed", "between the files of a checkpoint")):
-        process = start(tmp_path / out, str(tmp_path / "cache"), False, moment, LITTLE, recipe="cnn")
-        process.join()
-        assert process.exitcode == (-9 if moment else 0)
-    process = start(tmp_path / "killed", str(tmp_path / "cache"), True, "", {}, recipe="cnn")
-    process.join()
-    assert process.exitcode == 0
-    assert same(weights_of(tmp_path / "whole"), weights_of(tmp_path / "killed"))
-    assert timeless(tmp_path / "whole") == timeless(tmp_path / "killed")
+    expect_same_after_death(tmp_path, "cnn", LITTLE | {"data": generative.shapes_file()})
 
 
 @pytest.mark.slow

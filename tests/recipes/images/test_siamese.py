@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from killing import start
-from little import same, timeless, weights_of
+from killing import expect_same_after_death
 from pictures import make_classes
 from PIL import Image
 
@@ -58,17 +57,8 @@ def test_it_is_measured_on_new_kinds_beside_pixels(run: cut.runs.Run):
 
 
 def test_killed_and_resumed_it_ends_the_same(tmp_path: Path):
-    data = str(shapes(tmp_path / "data"))
-    outs = [tmp_path / name for name in ("unbroken", "killed")]
-    for out, moment in zip(outs, ["", "before a checkpoint becomes the latest"], strict=True):
-        process = start(out, str(tmp_path / "cache"), False, moment, SMALL | {"data": data}, recipe="siamese")
-        process.join()
-        assert process.exitcode == (-9 if moment else 0)
-    process = start(outs[1], str(tmp_path / "cache"), True, "", {}, recipe="siamese")
-    process.join()
-    assert process.exitcode == 0
-    assert same(*map(weights_of, outs))
-    assert timeless(outs[0]) == timeless(outs[1])
+    settings = SMALL | {"data": str(shapes(tmp_path / "data"))}
+    expect_same_after_death(tmp_path, "siamese", settings, "before a checkpoint becomes the latest")
 
 
 @pytest.mark.parametrize("loss", ["prototypical", "margin"])

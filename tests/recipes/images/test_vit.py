@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from killing import expect_same_after_death
 
 import cutaway as cut
 from cutaway.models import ViT
@@ -22,6 +23,16 @@ def test_learns_the_digits(run: cut.runs.Run):
     assert isinstance(run.model, ViT)
     assert run.model.spec.patch == 2
     assert run.test()["accuracy"] > 0.4
+
+
+def test_killed_and_resumed_it_ends_with_the_same_weights(tmp_path: Path):
+    """Dropout, changed and mixed images, Muon's state and an average all go on."""
+    settings = dict(
+        width=8, depth=1, heads=2, steps=8, batch=16, dropout=0.2, augment="shift:1,mixup", evaluate_every=4
+    )
+    expect_same_after_death(
+        tmp_path, "vit", settings | dict(checkpoint_every=3, log_every=2), "before a checkpoint becomes the latest"
+    )
 
 
 def test_an_exported_run_gives_the_same_answers_in_transformers(run: cut.runs.Run, tmp_path: Path):

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas
 import pytest
-from killing import start
-from little import same, timeless, weights_of
+from killing import expect_same_after_death
+from little import same, weights_of
 from trained import CLASSIFIER_SETTINGS, little_labelled
 
 import cutaway as cut
@@ -117,15 +117,7 @@ def test_a_test_file_that_repeats_training_is_told(tmp_path: Path):
 
 def test_killed_and_resumed_it_ends_with_the_same_weights(tmp_path: Path):
     settings = dict(CLASSIFIER_SETTINGS, data="labelled.tsv", ema=0.9)
-    for out, moment in (("unbroken", ""), ("broken", "before a checkpoint becomes the latest")):
-        process = start(tmp_path / out, str(tmp_path / "cache"), False, moment, settings, recipe="classifier")
-        process.join()
-        assert process.exitcode == (-9 if moment else 0)
-    process = start(tmp_path / "broken", str(tmp_path / "cache"), True, "", {}, recipe="classifier")
-    process.join()
-    assert process.exitcode == 0
-    assert same(weights_of(tmp_path / "unbroken"), weights_of(tmp_path / "broken"))
-    assert timeless(tmp_path / "unbroken") == timeless(tmp_path / "broken")
+    expect_same_after_death(tmp_path, "classifier", settings, "before a checkpoint becomes the latest")
 
 
 @pytest.mark.slow

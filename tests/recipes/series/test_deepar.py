@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from killing import start
-from little import same, timeless, weights_of
+from killing import expect_same_after_death
 
 import cutaway as cut
 
@@ -58,12 +57,4 @@ def test_it_forecasts_series_that_it_never_saw(run: Any):
 
 @pytest.mark.parametrize("moment", ["between the files of a checkpoint", "after the last checkpoint"])
 def test_killed_and_resumed_it_ends_with_the_same_weights(moment: str, run: Any, file: str, tmp_path: Path):
-    out, cache = tmp_path / "killed", str(tmp_path / "cache")
-    process = start(out, cache, False, moment, LITTLE | {"data": file}, recipe="deepar")
-    process.join()
-    assert process.exitcode != 0
-    process = start(out, cache, True, "", {}, recipe="deepar")
-    process.join()
-    assert process.exitcode == 0
-    assert same(weights_of(run.path), weights_of(out))
-    assert timeless(run.path) == timeless(out)
+    expect_same_after_death(tmp_path, "deepar", LITTLE | {"data": file}, moment, whole=run.path)

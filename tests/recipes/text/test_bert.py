@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from killing import start
-from little import little_text, same, timeless, weights_of
+from killing import expect_same_after_death
+from little import little_text
 from trained import BERT_SETTINGS
 
 import cutaway as cut
@@ -81,14 +81,7 @@ def test_a_job_is_the_same_every_time_and_shared_among_processes():
 @pytest.mark.parametrize("moment", ["between the files of a checkpoint", "before a checkpoint becomes the latest"])
 def test_killed_and_resumed_it_ends_the_same(moment: str, tmp_path: Path):
     settings = BERT_SETTINGS | dict(data=str(tmp_path / "little.txt"), dropout=0.1, ema=0.9, accumulate=2)
-    for out, plan in (("straight", [""]), ("killed", [moment, ""])):
-        for number, when in enumerate(plan):
-            given = {} if number else settings
-            process = start(tmp_path / out, str(tmp_path / "cache"), bool(number), when, given, recipe="bert")
-            process.join()
-            assert process.exitcode == (-9 if when else 0)
-    assert same(weights_of(tmp_path / "straight"), weights_of(tmp_path / "killed"))
-    assert timeless(tmp_path / "straight") == timeless(tmp_path / "killed")
+    expect_same_after_death(tmp_path, "bert", settings, moment)
 
 
 def test_transformers_loads_it_to_the_same_logits(own_run: Callable[[str], Any]):

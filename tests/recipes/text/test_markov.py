@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from killing import start
-from little import little_text, same, timeless, weights_of
+from killing import expect_same_after_death
+from little import little_text, same
 
 import cutaway as cut
 from cutaway.data.text.corpus import read_text
@@ -36,16 +36,8 @@ def test_counts_writes_and_is_tested(smoothing: str, tmp_path: Path):
 
 
 def test_killed_and_resumed_it_ends_the_same(tmp_path: Path):
-    settings, cache = SIZES | {"data": str(little_text(tmp_path))}, str(tmp_path / "cache")
-    for out, moment in (("whole", ""), ("killed", "before a checkpoint gets its name")):
-        process = start(tmp_path / out, cache, False, moment, settings, recipe="markov")
-        process.join()
-        assert process.exitcode == (-9 if moment else 0)
-    process = start(tmp_path / "killed", cache, True, "", {}, recipe="markov")
-    process.join()
-    assert process.exitcode == 0
-    assert same(weights_of(tmp_path / "whole"), weights_of(tmp_path / "killed"))
-    assert timeless(tmp_path / "whole") == timeless(tmp_path / "killed")
+    settings = SIZES | {"data": str(little_text(tmp_path))}
+    expect_same_after_death(tmp_path, "markov", settings, "before a checkpoint gets its name")
 
 
 def test_the_loss_does_not_depend_on_pieces(monkeypatch: pytest.MonkeyPatch):

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from killing import start
-from little import little_text, same, timeless, weights_of
+from killing import expect_same_after_death
+from little import little_text, same
 
 import cutaway as cut
 from cutaway.data.text.token_files import Tokens
@@ -79,17 +79,7 @@ def test_killed_and_resumed_it_ends_the_same(tmp_path: Path):
     settings = SIZES | dict(
         data=str(little_text(tmp_path)), dropout=0.2, scheduled_sampling=0.5, depth=2, accumulate=2, jump=0.2, ema=0.9
     )
-    cache = str(tmp_path / "cache")
-    for out, moment in (("whole", ""), ("killed", "between the files of a checkpoint")):
-        process = start(tmp_path / out, cache, False, moment, settings, recipe="lstm")
-        process.join()
-        assert process.exitcode == (-9 if moment else 0)
-    process = start(tmp_path / "killed", cache, True, "", {}, recipe="lstm")
-    process.join()
-    assert process.exitcode == 0
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    assert same(weights_of(whole), weights_of(killed))
-    assert timeless(whole) == timeless(killed)
+    whole, killed = expect_same_after_death(tmp_path, "lstm", settings)
     name = "state/step-12/callback-CarriedTraining.safetensors"
     assert set(read_tensors(whole / name)) == {"hidden", "cell"}
     assert same(read_tensors(whole / name), read_tensors(killed / name))

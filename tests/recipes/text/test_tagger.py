@@ -5,8 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
-from killing import start
-from little import same, timeless, weights_of
+from killing import expect_same_after_death
 from trained import TAGGER_SETTINGS, little_treebank
 
 import cutaway as cut
@@ -125,15 +124,7 @@ def test_refusals(tmp_path):
 def test_killed_and_resumed_it_ends_with_the_same_weights(tmp_path, run, moment):
     """Dropout, hidden words and an average are part of what goes on."""
     settings = TAGGER_SETTINGS | dict(data=str(run.recipe.data), dropout=0.3, ema=0.9, steps=12, checkpoint_every=4)
-    for name, die in (("unbroken", ""), ("killed", moment)):
-        process = start(tmp_path / name, str(tmp_path), False, die, settings, recipe="tagger")
-        process.join()
-        assert process.exitcode == (-9 if die else 0)
-    process = start(tmp_path / "killed", str(tmp_path), True, "", {}, recipe="tagger")
-    process.join()
-    assert process.exitcode == 0
-    assert same(weights_of(tmp_path / "unbroken"), weights_of(tmp_path / "killed"))
-    assert timeless(tmp_path / "unbroken") == timeless(tmp_path / "killed")
+    expect_same_after_death(tmp_path, "tagger", settings, moment)
 
 
 @pytest.mark.slow

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from killing import MOMENTS, start
-from little import same, weights_of
+from killing import expect_same_after_death
 
 import cutaway as cut
 from cutaway.recipes.words.wordvectors import WordVectorsRecipe
@@ -80,16 +79,7 @@ def test_every_output_layer_learns_the_two_circles(text, tmp_path, output):
 
 
 def test_killed_and_resumed_it_ends_with_the_same_weights(text, tmp_path):
-    settings = {k: v for k, v in SMALL.items() if k != "show"} | {"data": str(text)}
-    cache = str(tmp_path / "cache")
-    for out, moment in (("whole", ""), ("killed", next(iter(MOMENTS)))):
-        process = start(tmp_path / out, cache, False, moment, settings, recipe="wordvectors")
-        process.join()
-        assert process.exitcode == (-9 if moment else 0)
-    process = start(tmp_path / "killed", cache, True, "", {}, recipe="wordvectors")
-    process.join()
-    assert process.exitcode == 0
-    assert same(weights_of(tmp_path / "whole"), weights_of(tmp_path / "killed"))
+    expect_same_after_death(tmp_path, "wordvectors", SMALL | {"data": str(text)}, "before the first line of the log")
 
 
 def test_similarity_and_analogies_are_scored_where_files_are_given(text, tmp_path):

@@ -142,6 +142,7 @@ from cutaway.blocks.generative.targets import (
     squared_error_weight,
 )
 from cutaway.blocks.generative.time_embedding import TimeEmbedding
+from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.likelihoods.gaussian import Gaussian, gaussian_log_density
 from cutaway.blocks.likelihoods.negative_binomial import NegativeBinomial, negative_binomial_log_density
 from cutaway.blocks.likelihoods.student_t import StudentT, student_t_log_density
@@ -254,6 +255,7 @@ __all__ = [
     "GaussianCode",
     "GaussianLatent",
     "GaussianNoise",
+    "Graph",
     "GroupNorm",
     "Head",
     "HierarchicalSoftmax",

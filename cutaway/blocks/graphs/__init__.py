@@ -1,0 +1,1 @@
+"""Graphs: the type, sums over neighbours, and the layers of graph networks."""

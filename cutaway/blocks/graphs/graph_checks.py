@@ -1,0 +1,71 @@
+r"""Checks of a graph's tensors. Each error states the rule, what came, and what to do instead."""
+
+import torch
+from torch import Tensor
+
+
+def expect_edges(edges: Tensor) -> None:
+    """Edges are two rows of whole vertex numbers: sources, then targets."""
+    if not isinstance(edges, Tensor):
+        raise ValueError(f"edges must be a tensor of shape (2, edges), got {type(edges).__name__}; use torch.tensor")
+    if edges.is_floating_point() or edges.is_complex() or edges.dtype == torch.bool:
+        raise ValueError(
+            f"edges must hold whole vertex numbers, got {edges.dtype}; convert them with edges.long(), "
+            "and pass weights as weights="
+        )
+    if edges.ndim != 2 or edges.shape[0] != 2:
+        hint = "transpose it: edges.T" if edges.ndim == 2 and edges.shape[1] == 2 else "give sources, then targets"
+        raise ValueError(f"edges must have shape (2, edges), got {tuple(edges.shape)}; {hint}")
+
+
+def expect_known_vertices(edges: Tensor, vertices: int) -> None:
+    """Every edge joins two vertices that are there."""
+    missing = ((edges < 0) | (edges >= vertices)).any(0)
+    if missing.any():
+        e = int(missing.nonzero()[0])
+        i, j = edges[:, e].tolist()
+        raise ValueError(
+            f"an edge must join vertices 0 to {vertices - 1} (vertices={vertices}), got edge {e}: {i} → {j}; "
+            "raise vertices=, or number the vertices from 0"
+        )
+
+
+def expect_rows(name: str, x: Tensor, rows: int, what: str) -> None:
+    """A table of features has one row for each of what it describes."""
+    if x.ndim != 2 or x.shape[0] != rows:
+        raise ValueError(f"{name} must have shape ({rows}, features), one row per {what}, got {tuple(x.shape)}")
+
+
+def expect_weights(weights: Tensor, edges: int) -> None:
+    """There is one finite weight per edge."""
+    if weights.shape != (edges,):
+        raise ValueError(f"weights must have shape ({edges},), one per edge, got {tuple(weights.shape)}")
+    if not weights.is_floating_point():
+        raise ValueError(f"weights must be a float tensor, got {weights.dtype}; convert it with weights.float()")
+    finite = weights.detach().isfinite()
+    if not finite.all():
+        e = int((~finite).nonzero()[0])
+        raise ValueError(
+            f"weights must be finite, got {weights[e].item()} at edge {e}; leave such edges out, or give them a weight"
+        )
+
+
+def expect_membership(membership: Tensor, edges: Tensor, vertices: int, graphs: int) -> None:
+    """Every vertex belongs to one of the graphs, and no edge joins two of them."""
+    if membership.dtype != torch.int64 or membership.shape != (vertices,):
+        raise ValueError(
+            f"membership must be an int64 tensor of shape ({vertices},), the graph of every vertex, "
+            f"got {membership.dtype} of shape {tuple(membership.shape)}"
+        )
+    if vertices and not 0 <= int(membership.min()) <= int(membership.max()) < graphs:
+        raise ValueError(
+            f"membership must name graphs 0 to {graphs - 1} (graphs={graphs}), "
+            f"got {int(membership.min())} to {int(membership.max())}"
+        )
+    torn = (membership[edges[0]] != membership[edges[1]]).nonzero()
+    if len(torn):
+        i, j = edges[:, int(torn[0])].tolist()
+        raise ValueError(
+            f"an edge must stay inside one graph, got {i} → {j} from graph {int(membership[i])} to "
+            f"{int(membership[j])}; without membership they are one graph"
+        )

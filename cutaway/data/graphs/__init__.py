@@ -1,0 +1,1 @@
+"""Graphs: from files and from objects of other libraries, split and batched."""

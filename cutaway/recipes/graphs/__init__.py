@@ -1,0 +1,1 @@
+"""Recipes of graphs: classes of vertices, classes and values of whole graphs, links, vectors of vertices."""

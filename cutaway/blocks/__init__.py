@@ -142,7 +142,17 @@ from cutaway.blocks.generative.targets import (
     squared_error_weight,
 )
 from cutaway.blocks.generative.time_embedding import TimeEmbedding
+from cutaway.blocks.graphs.cuts import cut_weights, normalised_cut, ratio_cut
+from cutaway.blocks.graphs.fourier import (
+    dft_matrix,
+    graph_fourier,
+    inverse_graph_fourier,
+    spectral_convolution,
+    spectral_filter,
+)
 from cutaway.blocks.graphs.graph import Graph
+from cutaway.blocks.graphs.incidence import oriented_incidence
+from cutaway.blocks.graphs.laplacian import degrees, dirichlet_energy, laplacian
 from cutaway.blocks.likelihoods.gaussian import Gaussian, gaussian_log_density
 from cutaway.blocks.likelihoods.negative_binomial import NegativeBinomial, negative_binomial_log_density
 from cutaway.blocks.likelihoods.student_t import StudentT, student_t_log_density
@@ -346,12 +356,16 @@ __all__ = [
     "crps_from_quantiles",
     "crps_from_samples",
     "cut_patches",
+    "cut_weights",
     "ddim_step",
     "ddpm_posterior",
     "ddpm_step",
     "decay_weights",
+    "degrees",
     "denoise",
     "denoising_target",
+    "dft_matrix",
+    "dirichlet_energy",
     "dot_scores",
     "dropout",
     "dropping",
@@ -378,6 +392,7 @@ __all__ = [
     "gelu",
     "gelu_tanh",
     "global_pool",
+    "graph_fourier",
     "group_norm",
     "gru_step",
     "guide",
@@ -388,6 +403,7 @@ __all__ = [
     "image_filter",
     "info_nce",
     "initialise",
+    "inverse_graph_fourier",
     "is_pure",
     "kaiming_normal_",
     "kl_divergence",
@@ -397,6 +413,7 @@ __all__ = [
     "l1_penalty",
     "l2_penalty",
     "label_smoothing",
+    "laplacian",
     "layer_norm",
     "leaky_relu",
     "line_regions",
@@ -430,7 +447,9 @@ __all__ = [
     "noise_schedule",
     "noisy_weights",
     "normal_",
+    "normalised_cut",
     "one_hot",
+    "oriented_incidence",
     "orthogonal_",
     "outer",
     "pattern",
@@ -450,6 +469,7 @@ __all__ = [
     "pure_tensor",
     "quantile_loss",
     "r_squared",
+    "ratio_cut",
     "region_upper_bound",
     "relative_buckets",
     "relu",
@@ -469,6 +489,8 @@ __all__ = [
     "soft_lookup",
     "soft_weights",
     "softmax",
+    "spectral_convolution",
+    "spectral_filter",
     "squared_distances",
     "squared_error_weight",
     "squared_loss",

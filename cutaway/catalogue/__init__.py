@@ -8,6 +8,7 @@ from cutaway.catalogue import (
     depth,
     embeddings,
     generative,
+    graphs,
     likelihoods,
     linear_regions,
     losses,

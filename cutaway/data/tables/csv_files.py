@@ -86,14 +86,17 @@ def read_csv(path: Path, encoding: str = "utf-8", separator: str | None = None, 
     expect_encoding(encoding)
     with open_plain(path) as stream:
         text = "".join(read_pieces(stream, encoding, path.name))
+    return parse_csv(text, path.name, separator, header)
+
+
+def parse_csv(text: str, name: str, separator: str | None = None, header: bool | None = None) -> CsvTable:
+    """The table of the text of a CSV file."""
     try:
-        layout = find_layout(text, path.name, separator, header)
-        unclear = check_rows(text, path.name, layout)
+        layout = find_layout(text, name, separator, header)
+        unclear = check_rows(text, name, layout)
     except csv.Error as error:
-        raise ValueError(
-            f"a table must be CSV, got {path.name} which is not ({error}); save it as CSV again"
-        ) from error
-    return CsvTable(path.name, text, layout, _parse(text, path.name, layout, unclear))
+        raise ValueError(f"a table must be CSV, got {name} which is not ({error}); save it as CSV again") from error
+    return CsvTable(name, text, layout, _parse(text, name, layout, unclear))
 
 
 def read_layout(path: Path, encoding: str = "utf-8", header: bool | None = None) -> CsvFormat:
@@ -244,4 +247,4 @@ def _expect_closed(text: str, name: str, layout: CsvFormat, before: int) -> None
             ) from None
 
 
-__all__ = ["CsvFormat", "CsvTable", "check_rows", "find_layout", "read_csv", "read_layout"]
+__all__ = ["CsvFormat", "CsvTable", "check_rows", "find_layout", "parse_csv", "read_csv", "read_layout"]

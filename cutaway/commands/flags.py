@@ -10,7 +10,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from cutaway.commands.flag_types import SHOWN, Flag, flags_of
@@ -20,19 +20,27 @@ from cutaway.commands.messages import speak_of
 HELP = ("-h", "--help")
 
 
-def parse_flags(target: type, prog: str, argv: Sequence[str]) -> Any:
-    """A dataclass filled from the words of a command line. `--help` prints and exits; a mistake raises."""
+def parse_flags(target: type, prog: str, argv: Sequence[str], more: Callable[[], str] | None = None) -> Any:
+    """A dataclass filled from the words of a command line. `--help` prints and exits; a mistake raises.
+
+    ``more`` is a last part of the page, made only when the page is shown.
+    """
     flags = flags_of(target)
-    exit_with_help(argv, help_page(prog, target, flags))
+    if asks_for_help(argv):
+        exit_with_help(help_page(prog, target, flags, more=more() if more else ""))
     return target(**read_flags(flags, prog, argv))
 
 
-def exit_with_help(argv: Sequence[str], page: str) -> None:
-    """Shows the page and exits if the words ask for help."""
+def exit_with_help(page: str) -> None:
+    """Shows the page and exits."""
+    print(page)
+    sys.exit(0)
+
+
+def asks_for_help(argv: Sequence[str]) -> bool:
+    """Whether the words have --help before any --."""
     words = argv[: list(argv).index("--")] if "--" in argv else argv
-    if any(word in HELP for word in words):
-        print(page)
-        sys.exit(0)
+    return any(word in HELP for word in words)
 
 
 def read_flags(flags: Sequence[Flag], prog: str, argv: Sequence[str]) -> dict[str, Any]:

@@ -15,14 +15,17 @@ COLUMN = 24  # where explanations begin
 
 
 def help_page(prog: str, target: type, flags: Sequence[Flag], headings: Sequence[str] = (), more: str = "") -> str:
-    """The page of a verb, from its dataclass; with ``headings``, flags stand under theirs, in that order."""
+    """The page of a verb, from its dataclass; with ``headings``, flags stand under theirs, in that order.
+
+    ``more`` ends the page.
+    """
     wide = page_width()
     places = [flag for flag in flags if flag.positional]
     named = [flag for flag in flags if not flag.positional]
     needed = [flag.spelled if flag.required else f"[{flag.spelled}]" for flag in places]
     needed += [flag.usage for flag in named if flag.required]
     usage = " ".join(["usage:", prog, *needed, "[flags]"])
-    parts = [usage, _paragraphs(inspect.cleandoc(target.__doc__ or ""), wide)]
+    parts = [usage, paragraphs(inspect.cleandoc(target.__doc__ or ""), wide)]
     if places:
         parts.append(_rows(places, wide))
     for heading in headings or ["flags"]:
@@ -30,7 +33,7 @@ def help_page(prog: str, target: type, flags: Sequence[Flag], headings: Sequence
         if group:
             parts.append(f"{heading}:\n{_rows(group, wide)}")
     if more:
-        parts.append(_paragraphs(more, wide))
+        parts.append(more)
     examples = getattr(target, "examples", ())
     if examples:
         parts.append("\n".join(["examples:", *(f"  {example}" for example in examples)]))
@@ -42,7 +45,8 @@ def page_width() -> int:
     return max(60, min(110, shutil.get_terminal_size((80, 24)).columns)) - 1
 
 
-def _paragraphs(text: str, wide: int) -> str:
+def paragraphs(text: str, wide: int) -> str:
+    """Text folded to the width, paragraph by paragraph."""
     return "\n\n".join(textwrap.fill(part, wide, break_on_hyphens=False) for part in text.split("\n\n"))
 
 

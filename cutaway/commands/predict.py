@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import tyro
 
 from cutaway.commands.flags import parse_flags
+from cutaway.commands.help_pages import page_width, row
 from cutaway.extras import need
 
 if TYPE_CHECKING:
@@ -27,17 +28,7 @@ _DIGITS = "%.7g"  # as many as single precision has
 
 @dataclass(frozen=True)
 class Predict:
-    """Predicts what the run was trained for, and prints it as CSV.
-
-    For a table: rows in, the target out, and for classes P(label) for every label. Categories that training never saw
-    and empty fields are fine; a column that is not there is not. For bert: texts with [MASK] in, the five most probable
-    fillings of each out. For transformer: texts in, translations out. For tagger: texts or CoNLL-U in, a tag for every
-    word out; a file of CoNLL-U comes back with its tags put in, and --json has the probabilities of all tags.
-    For classifier: texts in (a text, lines, or a table with a column of texts), the label and P(label) for every label
-    out. For seq2seq as for transformer. For series-classifier: series in, a class for each out. For anomaly: series in,
-    their odd stretches out. For cnn and vit: a folder of images, an image or an .npz in, the class and P(label) of each
-    out. For siamese: the class whose examples, in folder/support, are most alike to each image of the folder.
-    """
+    """Predicts what the run was trained for, and prints it as CSV."""
 
     examples: ClassVar[tuple[str, ...]] = (
         "cutaway predict runs/mlp-1 rows.csv",
@@ -63,7 +54,7 @@ class Predict:
 
 
 def main(argv: Sequence[str]) -> None:
-    asked = parse_flags(Predict, "cutaway predict", argv)
+    asked = parse_flags(Predict, "cutaway predict", argv, more=_by_recipe)
     kind = Path(asked.out).suffix.lower() if asked.out else ".json" if asked.json else ""
     if asked.out and Path(asked.out).exists() and not asked.overwrite:
         raise ValueError(f"--out must be a new file, got {asked.out}, which is there; add --overwrite to replace it")
@@ -84,6 +75,18 @@ def main(argv: Sequence[str]) -> None:
 
     write_bytes(Path(asked.out), content)
     print(f"{len(found):,} predictions: {asked.out}", file=sys.stderr)
+
+
+def _by_recipe() -> str:
+    """What goes in and out, recipe by recipe: each says its own."""
+    from cutaway.recipes.index import find_recipe, known_recipes
+
+    names: dict[str, list[str]] = {}
+    for name in known_recipes():
+        names.setdefault(find_recipe(name).prediction, []).append(name)
+    wide = page_width()
+    rows = [row(", ".join(recipes), words, wide) for words, recipes in names.items() if words]
+    return "\n".join(["for runs of:", *rows])
 
 
 def _of_standard_input(run: "Run") -> Any:

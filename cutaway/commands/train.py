@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from cutaway.commands.flag_types import Flag, flags_of
-from cutaway.commands.flags import exit_with_help, read_flags
-from cutaway.commands.help_pages import help_page, page_width, row
+from cutaway.commands.flags import asks_for_help, exit_with_help, read_flags
+from cutaway.commands.help_pages import help_page, page_width, paragraphs, row
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.index import RECIPES, find_recipe
 from cutaway.recipes.settings import FIRST, HEADINGS, MACHINE, RESULTS, setting
@@ -60,7 +60,8 @@ def main(argv: Sequence[str]) -> None:
             f"a recipe to train by must be one of {', '.join(RECIPES)}, got {argv[0]!r}; "
             "`cutaway import` makes such runs"
         )
-    exit_with_help(argv, train_page(kind, _preset(kind, argv)))
+    if asks_for_help(argv):
+        exit_with_help(train_page(kind, _preset(kind, argv)))
     options, recipe, given = parse(kind, argv)
     from cutaway.runs.execution import is_first, load, train
 
@@ -133,7 +134,7 @@ def train_flags(kind: type[Recipe], preset: str = "") -> list[Flag]:
 def train_page(kind: type[Recipe], preset: str = "") -> str:
     """What `cutaway train RECIPE --help` shows."""
     presets = [f"--preset {name} stands for {_as_flags(kind, settings)}" for name, settings in kind.presets.items()]
-    more = "\n\n".join(text for text in (kind.quality, *presets) if text)
+    more = paragraphs("\n\n".join(text for text in (kind.quality, *presets) if text), page_width())
     return help_page(f"cutaway train {kind.name}", kind, train_flags(kind, preset), HEADINGS, more)
 
 

@@ -34,6 +34,7 @@ class Recipe:
     quality: ClassVar[str] = ""  # what it reaches, on what, beside what
     unit: ClassVar[str] = ""  # of the loss
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
+    prediction: ClassVar[str] = ""  # what `cutaway predict` takes and gives, in one line
     input: ClassVar[str] = "rows.csv"  # what `cutaway predict` takes, as an example
     output_formats: ClassVar[
         tuple[str, ...]

@@ -12,6 +12,8 @@ import pytest
 from tabular import INPUTS, QUICK, little_frame
 
 from cutaway.cli import run
+from cutaway.recipes.base import Recipe
+from cutaway.recipes.index import find_recipe, known_recipes
 from cutaway.runs.execution import train
 
 
@@ -137,3 +139,12 @@ def test_texts_that_cannot_be_used(texts: Path, capsys: pytest.CaptureFixture[st
         error = capsys.readouterr().err
         assert told in error
         assert error.count("\n") == 1
+
+
+def test_the_page_says_what_each_recipe_takes_and_gives(capsys):
+    assert run(["predict", "--help"]) == 0
+    page = capsys.readouterr().out
+    for name in known_recipes():
+        kind = find_recipe(name)
+        assert bool(kind.prediction) == (kind.predict is not Recipe.predict), name
+        assert not kind.prediction or name in page.split("for runs of:")[1]

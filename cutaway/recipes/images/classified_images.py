@@ -26,6 +26,7 @@ class ImageClassifierRecipe(ImageRecipe):
     """A model that gives an image one of several classes."""
 
     unit: ClassVar[str] = "nats an image"
+    prediction: ClassVar[str] = "a folder of images, an image or an .npz in; the class and P(label) of each out"
     needs_labels: ClassVar[bool] = True
 
     augment: str = setting("", FIRST, "CHANGES")

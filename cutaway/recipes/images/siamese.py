@@ -30,6 +30,9 @@ class SiameseRecipe(ImageRecipe):
         "`python benchmarks/run.py one_shot` reads the 20 official runs."
     )
     unit: ClassVar[str] = "nats a pair"
+    prediction: ClassVar[str] = (
+        "a folder of images in; the class whose examples, in folder/support, are most alike to each image out"
+    )
     needs_labels: ClassVar[bool] = True
     splits_whole_classes: ClassVar[bool] = True
 

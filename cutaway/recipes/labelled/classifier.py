@@ -40,6 +40,9 @@ class ClassifierRecipe(Recipe):
     )
     unit: ClassVar[str] = "nats a text"
     input: ClassVar[str] = '"a text of yours"'
+    prediction: ClassVar[str] = (
+        "a text, lines or a table with a column of texts in; the label and P(label) for every label out"
+    )
 
     data: str = "python-modules"  # in Python a DataFrame, too, or a dict of columns
     """CSV, TSV, JSON lines or Parquet with a text and a label column; a folder or zip with a folder or file for each

@@ -70,6 +70,7 @@ class ForecastRecipe(Recipe):
     """A model that forecasts series."""
 
     input: ClassVar[str] = "series.csv"
+    prediction: ClassVar[str] = "series in; quantiles of what comes next out, as `cutaway forecast` says them"
     input_is_file: ClassVar[bool] = True
     unit: ClassVar[str] = "nats a value"
 

@@ -34,6 +34,7 @@ class SeriesClassifierRecipe(Recipe):
     )
     unit: ClassVar[str] = "nats a series"
     input: ClassVar[str] = "series.csv"
+    prediction: ClassVar[str] = "series in; a class for each out"
     input_is_file: ClassVar[bool] = True
 
     data: str = "cylinder-bell-funnel"

@@ -36,6 +36,10 @@ class TableRecipe(Recipe):
     """A model of the rows of a table."""
 
     input_is_file: ClassVar[bool] = True
+    prediction: ClassVar[str] = (
+        "rows in; the target out, and for classes P(label) for every label; categories that training never saw and "
+        "empty fields are fine, a column that is not there is not"
+    )
     # What the table asks for → what the model does.
     heads: ClassVar[dict[str, str]] = {task: task for task in ALL_TASKS}
     others: ClassVar[str] = "mlp"  # recipes for tasks that this one is not for

@@ -36,6 +36,7 @@ class BERTRecipe(TextRecipe):
     )
     unit: ClassVar[str] = "nats a masked token"
     input: ClassVar[str] = '"The [MASK] is returned."'
+    prediction: ClassVar[str] = "texts with [MASK] in; the five most probable fillings of each out"
 
     least_context: ClassVar[int] = 3  # a token between two special ones
 

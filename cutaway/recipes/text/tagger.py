@@ -40,6 +40,10 @@ class TaggerRecipe(Recipe):
     )
     unit: ClassVar[str] = "nats a word"
     input: ClassVar[str] = "text.conllu"
+    prediction: ClassVar[str] = (
+        "texts or CoNLL-U in; a tag for every word out; CoNLL-U comes back with its tags put in, and --json has the "
+        "probabilities of all tags"
+    )
     output_formats: ClassVar[tuple[str, ...]] = (".conllu",)
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {

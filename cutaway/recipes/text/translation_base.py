@@ -28,6 +28,7 @@ class TranslationRecipe(CorpusRecipe):
 
     unit: ClassVar[str] = "nats a target token"
     input: ClassVar[str] = "lines.txt"
+    prediction: ClassVar[str] = "texts in; translations out"
 
     least_context: ClassVar[int] = 3  # a token between two special ones
 

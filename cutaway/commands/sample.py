@@ -32,11 +32,11 @@ class SampleImages:
     run: Annotated[str, tyro.conf.Positional]
     """the run folder"""
     label: str = ""
-    """a class; without one, images of any (of diffusion: without a class)"""
+    """a class; without one, images of any (of diffusion: every class in turn)"""
     count: int = 16
     """images to make"""
     guidance: float | None = None
-    """of diffusion: how far to go towards the class; 1 not at all (default: that of the run)"""
+    """of diffusion: how far to go towards the class; 1 adds nothing, 0 leaves it out (default: that of the run)"""
     steps: int | None = None
     """of diffusion: steps from noise to image (default: those of the run)"""
     seed: int = 0

@@ -196,7 +196,8 @@ class Run:
     ) -> Tensor:
         """New images (count, channels, height, width), pixels from 0 to 1; of a class ``label``, or one for each.
 
-        ``guidance`` and ``steps`` are for runs of `diffusion`; the same ``seed`` gives the same images.
+        ``guidance`` and ``steps`` are for runs of `diffusion`, which without a label makes every class in turn (and
+        with ``guidance=0`` images of no class); the same ``seed`` gives the same images.
         """
         return self.recipe.sample_images(self, count, label, guidance, steps, seed)
 

@@ -193,7 +193,12 @@ class DiffusionRecipe(GenerativeRecipe):
         )
 
     def classes_of(self, run: "Run", label: Any, count: int) -> "np.ndarray | None":
+        """Every class in turn, where none was asked for: images of no class mix features of several."""
+        import numpy as np
+
         model: Any = run.model
         if label is not None and not model.spec.classes:
             raise ValueError(f"this run learned no classes, got label={label!r}; leave it out, or train it with labels")
+        if label is None and model.spec.classes:
+            return np.resize(np.arange(model.spec.classes), count)
         return super().classes_of(run, label, count)

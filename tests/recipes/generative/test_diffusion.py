@@ -27,6 +27,12 @@ def test_other_forms_train_and_sample(predicts: str, noise_schedule: str, sample
     assert run.sample(2, label="cross", guidance=2.0, steps=4).isfinite().all()
 
 
+def test_without_a_label_every_class_is_made_in_turn():
+    run = generative.little_run("diffusion")
+    assert torch.equal(run.sample(3), run.sample(3, label=["cross", "square", "cross"]))
+    assert not torch.equal(run.sample(3), run.sample(3, guidance=0.0))
+
+
 def test_labels_can_be_left_aside_and_unknown_ones_are_no_class(tmp_path):
     data = generative.shapes_file(20, unknown=6)
     more = generative.SMALL | generative.KINDS["diffusion"]

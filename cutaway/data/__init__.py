@@ -1,4 +1,4 @@
-"""Data to train on: text, labelled texts, tables, pairs, series and images → splits → batches; tokenizers; samples.
+"""Data to train on: text, labelled texts, tables, pairs, series, images, graphs → splits → batches; samples.
 
 Nothing is imported before it is used: `import cutaway.data` imports neither NumPy nor pandas nor torch.
 """
@@ -14,6 +14,7 @@ _NAMES = {
     "Corpus": "text.corpus",
     "Encoded": "tables.encoding",
     "Fingerprint": "fingerprints",
+    "GraphData": "graphs.graph_data",
     "ImageBatches": "images.image_batches",
     "ImageData": "images.image_data",
     "LabelledTexts": "labelled.labelled_texts",
@@ -34,6 +35,8 @@ _NAMES = {
     "Vectors": "text.vector_files",
     "Window": "batches",
     "Windows": "batches",
+    "as_graph": "graphs.graph_data",
+    "connected_components": "graphs.components",
     "decode": "tables.encoding",
     "encode": "tables.encoding",
     "every_pair": "text.token_rows",
@@ -43,6 +46,7 @@ _NAMES = {
     "load_frame": "tables.table_files",
     "load_tokenizer": "text.tokenizers",
     "open_data": "kinds",
+    "read_graph": "graphs.graph_data",
     "read_images": "images.image_data",
     "read_labelled": "labelled.labelled_texts",
     "read_pairs": "text.pairs",
@@ -51,6 +55,9 @@ _NAMES = {
     "read_tagged": "text.tagged_sentences",
     "read_text": "text.corpus",
     "read_vectors": "text.vector_files",
+    "to_networkx": "graphs.graph_libraries",
+    "to_pyg": "graphs.graph_libraries",
+    "to_scipy": "graphs.graph_libraries",
     "train_bpe": "text.tokenizers",
     "write_vectors": "text.vector_files",
 }

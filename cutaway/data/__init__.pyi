@@ -16,6 +16,13 @@ from cutaway.data.batches import (
 from cutaway.data.files import TextSource as TextSource
 from cutaway.data.fingerprints import Fingerprint as Fingerprint
 from cutaway.data.fingerprints import expect_same_data as expect_same_data
+from cutaway.data.graphs.components import connected_components as connected_components
+from cutaway.data.graphs.graph_data import GraphData as GraphData
+from cutaway.data.graphs.graph_data import as_graph as as_graph
+from cutaway.data.graphs.graph_data import read_graph as read_graph
+from cutaway.data.graphs.graph_libraries import to_networkx as to_networkx
+from cutaway.data.graphs.graph_libraries import to_pyg as to_pyg
+from cutaway.data.graphs.graph_libraries import to_scipy as to_scipy
 from cutaway.data.images.image_batches import ImageBatches as ImageBatches
 from cutaway.data.images.image_data import ImageData as ImageData
 from cutaway.data.images.image_data import read_images as read_images

@@ -97,6 +97,20 @@ _SAMPLES = (
         "handwritten digits, 10 classes; the same as the table",
         "cutaway.data.samples.digit_images:sample_digits",
     ),
+    Sample(
+        "karate-club",
+        "graph",
+        "34 vertices, 78 edges",
+        "who met whom in a club that split in two; 2 classes",
+        "cutaway.data.samples.sample_graphs:sample_graph",
+    ),
+    Sample(
+        "citations",
+        "graph",
+        "1,200 vertices, about 3,500 edges",
+        "papers that cite one another, their words and their field; 6 classes; generated",
+        "cutaway.data.samples.sample_graphs:sample_graph",
+    ),
 )
 # The function of scikit-learn that has it, what its target is called here, and whether the target has names.
 _TABLES = {

@@ -1,0 +1,252 @@
+r"""Lists of edges: a file or table with a row an edge, or an array of pairs.
+
+    source,target,weight,kind        a header or none; comma, tab, semicolon or spaces between fields; # and % comment
+    ann,bob,2.5,friend               the first two columns are the ends, others are weight and features of the edge
+
+The ends are found by their names (source, from, u …), else they are the first two columns; the weight is the column
+called weight, or an only other column without a name if it holds numbers.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cutaway.data.checks import nearest
+from cutaway.data.files import expect_encoding, open_plain, read_pieces
+from cutaway.data.fingerprints import Fingerprint, fingerprint_bytes, fingerprint_files
+from cutaway.data.graphs.raw_graphs import RawGraph
+from cutaway.data.tables.csv_files import CsvTable, find_layout, parse_csv
+from cutaway.data.tables.reading import fingerprint_frame
+from cutaway.data.tables.table_files import open_table
+from cutaway.data.tables.text_columns import read_text_columns
+from cutaway.extras import need
+
+if TYPE_CHECKING:
+    import pandas
+
+SOURCES = ("source", "src", "from", "u", "head", "node1", "node_1", "vertex1", "start", "sender", "id1", "id_1", "a")
+TARGETS = ("target", "dst", "to", "v", "tail", "node2", "node_2", "vertex2", "end", "receiver", "id2", "id_2", "b")
+_WEIGHTS = ("weight", "weights", "w", "strength", "similarity")
+_TIMES = ("time", "timestamp", "datetime", "valid_from", "valid_to", "start_time", "end_time")
+_COMMENT = re.compile(r"^[ \t]*[#%].*(?:\n|\Z)", re.MULTILINE)
+_TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
+
+
+def read_edge_file(
+    path: Path,
+    weight: str | None = None,
+    columns: Sequence[str] = (),
+    encoding: str = "utf-8",
+    header: bool | None = None,
+) -> RawGraph:
+    """The graph of a file with a row an edge. ``columns`` name its two ends where their names do not tell."""
+    with open(path, "rb") as file:
+        is_parquet = file.read(4) == b"PAR1"
+    notes: list[str] = []
+    if is_parquet:
+        frame = open_table(path, encoding)
+        assert not isinstance(frame, CsvTable)
+        written = frame
+    else:
+        table = _parse_edges(path, encoding, header)
+        notes += table.notes()
+        decimal = "," if table.layout.separator == ";" else "."
+        frame = read_text_columns(table.frame, table.as_written, decimal)[0]
+        written = table.as_written(list(frame.columns[:]))
+    return edges_of_frame(frame, path.name, fingerprint_files({path.name: path}), weight, columns, written, notes)
+
+
+def _parse_edges(path: Path, encoding: str, header: bool | None) -> CsvTable:
+    """The table of an edge list: without its comments, and with a header only where the first row cannot be an edge."""
+    expect_encoding(encoding)
+    with open_plain(path) as stream:
+        text = "".join(read_pieces(stream, encoding, path.name))
+    if "#" in text or "%" in text:
+        text = _COMMENT.sub("", text)
+    text = _TRAILING.sub("", text) if re.search(r"[ \t]$", text, re.MULTILINE) else text
+    if not text.strip():
+        raise ValueError(f"a graph needs at least one edge or a table of vertices, got {path.name}, which is empty")
+    if header is None:
+        layout = find_layout(text, path.name)
+        header = layout.header and _are_names(text, layout.separator, layout.names)
+    return parse_csv(text, path.name, None, header)
+
+
+def _are_names(text: str, separator: str, names: Sequence[str]) -> bool:
+    """Whether the first row is names of columns: well-known ones, or words that no edge has for an end."""
+    if len(names) < 2 or names[0].casefold() in SOURCES or names[1].casefold() in TARGETS:
+        return True
+    words = set(re.split(rf"[{re.escape(separator)}\n]", text.split("\n", 1)[1] if "\n" in text else ""))
+    return not {names[0], names[1]} & {word.strip().strip('"') for word in words}
+
+
+def edges_of_frame(
+    frame: "pandas.DataFrame",
+    name: str,
+    fingerprint: Fingerprint | None = None,
+    weight: str | None = None,
+    columns: Sequence[str] = (),
+    written: "pandas.DataFrame | None" = None,
+    notes: Sequence[str] = (),
+) -> RawGraph:
+    """The graph of a table with a row an edge; ``written`` is the same table as text, for names such as 007."""
+    frame = frame.set_axis(list(map(str, frame.columns)), axis=1)
+    ends = _find_ends(list(frame.columns), columns, name)
+    written = frame if written is None else written.set_axis(list(map(str, written.columns)), axis=1)
+    for column in ends:
+        missing = written[column].isna().to_numpy()
+        if missing.any():
+            raise ValueError(
+                f"every edge must have two ends, got none in row {int(np.argmax(missing)) + 1:,} of column {column!r} "
+                f"of {name}; fill it in, or leave the row out"
+            )
+    _expect_still(frame, ends, name)
+    found = _find_weight(frame, ends, weight, name)
+    weights = None if found is None else frame[found].to_numpy(np.float64, na_value=np.nan)
+    told = list(notes)
+    if found is not None and weight is None:
+        told.append(f"weights: column {found!r}")
+    rest = [column for column in frame.columns if column not in (*ends, found)]
+    names, pairs = number_vertices([as_names(written[column]) for column in ends])
+    return RawGraph(
+        name,
+        names,
+        pairs,
+        fingerprint_frame(frame) if fingerprint is None else fingerprint,
+        weights,
+        edge_table=frame[rest].reset_index(drop=True) if rest else None,
+        notes=told,
+    )
+
+
+def as_names(column: "pandas.Series") -> np.ndarray:
+    """The names of vertices in a column as text: 3.0 is 3 where a gap in the data made floats of whole numbers."""
+    if column.dtype.kind == "f":
+        values = column.to_numpy()
+        if np.isfinite(values).all() and (values % 1 == 0).all():
+            return values.astype(np.int64).astype(str).astype(object)
+    texts = column.astype(str).str.strip()
+    if len(texts) and texts.str.fullmatch(r"-?\d+\.0").all():
+        texts = texts.str[:-2]
+    return texts.to_numpy(object)
+
+
+def number_vertices(columns: Sequence[np.ndarray]) -> tuple[list[str], np.ndarray]:
+    """The different names, and the number of each in the columns: whole numbers by size, words as they first appear.
+
+    >>> number_vertices([np.array(["10", "9"], object), np.array(["9", "2"], object)])[0]
+    ['2', '9', '10']
+    """
+    pd = need("pandas", "tables", "reading a table")
+    flat = np.stack(columns, 1).reshape(-1) if len(columns[0]) else np.empty(0, object)
+    codes, different = pd.factorize(flat)
+    names = [str(name) for name in different]
+    if names and all(re.fullmatch(r"-?\d{1,18}", name) for name in names):
+        order = sorted(range(len(names)), key=lambda i: (int(names[i]), names[i]))
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        codes, names = place[codes], [names[i] for i in order]
+    return names, codes.astype(np.int64).reshape(-1, len(columns))
+
+
+def _find_ends(names: list[str], asked: Sequence[str], source: str) -> tuple[str, str]:
+    if len(names) < 2:
+        raise ValueError(
+            f"a list of edges must have two columns, the ends of each edge, got {len(names)} in {source}; look for the "
+            "separator between its fields"
+        )
+    if asked:
+        for name in asked:
+            if name not in names:
+                raise ValueError(
+                    f"the ends of edges must be columns of {source}, got {name!r}; the nearest are: "
+                    f"{nearest(name, names)}"
+                )
+        if len(set(asked)) != 2:
+            raise ValueError(f"an edge has two ends, got {len(set(asked))} columns for them; name two different ones")
+        return asked[0], asked[1]
+    folded = {name.casefold(): name for name in reversed(names)}
+    one = next((folded[word] for word in SOURCES if word in folded), None)
+    two = next((folded[word] for word in TARGETS if word in folded), None)
+    return (one, two) if one and two else (names[0], names[1])
+
+
+def _find_weight(frame: "pandas.DataFrame", ends: tuple[str, str], asked: str | None, source: str) -> str | None:
+    rest = [name for name in frame.columns if name not in ends]
+    if asked is not None:
+        if not asked:
+            return None
+        if asked not in rest:
+            raise ValueError(
+                f"weight must be a column of {source}, got {asked!r}; the nearest are: {nearest(asked, rest) or 'none'}"
+            )
+        if frame[asked].dtype.kind not in "iufb":
+            raise ValueError(
+                f"weights must be numbers, got {str(frame[asked].iloc[0])!r} in column {asked!r} of {source}; "
+                "give another column, or none"
+            )
+        return asked
+    numbers = [name for name in rest if frame[name].dtype.kind in "iuf"]
+    named = [name for name in numbers if name.casefold() in _WEIGHTS]
+    if named:
+        return named[0]
+    return rest[0] if len(rest) == 1 and numbers and re.fullmatch(r"column_\d+", rest[0]) else None
+
+
+def _expect_still(frame: "pandas.DataFrame", ends: tuple[str, str], source: str) -> None:
+    """Graphs that change over time are not read."""
+    timed = [name for name in frame.columns if name not in ends and name.casefold() in _TIMES]
+    if timed:
+        raise ValueError(
+            f"a graph here does not change over time, got edges with a column {timed[0]!r} in {source}; leave that "
+            "column out to have all edges at once, or make one graph a period"
+        )
+
+
+def edges_of_array(array: Any, name: str = "edges", vertices: int | None = None) -> RawGraph:
+    """The graph of an array of pairs, (edges, 2) or (2, edges), that are numbers of vertices from 0."""
+    pairs = np.asarray(array.detach().cpu() if hasattr(array, "detach") else array)
+    if pairs.size == 0:
+        pairs = np.empty((0, 2), np.int64)
+    if pairs.ndim == 2 and pairs.shape[1] != 2 and pairs.shape[0] == 2:
+        pairs = pairs.T
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise ValueError(f"an array of edges must have shape (edges, 2), got {pairs.shape}; give two ends a row")
+    if pairs.dtype.kind not in "iu":
+        if pairs.dtype.kind == "f" and np.isfinite(pairs).all() and (pairs % 1 == 0).all():
+            raise ValueError(
+                f"the ends of edges must be whole numbers, got {pairs.dtype}; convert them by .astype(int), and give "
+                "weights apart"
+            )
+        frame = need("pandas", "tables", "names of vertices").DataFrame(pairs, columns=["source", "target"])
+        return edges_of_frame(frame, name)
+    pairs = np.ascontiguousarray(pairs, np.int64)
+    count = int(pairs.max()) + 1 if len(pairs) else 0
+    if len(pairs) and pairs.min() < 0:
+        raise ValueError(f"vertices are numbered from 0, got {int(pairs.min())} in {name}; number them anew")
+    n = count if vertices is None else vertices
+    if n < count:
+        raise ValueError(
+            f"every edge must end at a vertex, got one to vertex {count - 1} in {name} where there are {n} (0 to "
+            f"{n - 1}); raise vertices, or mend the edge"
+        )
+    return RawGraph(name, [str(i) for i in range(n)], pairs, fingerprint_bytes(pairs.tobytes()))
+
+
+def is_path(source: Any) -> bool:
+    """Whether the data is a name or path."""
+    return isinstance(source, (str, os.PathLike))
+
+
+__all__ = [
+    "as_names",
+    "edges_of_array",
+    "edges_of_frame",
+    "is_path",
+    "number_vertices",
+    "read_edge_file",
+]

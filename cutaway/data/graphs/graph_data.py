@@ -1,0 +1,302 @@
+r"""A graph to learn from: its tensors, the names of its vertices, what is to be predicted, and the parts.
+
+All vertices and edges are seen in training; the labels of validation and test vertices are not (transductive). Features
+are numbers as they come: see vertex_tables.py. What was merged or left out is counted in the notes: see raw_graphs.py.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from cutaway.blocks.graphs.compressed_rows import sparse_rows
+from cutaway.blocks.graphs.graph import Graph
+from cutaway.data.fingerprints import Fingerprint
+from cutaway.data.graphs.graph_sources import open_graph
+from cutaway.data.graphs.raw_graphs import RawGraph, settle_edges
+from cutaway.data.graphs.vertex_labels import read_labels
+from cutaway.data.graphs.vertex_tables import feature_numbers, find_target
+from cutaway.data.splits import Splits, expect_shares, split_rows
+
+KIND = "graph"  # of the samples
+UNKNOWN = -1  # the class of a vertex without a label
+
+
+@dataclass(frozen=True, eq=False)
+class GraphData:
+    """A graph with names and labels. ``targets`` (n,) are classes, −1 where unknown, or numbers, NaN where unknown.
+
+    ``train``, ``validation`` and what `open_test` gives are numbers of vertices that have a label. ``edge_targets`` are
+    classes of edges, as ``edge_classes`` names them.
+    """
+
+    name: str
+    graph: Graph
+    names: tuple[str, ...]
+    targets: Tensor | None
+    classes: tuple[str, ...]
+    target: str
+    feature_names: tuple[str, ...]
+    edge_feature_names: tuple[str, ...]
+    edge_targets: Tensor | None
+    edge_classes: tuple[str, ...]
+    splits: Splits[Int[np.ndarray, "k"]]
+    counts: dict[str, int]
+    fingerprint: Fingerprint
+    notes: tuple[str, ...] = ()
+    loops: int = 0  # self-loops that were left out
+    repeats: int = 0  # edges that were merged into another
+
+    @property
+    def train(self) -> Int[np.ndarray, "k"]:
+        return self.splits.train
+
+    @property
+    def validation(self) -> Int[np.ndarray, "k"] | None:
+        return self.splits.validation
+
+    def open_test(self) -> Int[np.ndarray, "k"]:
+        """The test vertices: see `Splits.open_test`."""
+        return self.splits.open_test()
+
+    def label_of(self, vertex: int) -> str | float | None:
+        """The label of a vertex as a person writes it; None where unknown."""
+        if self.targets is None:
+            return None
+        value = self.targets[vertex].item()
+        if not self.classes:
+            return None if np.isnan(value) else float(value)
+        return None if value < 0 else self.classes[int(value)]
+
+    def mask(self, part: str) -> Bool[Tensor, "n"] | None:
+        """Which vertices are in train, validation or test, for other libraries; None if there is no such part."""
+        rows = {"train": self.train, "validation": self.validation}.get(part)
+        if part == "test":
+            rows = self.splits.open_test() if self.splits.has_test else None
+        if rows is None or not len(rows):
+            return None
+        return torch.zeros(self.graph.vertices, dtype=torch.bool).index_fill(0, torch.from_numpy(rows), True)
+
+    def summary(self) -> str:
+        """What a person should know before training on it."""
+        g = self.graph
+        kind = "directed" if g.directed else "undirected"
+        weighted = ", with weights" * (g.weights is not None)
+        lines = [f"{self.name}: {g.vertices:,} vertices, {g.edges.shape[1]:,} {kind} edges{weighted}"]
+        features = 0 if g.x is None else g.x.shape[1]
+        lines.append(f"features: {features:,} of vertices" if features else "no features of vertices")
+        if g.edge_features is not None:
+            lines[-1] += f", {g.edge_features.shape[1]:,} of edges"
+        if self.classes and self.targets is not None:
+            counts = torch.bincount(self.targets[self.targets >= 0], minlength=len(self.classes)).tolist()
+            shown = ", ".join(f"{c} {n:,}" for c, n in list(zip(self.classes, counts))[:10])
+            lines.append(f"{len(self.classes):,} classes ({self.target}): {shown}{', …' * (len(self.classes) > 10)}")
+        elif self.targets is not None:
+            lines.append(f"numbers to predict: {self.target}")
+        if self.targets is not None:
+            parts = ", ".join(f"{part} {count:,}" for part, count in self.counts.items() if count)
+            lines.append(f"labelled vertices for {parts}")
+        notes = [f"{self.name}: {note}" for note in self.notes]
+        return "\n".join([*lines, *notes, f"digest: sha256 {self.fingerprint.digest}"])
+
+
+def read_graph(
+    source: Any,
+    *,
+    vertices: Any = None,
+    target: str = "",
+    directed: bool = False,
+    weight: str | None = None,
+    columns: Sequence[str] = (),
+    edge_target: str = "",
+    bipartite: bool = False,
+    self_loops: bool = False,
+    labelled: bool = False,
+    validation: float = 0.2,
+    test: float = 0.2,
+    seed: int = 0,
+    encoding: str = "utf-8",
+    header: bool | None = None,
+) -> GraphData:
+    """A graph for training: a sample's name, a file, a table of edges, networkx, SciPy, PyG, or an array of pairs.
+
+    ``vertices`` is a table with a row a vertex (a path or DataFrame; its names, features, and the target), a list of
+    names, or a number. ``target`` is its column of labels; without it one with a usual name. ``columns`` name the two
+    ends in a table of edges, ``weight`` its weights ("": none) and ``edge_target`` classes of edges, as friend and foe;
+    with ``bipartite`` equal names in the two columns are different vertices. ``self_loops`` keeps them. With
+    ``labelled``, a graph without labels is refused. Parts that the data brings are kept; else labelled vertices are
+    drawn by ``seed``, each class in its share.
+    """
+    expect_shares(validation, test)
+    raw = open_graph(source, vertices, weight or (None if weight is None else ""), columns, bipartite, encoding, header)
+    edges = settle_edges(raw, directed, self_loops)
+    notes = [*raw.notes, *edges.notes]
+    label = _take_target(raw, target)
+    classes, targets = read_labels(raw, label, notes)
+    if labelled and targets is None:
+        raise ValueError(
+            f"a model of vertices needs labels to learn from, got {raw.name} without any; name their column by target, "
+            "in a table of vertices"
+        )
+    edge_classes, edge_targets = _edge_classes(raw, edge_target, edges.kept)
+    graph, feature_names, edge_feature_names = _tensors(raw, edges, directed, notes)
+    notes += _shape_notes(graph)
+    train, held, last = _parts(raw, targets, bool(classes), validation, test, seed, notes)
+    return GraphData(
+        raw.name,
+        graph,
+        tuple(raw.names),
+        targets,
+        classes,
+        label,
+        feature_names,
+        edge_feature_names,
+        edge_targets,
+        edge_classes,
+        Splits(raw.name, train, held if len(held) else None, (lambda: last) if len(last) else None),
+        {"training": len(train), "validation": len(held), "test": len(last)},
+        raw.fingerprint,
+        tuple(notes),
+        0 if self_loops else edges.loops,
+        edges.repeats,
+    )
+
+
+def as_graph(source: Any, directed: bool = False, vertices: Any = None, weight: str | None = None) -> Graph:
+    """The graph of any source that `read_graph` takes, with all its self-loops: tensors alone, for blocks and models.
+
+    >>> import networkx
+    >>> as_graph(networkx.path_graph(3))
+    Graph(vertices=3, edges=2, directed=False)
+    """
+    if isinstance(source, Graph):
+        return source
+    raw = open_graph(source, vertices, weight, (), False, "utf-8", None)
+    _take_target(raw, "")
+    return _tensors(raw, settle_edges(raw, directed, True), directed, [])[0]
+
+
+def _take_target(raw: RawGraph, target: str) -> str:
+    """Moves the labels out of the table of vertices, where they would be features."""
+    if raw.vertex_table is None:
+        if target and target != raw.target:
+            raise ValueError(
+                f"target must be a column of the table of vertices, got {target!r} where {raw.name} has no such table; "
+                "give one by vertices"
+            )
+        return raw.target
+    column = find_target(raw.vertex_table, target, "the table of vertices")
+    if column:
+        raw.labels, raw.target = raw.vertex_table[column].to_numpy(), column
+        raw.vertex_table = raw.vertex_table.drop(columns=[column])
+    return raw.target
+
+
+def _edge_classes(raw: RawGraph, column: str, kept: Int[np.ndarray, "m"]) -> tuple[tuple[str, ...], Tensor | None]:
+    """Classes of edges, taken out of their table; signed weights are classes of their own."""
+    if not column:
+        return (), None
+    if raw.edge_table is None or column not in raw.edge_table:
+        have = [] if raw.edge_table is None else list(raw.edge_table.columns)
+        raise ValueError(
+            f"edge_target must be a column of the table of edges, got {column!r}; it has {', '.join(have) or 'no more'}"
+        )
+    values = raw.edge_table[column]
+    raw.edge_table = raw.edge_table.drop(columns=[column])
+    if values.isna().any():
+        raise ValueError(f"every edge must have a class, got none for {int(values.isna().sum()):,} in {column!r}")
+    classes, codes = np.unique(values.astype(str).to_numpy(str), return_inverse=True)
+    return tuple(classes.tolist()), torch.from_numpy(codes[kept].astype(np.int64))
+
+
+def _tensors(
+    raw: RawGraph, edges: Any, directed: bool, notes: list[str]
+) -> tuple[Graph, tuple[str, ...], tuple[str, ...]]:
+    x, names = _features(raw.x, raw.vertex_table, "vertices", notes)
+    edge_x, edge_names = _features(
+        None if raw.edge_x is None else raw.edge_x[_index(raw.edge_x, edges.kept)],
+        None if raw.edge_table is None else raw.edge_table.iloc[edges.kept].reset_index(drop=True),
+        "edges",
+        notes,
+    )
+    weights = None if edges.weights is None else torch.from_numpy(edges.weights.astype(np.float32))
+    pairs = torch.from_numpy(np.ascontiguousarray(edges.pairs.T))
+    return Graph(pairs, len(raw.names), weights, x, edge_x, directed=directed), names, edge_names
+
+
+def _index(features: Any, kept: Int[np.ndarray, "m"]) -> Any:
+    return torch.from_numpy(kept) if isinstance(features, Tensor) else kept
+
+
+def _features(values: Any, table: Any, what: str, notes: list[str]) -> tuple[Tensor | None, tuple[str, ...]]:
+    """Features as a tensor (sparse rows stay sparse), from numbers or from a table, and their names."""
+    if values is None:
+        if table is None or not len(table.columns):
+            return None, ()
+        numbers, names, told = feature_numbers(table, what)
+        notes += told
+        return (torch.from_numpy(numbers), names) if names else (None, ())
+    if isinstance(values, Tensor):
+        x = values.detach()
+        x = x if x.is_floating_point() else x.float()
+    elif hasattr(values, "tocsr"):
+        rows = values.tocsr()
+        starts, places = (torch.from_numpy(part.astype(np.int64)) for part in (rows.indptr, rows.indices))
+        x = sparse_rows(starts, places, torch.from_numpy(rows.data.astype(np.float32)), rows.shape[1])
+    else:
+        x = torch.from_numpy(np.asarray(values, np.float32))
+    entries = x if x.layout == torch.strided else x.values()
+    if not torch.isfinite(entries).all():
+        raise ValueError(f"features of {what} must be finite numbers, got nan or inf; fill them in")
+    return x, tuple(f"feature_{i + 1}" for i in range(x.shape[1]))
+
+
+def _shape_notes(graph: Graph) -> list[str]:
+    """What to know of the whole: vertices without edges, and how many pieces there are."""
+    from cutaway.data.graphs.components import connected_components
+
+    alone = int((torch.bincount(graph.edges.reshape(-1), minlength=graph.vertices) == 0).sum())
+    notes = []
+    if alone:
+        notes.append(f"{alone:,} vert{'ices' if alone > 1 else 'ex'} without an edge")
+    pieces = connected_components(graph)
+    if len(pieces.sizes) > 1:
+        notes.append(f"{len(pieces.sizes):,} connected components, the largest of {max(pieces.sizes):,} vertices")
+    return notes
+
+
+def _parts(
+    raw: RawGraph, targets: Tensor | None, classes: bool, validation: float, test: float, seed: int, notes: list[str]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Numbers of the vertices of train, validation and test: the data's own parts, else drawn."""
+    empty = np.empty(0, np.int64)
+    if targets is None:
+        return empty, empty, empty
+    known = (targets >= 0 if classes else ~torch.isnan(targets)).numpy()
+    if "train" in raw.parts:
+        notes.append("the data has its own parts")
+        found = [np.asarray(raw.parts.get(part, empty), np.int64) for part in ("train", "validation", "test")]
+        taken = np.concatenate(found)
+        if len(np.unique(taken)) < len(taken):
+            raise ValueError(
+                f"the parts of data must not share a vertex, got {len(taken) - len(np.unique(taken)):,} in two parts "
+                f"of {raw.name}; leave each in one"
+            )
+        kept = [part[known[part]] for part in found]
+        lost = sum(map(len, found)) - sum(map(len, kept))
+        if lost:
+            notes.append(f"{lost:,} vertices of the parts have no label: left out")
+        return kept[0], kept[1], kept[2]
+    rows = np.flatnonzero(known)
+    strata = targets.numpy()[rows] if classes else None
+    a, b, c = (rows[part] for part in split_rows(len(rows), validation, test, seed, strata))
+    if not len(a):
+        raise ValueError(f"there must be a vertex to train on, got none in {raw.name}; lower validation and test")
+    return a, b, c
+
+
+__all__ = ["KIND", "UNKNOWN", "GraphData", "as_graph", "read_graph"]

@@ -1,0 +1,142 @@
+r"""Tables of vertices and of edges as numbers: the features of a property graph.
+
+    number      as it is; where it is missing the mean, and a column of its own says so
+    flag        0 or 1
+    category    a column for each of its values: 1 for the value that holds (one-hot)
+    date        its number of days
+    others      left out: free text, names of rows, constants
+
+Numbers are not standardised here: what scale suits them is a matter of the model.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+
+from cutaway.data.checks import nearest
+from cutaway.data.graphs.edge_lists import as_names
+from cutaway.data.tables.columns import column_numbers, find_column, measure_column, word_codes
+from cutaway.data.tables.csv_files import CsvTable
+from cutaway.data.tables.encoding import tidy
+from cutaway.data.tables.schema import Column
+from cutaway.data.tables.table_files import as_frame, open_table
+from cutaway.data.tables.text_columns import read_text_columns
+
+if TYPE_CHECKING:
+    import pandas
+
+_IDS = ("id", "vertex", "node", "name", "vertex_id", "node_id", "key", "nodeid", "label_id")
+_TARGETS = ("label", "class", "target", "y", "category", "club", "community", "group")
+_CATEGORIES = 100  # values of a category that get columns, at most
+
+
+def read_vertex_table(table: Any, encoding: str = "utf-8") -> "tuple[list[str], pandas.DataFrame, str, list[str]]":
+    """The names of the vertices, the other columns, what the table is called, and notes. A path or a DataFrame."""
+    notes: list[str] = []
+    if hasattr(table, "columns") or isinstance(table, dict):
+        frame, name = as_frame(table).reset_index(drop=True), "the table of vertices"
+        written = frame
+    else:
+        opened, name = open_table(table, encoding), str(table)
+        if isinstance(opened, CsvTable):
+            frame = read_text_columns(opened.frame, opened.as_written, "," if opened.layout.separator == ";" else ".")[
+                0
+            ]
+            written = opened.as_written(list(opened.frame.columns))
+            notes += [f"vertices: {note}" for note in opened.notes() if "header: " in note]
+        else:
+            frame = written = opened
+    frame = frame.set_axis(list(map(str, frame.columns)), axis=1)
+    folded = {column.casefold(): column for column in reversed(frame.columns)}
+    key = next((folded[word] for word in _IDS if word in folded), str(frame.columns[0]))
+    ids = written.set_axis(list(frame.columns), axis=1)[key]
+    if ids.isna().any():
+        row = int(np.argmax(ids.isna().to_numpy())) + 1
+        raise ValueError(
+            f"every row of a table of vertices must name its vertex, got none in row {row:,} of {name}; the names are "
+            f"taken from column {key!r}"
+        )
+    return list(as_names(ids)), frame.drop(columns=[key]), name, notes
+
+
+def align_rows(
+    names: Sequence[str], table_names: Sequence[str], frame: "pandas.DataFrame", source: str
+) -> "tuple[list[str], pandas.DataFrame]":
+    """All vertices and their rows: those of the table in its order. ``names`` are the ends of edges."""
+    different: dict[str, int] = {}
+    for row, name in enumerate(table_names):
+        if name in different:
+            raise ValueError(
+                f"a table of vertices must have one row a vertex, got {name!r} in rows {different[name] + 1:,} and "
+                f"{row + 1:,} of {source}; leave one out"
+            )
+        different[name] = row
+    absent = [name for name in names if name not in different]
+    if absent:
+        raise ValueError(
+            f"every edge must end at a vertex of the table, got {len(absent):,} that {source} does not have, the first "
+            f"{absent[0]!r} (nearest there: {nearest(absent[0], list(table_names)[:20_000])}); add their rows, with "
+            "empty fields for what is not known, or leave out their edges"
+        )
+    return list(table_names), frame
+
+
+def find_target(frame: "pandas.DataFrame", target: str, source: str) -> str:
+    """The column of what is to be predicted: as asked for, else one with a usual name, else none ('')."""
+    names = list(frame.columns)
+    if target:
+        if target not in names:
+            raise ValueError(
+                f"target must be a column of {source}, got {target!r}; the nearest of its {len(names)} columns are: "
+                f"{nearest(target, names) or 'none'}"
+            )
+        return target
+    folded = {name.casefold(): name for name in reversed(names)}
+    return next((folded[word] for word in _TARGETS if word in folded), "")
+
+
+def feature_numbers(
+    frame: "pandas.DataFrame", what: str
+) -> tuple[Float[np.ndarray, "n f"], tuple[str, ...], list[str]]:
+    """The columns of a table as numbers, their names, and notes on what was left out."""
+    frame = tidy(frame)
+    columns: list[np.ndarray] = []
+    names: list[str] = []
+    dropped: list[str] = []
+    gaps = 0
+    for name in frame.columns:
+        column = measure_column(find_column(frame[name]), frame[name])
+        if column.kind == "category" and len(column.categories) > _CATEGORIES:
+            column = replace(column, kind="ignored", reason=f"{len(column.categories):,} different values")
+        if column.kind in ("ignored", "text"):
+            dropped.append(f"{name} ({column.reason or column.kind})")
+            continue
+        made, made_names, missing = _numbers(column, frame[name])
+        columns += made
+        names += made_names
+        gaps = max(gaps, missing)
+    notes = [f"features of {what} left out: {', '.join(dropped[:5])}{', …' * (len(dropped) > 5)}"] if dropped else []
+    if gaps:
+        notes.append(f"{gaps:,} {what} lack a feature: filled in by the mean, and marked")
+    x = np.stack(columns, 1).astype(np.float32) if columns else np.empty((len(frame), 0), np.float32)
+    return x, tuple(names), notes
+
+
+def _numbers(column: Column, series: "pandas.Series") -> tuple[list[np.ndarray], list[str], int]:
+    if column.kind == "category":
+        codes, words = word_codes(series)
+        place = {word: i for i, word in enumerate(words)}
+        made = [codes == place[value] for value in column.categories]
+        return made, [f"{column.name}={value}" for value in column.categories], int((codes < 0).sum())
+    values = column_numbers(column, series)
+    missing = np.isnan(values)
+    if not missing.any():
+        return [values], [column.name], 0
+    filled = np.where(missing, values[~missing].mean() if (~missing).any() else 0, values)
+    return [filled, missing], [column.name, f"{column.name} (missing)"], int(missing.sum())
+
+
+__all__ = ["align_rows", "feature_numbers", "find_target", "read_vertex_table"]

@@ -1,0 +1,57 @@
+r"""Sample graphs: a karate club of 34 people, and a generated net of papers that cite one another.
+
+Zachary 1977 watched a club that split in two; edges count what members did together (networkx has it, too).
+"""
+
+import numpy as np
+
+from cutaway.data.fingerprints import fingerprint_bytes
+from cutaway.data.graphs.graph_libraries import from_networkx
+from cutaway.data.graphs.raw_graphs import RawGraph
+from cutaway.data.seeded_draws import draw_integers, draw_uniform
+from cutaway.extras import need
+
+_FIELDS = ("astronomy", "biology", "chemistry", "economics", "geology", "history")
+_PAPERS, _WORDS = 1200, 300
+_CITED = 5  # papers that one cites, at most
+_LOYAL = 0.8  # share of citations inside a field
+
+
+def sample_graph(name: str) -> RawGraph:
+    """The sample graph of that name."""
+    return {"karate-club": _karate, "citations": make_citations}[name]()
+
+
+def _karate() -> RawGraph:
+    nx = need("networkx", "graphs", "the sample karate-club")
+    raw = from_networkx(nx.karate_club_graph(), name="karate-club")
+    raw.weights = None  # as the split is usually told: who met whom
+    return raw
+
+
+def make_citations(seed: int = 0) -> RawGraph:
+    """Papers of six fields, each with words of its field and of others, that mostly cite earlier ones of their own."""
+    fields = draw_integers(seed, "fields", 0, _PAPERS, len(_FIELDS))
+    own = draw_uniform(seed, "likes", 0, len(_FIELDS) * _WORDS).reshape(len(_FIELDS), _WORDS) < 0.12
+    chances = np.where(own[fields], 0.06, 0.018)  # a field uses the words that it likes three times as often
+    words = draw_uniform(seed, "words", 0, _PAPERS * _WORDS).reshape(_PAPERS, _WORDS) < chances
+    pairs = dict[tuple[int, int], None]()
+    for paper in range(1, _PAPERS):
+        earlier = np.flatnonzero(fields[:paper] == fields[paper])
+        draws = draw_uniform(seed, "cites", paper, 1 + 2 * _CITED).tolist()
+        for near, which in zip(draws[1 : 2 + int(draws[0] * _CITED)], draws[1 + _CITED :]):
+            loyal = len(earlier) and near < _LOYAL
+            pairs[paper, int(earlier[int(which * len(earlier))]) if loyal else int(which * paper)] = None
+    edges = np.array(list(pairs), np.int64)
+    return RawGraph(
+        "citations",
+        [f"paper {i + 1}" for i in range(_PAPERS)],
+        edges,
+        fingerprint_bytes(edges.tobytes() + words.tobytes() + fields.tobytes()),
+        x=words.astype(np.float32),
+        labels=np.array([_FIELDS[i] for i in fields], object),
+        target="field",
+    )
+
+
+__all__ = ["make_citations", "sample_graph"]

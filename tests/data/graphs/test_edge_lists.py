@@ -1,0 +1,144 @@
+"""Edge lists as people have them: separators, headers, comments, names, weights, packed, odd."""
+
+import gzip
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cutaway as cut
+from cutaway.data.graphs.edge_lists import edges_of_array, number_vertices, read_edge_file
+
+EDGES = [("ann", "bob"), ("bob", "cid"), ("ann", "cid")]
+
+
+def written(folder: Path, text: str, name: str = "edges.csv") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def pairs_of(path: Path, **options: object) -> list[tuple[str, str]]:
+    raw = read_edge_file(path, **options)
+    return [(raw.names[i], raw.names[j]) for i, j in raw.pairs]
+
+
+@pytest.mark.parametrize("separator", [",", "\t", ";", " ", "  ", "|"])
+@pytest.mark.parametrize("header", ["source{}target\n", "u{}v\n", ""])
+@pytest.mark.parametrize("before", ["", "# a comment\n% another\n", "\ufeff"])
+def test_forms_of_a_list(tmp_path: Path, separator: str, header: str, before: str):
+    text = before + header.format(separator) + "".join(f"{a}{separator}{b}\n" for a, b in EDGES)
+    assert pairs_of(written(tmp_path, text)) == EDGES
+
+
+def test_packed_and_parquet(tmp_path: Path):
+    text = "".join(f"{a}\t{b}\n" for a, b in EDGES)
+    (tmp_path / "edges.tsv.gz").write_bytes(gzip.compress(text.encode()))
+    (tmp_path / "edges.tsv.xz").write_bytes(lzma.compress(text.encode()))
+    pd.DataFrame(EDGES, columns=["from", "to"]).to_parquet(tmp_path / "edges.parquet")
+    for name in ("edges.tsv.gz", "edges.tsv.xz", "edges.parquet"):
+        assert pairs_of(tmp_path / name) == EDGES
+
+
+def test_encoding_and_quotes(tmp_path: Path):
+    path = tmp_path / "edges.csv"
+    path.write_bytes('source,target\n"Müller, Ann",Bob\nBob,"Weiß"\n'.encode("latin-1"))
+    with pytest.raises(ValueError, match=r"must be utf-8, got byte 0xfc at position 16, in line 2 of edges\.csv"):
+        read_edge_file(path)
+    assert pairs_of(path, encoding="latin-1") == [("Müller, Ann", "Bob"), ("Bob", "Weiß")]
+
+
+def test_whole_numbers_are_ordered_by_size_and_codes_stay_text(tmp_path: Path):
+    raw = read_edge_file(written(tmp_path, "10 9\n9 2\n"))
+    assert raw.names == ["2", "9", "10"]
+    assert raw.pairs.tolist() == [[2, 1], [1, 0]]
+    assert read_edge_file(written(tmp_path, "a,b\n007,7\n7,08\n")).names == ["007", "7", "08"]
+
+
+def test_a_first_row_that_may_be_an_edge_is_one(tmp_path: Path):
+    """`ann,bob` is no header where ann or bob has other edges; two words that come only once are taken for names."""
+    assert pairs_of(written(tmp_path, "ann,bob\nbob,cid\n")) == [("ann", "bob"), ("bob", "cid")]
+    assert pairs_of(written(tmp_path, "person,friend\nbob,cid\n")) == [("bob", "cid")]
+    assert pairs_of(written(tmp_path, "person,friend\nbob,cid\n"), header=False)[0] == ("person", "friend")
+
+
+def test_ends_and_weights_by_name(tmp_path: Path):
+    path = written(tmp_path, "kind,weight,target,source\nfriend,2.5,bob,ann\nfoe,1,cid,bob\n")
+    raw = read_edge_file(path)
+    assert [(raw.names[i], raw.names[j]) for i, j in raw.pairs] == [("ann", "bob"), ("bob", "cid")]
+    assert raw.weights.tolist() == [2.5, 1]
+    assert list(raw.edge_table.columns) == ["kind"]
+    assert "weights: column 'weight'" in raw.notes
+    assert read_edge_file(path, weight="").weights is None
+    assert pairs_of(path, columns=("target", "source"))[0] == ("bob", "ann")
+
+
+def test_a_third_column_without_a_name_is_the_weight(tmp_path: Path):
+    raw = read_edge_file(written(tmp_path, "1 2 0.5\n2 3 4\n"))
+    assert raw.weights.tolist() == [0.5, 4]
+    assert read_edge_file(written(tmp_path, "1 2 x\n2 3 y\n")).weights is None
+
+
+def test_decimal_commas(tmp_path: Path):
+    assert read_edge_file(written(tmp_path, "source;target;weight\na;b;1,5\nb;c;2,25\n")).weights.tolist() == [
+        1.5,
+        2.25,
+    ]
+
+
+def test_floats_that_a_gap_made_of_whole_numbers(tmp_path: Path):
+    assert read_edge_file(written(tmp_path, "source,target\n1.0,2.0\n2.0,3.0\n")).names == ["1", "2", "3"]
+    frame = pd.DataFrame({"source": [1.0, 2.0], "target": [2, 3]})
+    assert cut.data.read_graph(frame).names == ("1", "2", "3")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"at least one edge or a table of vertices, got edges\.csv, which is empty"),
+        ("# only\n# comments\n", "which is empty"),
+        ("ann\nbob\n", "two columns, the ends of each edge, got 1"),
+        ("source,target\nann,\nbob,cid\n", r"two ends, got none in row 1 of column 'target'"),
+        ("source,target,timestamp\na,b,1\nb,c,2\n", "does not change over time, got edges with a column 'timestamp'"),
+        ("a,b\nb,c,d\n", "fields of the first, got 3 in line 2"),
+    ],
+)
+def test_mistakes(tmp_path: Path, text: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        read_edge_file(written(tmp_path, text))
+
+
+def test_mistakes_in_names_of_columns(tmp_path: Path):
+    path = written(tmp_path, "source,target,kind\na,b,x\nb,c,y\n")
+    with pytest.raises(ValueError, match=r"weight must be a column of edges.csv, got 'kin'; the nearest are: kind"):
+        read_edge_file(path, weight="kin")
+    with pytest.raises(ValueError, match=r"weights must be numbers, got 'x' in column 'kind'"):
+        read_edge_file(path, weight="kind")
+    with pytest.raises(ValueError, match=r"must be columns of edges.csv, got 'sorce'; the nearest are: source"):
+        read_edge_file(path, columns=("sorce", "target"))
+    with pytest.raises(ValueError, match=r"an edge has two ends, got 1 columns"):
+        read_edge_file(path, columns=("source", "source"))
+
+
+def test_arrays():
+    assert edges_of_array([(0, 1), (1, 2)]).pairs.tolist() == [[0, 1], [1, 2]]
+    assert edges_of_array(np.array([[0, 1, 4], [1, 2, 0]])).pairs.tolist() == [[0, 1], [1, 2], [4, 0]]
+    assert len(edges_of_array(np.array([[0, 3]]), vertices=7).names) == 7
+    assert edges_of_array([("ann", "bob")]).names == ["ann", "bob"]
+    assert edges_of_array([]).pairs.shape == (0, 2)
+    with pytest.raises(ValueError, match=r"shape \(edges, 2\), got \(3, 3\)"):
+        edges_of_array(np.zeros((3, 3), int))
+    with pytest.raises(ValueError, match=r"got one to vertex 3 in edges where there are 2"):
+        edges_of_array([(0, 3)], vertices=2)
+    with pytest.raises(ValueError, match=r"numbered from 0, got -1"):
+        edges_of_array([(0, -1)])
+    with pytest.raises(ValueError, match=r"whole numbers, got float64; convert them by .astype"):
+        edges_of_array([(0.0, 1.0)])
+
+
+def test_numbering():
+    names, numbers = number_vertices([np.array(["b", "a"], object), np.array(["a", "c"], object)])
+    assert names == ["b", "a", "c"]
+    assert numbers.tolist() == [[0, 1], [1, 2]]

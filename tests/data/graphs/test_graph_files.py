@@ -1,0 +1,82 @@
+"""Files of one graph: GraphML, GML, GEXF, Matrix Market, .npz."""
+
+import gzip
+from pathlib import Path
+
+import networkx
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse
+import torch
+
+import cutaway as cut
+
+KARATE = networkx.karate_club_graph()
+MATRIX = networkx.to_scipy_sparse_array(KARATE)
+
+
+@pytest.mark.parametrize("kind", ["graphml", "gexf", "gml"])
+def test_files_of_networkx(tmp_path: Path, kind: str):
+    path = tmp_path / f"karate.{kind}"
+    getattr(networkx, f"write_{kind}")(KARATE, path)
+    data = cut.data.read_graph(path, target="club")
+    assert data.classes == ("Mr. Hi", "Officer")
+    assert (cut.data.to_scipy(data) != MATRIX).nnz == 0
+    packed = tmp_path / f"packed.{kind}.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert cut.data.as_graph(packed).edges.shape == (2, 78)
+
+
+def test_matrix_market(tmp_path: Path):
+    scipy.io.mmwrite(tmp_path / "karate.mtx", MATRIX)
+    assert (cut.data.to_scipy(cut.data.as_graph(tmp_path / "karate.mtx")) != MATRIX).nnz == 0
+    (tmp_path / "pattern.mtx").write_text("%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n")
+    graph = cut.data.as_graph(tmp_path / "pattern.mtx")
+    assert graph.weights is None
+    assert sorted(map(sorted, graph.edges.T.tolist())) == [[0, 1], [1, 2]]
+
+
+def test_npz(tmp_path: Path):
+    scipy.sparse.save_npz(tmp_path / "matrix.npz", MATRIX)
+    assert (cut.data.to_scipy(cut.data.as_graph(tmp_path / "matrix.npz")) != MATRIX).nnz == 0
+    x = np.eye(3, dtype=np.float32)
+    np.savez(tmp_path / "plain.npz", edges=[[0, 1], [1, 2]], x=x, y=[0, 1, 1], train=[0, 1], val=[2])
+    data = cut.data.read_graph(tmp_path / "plain.npz")
+    torch.testing.assert_close(data.graph.x, torch.eye(3))
+    assert (data.train.tolist(), data.validation.tolist(), data.splits.has_test) == ([0, 1], [2], False)
+
+
+@pytest.mark.parametrize(
+    ("name", "vertices", "features", "edges", "parts"),
+    [
+        ("cora", 2708, 1433, 5278, {"training": 140, "validation": 500, "test": 1000}),
+        ("citeseer", 3327, 3703, 4552, {"training": 120, "validation": 500, "test": 1000}),
+    ],
+)
+def test_public_splits(data_folder: Path, name: str, vertices: int, features: int, edges: int, parts: dict[str, int]):
+    data = cut.data.read_graph(data_folder / "graphs" / f"{name}.npz")
+    assert data.graph.x.layout == torch.sparse_csr
+    assert tuple(data.graph.x.shape) == (vertices, features)
+    assert data.graph.edges.shape == (2, edges)
+    assert data.counts == parts
+    assert "sha256" in data.summary()
+
+
+def test_mistakes(tmp_path: Path):
+    bad = tmp_path / "bad.graphml"
+    bad.write_text("<graphml><graph>")
+    with pytest.raises(ValueError, match=r"must be whole, got bad\.graphml, which is no graphml"):
+        cut.data.as_graph(bad)
+    np.savez(tmp_path / "objects.npz", edges=np.array([{"a": 1}], object))
+    with pytest.raises(ValueError, match=r"plain arrays, got objects\.npz, which does not read without running code"):
+        cut.data.as_graph(tmp_path / "objects.npz")
+    np.savez(tmp_path / "other.npz", a=np.ones(3))
+    with pytest.raises(ValueError, match=r"an array called edges, got a in other\.npz"):
+        cut.data.as_graph(tmp_path / "other.npz")
+    (tmp_path / "cut.npz").write_bytes(b"PK\x03\x04 and no more")
+    with pytest.raises(ValueError, match=r"got cut\.npz, which does not read"):
+        cut.data.as_graph(tmp_path / "cut.npz")
+    np.savez(tmp_path / "far.npz", edges=[[0, 5]], y=[0, 1])
+    with pytest.raises(ValueError, match=r"got one to vertex 5 in far.npz where there are 2"):
+        cut.data.as_graph(tmp_path / "far.npz")

@@ -1,0 +1,99 @@
+"""What becomes of repeats, reverses and self-loops: the rules, each by hand."""
+
+import numpy as np
+import pytest
+
+from cutaway.data.fingerprints import fingerprint_bytes
+from cutaway.data.graphs.raw_graphs import RawGraph, expect_different_names, settle_edges
+
+
+def raw(pairs: list[tuple[int, int]], weights: list[float] | None = None, **more: object) -> RawGraph:
+    values = None if weights is None else np.array(weights, np.float64)
+    return RawGraph(
+        "edges.csv", list("abcde"), np.array(pairs, np.int64).reshape(-1, 2), fingerprint_bytes(b""), values, **more
+    )
+
+
+def test_repeats_are_kept_once_and_counted():
+    settled = settle_edges(raw([(0, 1), (1, 2), (0, 1), (0, 1)]), directed=False, keep_loops=False)
+    assert settled.pairs.tolist() == [[0, 1], [1, 2]]
+    assert settled.weights is None
+    assert (settled.repeats, settled.kept.tolist()) == (2, [0, 1])
+    assert settled.notes == ("2 edges came again: each counted once",)
+
+
+def test_weights_of_repeats_add_up():
+    settled = settle_edges(raw([(0, 1), (1, 2), (0, 1)], [1, 5, 2.5]), directed=True, keep_loops=False)
+    assert settled.pairs.tolist() == [[0, 1], [1, 2]]
+    assert settled.weights.tolist() == [3.5, 5]
+    assert settled.notes == ("1 edge came again: their weights added up",)
+
+
+def test_both_ways_of_an_undirected_edge_are_one():
+    settled = settle_edges(raw([(1, 0), (2, 1), (0, 1), (1, 2)], [3, 4, 3, 4]), directed=False, keep_loops=False)
+    assert settled.pairs.tolist() == [[1, 0], [2, 1]]
+    assert settled.weights.tolist() == [3, 4]
+    assert settled.repeats == 0
+    assert settled.notes == ()
+    plain = settle_edges(raw([(1, 0), (0, 1), (3, 2)]), directed=False, keep_loops=False)
+    assert plain.pairs.tolist() == [[1, 0], [3, 2]]
+    directed = settle_edges(raw([(1, 0), (0, 1), (3, 2)]), directed=True, keep_loops=False)
+    assert directed.pairs.tolist() == [[1, 0], [0, 1], [3, 2]]
+
+
+def test_two_ways_with_other_weights_are_refused():
+    edges = raw([(1, 0), (2, 1), (0, 1)], [3, 4, 2.5])
+    with pytest.raises(
+        ValueError, match=r"same weight both ways, got 2\.5 from a to b and 3 back in edges\.csv, in all 1"
+    ):
+        settle_edges(edges, directed=False, keep_loops=False)
+    assert settle_edges(edges, directed=True, keep_loops=False).weights.tolist() == [3, 4, 2.5]
+
+
+def test_a_matrix_must_be_symmetric_or_triangular():
+    full = raw([(0, 1), (1, 0), (1, 2)], both_ways=True)
+    with pytest.raises(ValueError, match=r"got 1 from b to c and 0 back"):
+        settle_edges(full, directed=False, keep_loops=False)
+    upper = raw([(0, 1), (0, 2), (1, 2), (1, 1)], both_ways=True)
+    assert settle_edges(upper, directed=False, keep_loops=True).pairs.tolist() == [[0, 1], [0, 2], [1, 2], [1, 1]]
+
+
+def test_self_loops():
+    edges = raw([(0, 0), (0, 1), (2, 2), (2, 2)], [1, 2, 3, 4])
+    left = settle_edges(edges, directed=False, keep_loops=False)
+    assert left.pairs.tolist() == [[0, 1]]
+    assert left.notes == ("3 self-loops left out",)
+    kept = settle_edges(edges, directed=False, keep_loops=True)
+    assert kept.pairs.tolist() == [[0, 0], [0, 1], [2, 2]]
+    assert kept.weights.tolist() == [1, 2, 7]
+    assert kept.notes == ("3 self-loops kept", "1 edge came again: their weights added up")
+
+
+def test_parallel_edges_of_a_multigraph_count():
+    settled = settle_edges(raw([(0, 1), (1, 0), (0, 1)], multiple=True), directed=True, keep_loops=False)
+    assert settled.pairs.tolist() == [[0, 1], [1, 0]]
+    assert settled.weights.tolist() == [2, 1]
+
+
+def test_direction_is_not_dropped_silently():
+    with pytest.raises(
+        ValueError, match=r"undirected graph was asked for, got edges\.csv, whose edges have a direction"
+    ):
+        settle_edges(raw([(0, 1)], directed=True), directed=False, keep_loops=False)
+
+
+def test_no_edges():
+    settled = settle_edges(raw([]), directed=False, keep_loops=False)
+    assert settled.pairs.shape == (0, 2)
+    assert settle_edges(raw([], both_ways=True), directed=False, keep_loops=False).pairs.shape == (0, 2)
+
+
+def test_weights_must_be_finite():
+    with pytest.raises(ValueError, match=r"finite weight, got none for b – c"):
+        settle_edges(raw([(0, 1), (1, 2)], [1, np.nan]), directed=False, keep_loops=False)
+
+
+def test_names_that_are_the_same_text():
+    with pytest.raises(ValueError, match=r"must differ, got 1 and '1' in a graph; rename one"):
+        expect_different_names([1, 2, "1"], "a graph")
+    assert expect_different_names([1, " b"], "a graph") == ["1", "b"]

@@ -1,0 +1,72 @@
+"""Tables of vertices: names, features of every kind, what is missing."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cutaway as cut
+from cutaway.data.graphs.vertex_tables import feature_numbers, find_target, read_vertex_table
+
+
+def test_features_of_every_kind():
+    frame = pd.DataFrame(
+        {
+            "age": [10.0, 20.0, np.nan, 40.0],
+            "red": ["yes", "no", "no", "yes"],
+            "town": ["Rome", None, "Oslo", "Rome"],
+            "same": [1, 1, 1, 1],
+        }
+    )
+    x, names, notes = feature_numbers(frame, "vertices")
+    assert names == ("age", "age (missing)", "red", "town=Oslo", "town=Rome")
+    mean = 70 / 3
+    expected = [[10, 0, 1, 0, 1], [20, 0, 0, 0, 0], [mean, 1, 0, 1, 0], [40, 0, 1, 0, 1]]
+    np.testing.assert_allclose(x, np.array(expected), rtol=1e-6)
+    assert "same (constant: 1)" in notes[0]
+    assert "1 vertices lack a feature" in notes[1]
+
+
+def test_the_table_gives_order_features_and_labels(tmp_path: Path):
+    (tmp_path / "edges.csv").write_text("source,target\nbob,ann\ncid,bob\n")
+    (tmp_path / "vertices.csv").write_text("id,age,label\ncid,30,x\nbob,20,y\nann,,\ndan,5,x\n")
+    data = cut.data.read_graph(tmp_path / "edges.csv", vertices=tmp_path / "vertices.csv", validation=0, test=0)
+    assert data.names == ("cid", "bob", "ann", "dan")
+    assert data.graph.edges.tolist() == [[1, 0], [2, 1]]
+    assert data.targets.tolist() == [0, 1, -1, 0]
+    assert data.feature_names == ("age", "age (missing)")
+    assert data.graph.x[:, 0].tolist() == [30, 20, pytest.approx(55 / 3), 5]
+    assert data.train.tolist() == [0, 1, 3]
+    told = "\n".join(data.notes)
+    assert "1 of 4 vertices have no label" in told
+    assert "1 vertices lack a feature" in told
+    assert "1 vertex without an edge" in told
+
+
+def test_an_edge_to_a_missing_vertex(tmp_path: Path):
+    (tmp_path / "edges.csv").write_text("source,target\nbob,ann\nbobb,ann\n")
+    (tmp_path / "vertices.csv").write_text("id,age\nbob,1\nann,2\n")
+    with pytest.raises(
+        ValueError, match=r"got 1 that vertices.csv does not have, the first 'bobb' \(nearest there: bob"
+    ):
+        cut.data.read_graph(tmp_path / "edges.csv", vertices=tmp_path / "vertices.csv")
+    with pytest.raises(ValueError, match=r"got 1 that the list of vertices does not have, the first 'bobb'"):
+        cut.data.as_graph(tmp_path / "edges.csv", vertices=["ann", "bob"])
+
+
+def test_mistakes(tmp_path: Path):
+    path = tmp_path / "vertices.csv"
+    path.write_text("id,age\nbob,1\nbob,2\n")
+    edges = pd.DataFrame({"source": ["bob"], "target": ["bob"]})
+    with pytest.raises(ValueError, match=r"one row a vertex, got 'bob' in rows 1 and 2 of vertices\.csv"):
+        cut.data.read_graph(edges, vertices=path)
+    path.write_text("id,age\nbob,1\n,2\n")
+    with pytest.raises(ValueError, match=r"must name its vertex, got none in row 2"):
+        read_vertex_table(path)
+    with pytest.raises(
+        ValueError, match=r"target must be a column of v, got 'agge'; the nearest of its 1 columns are: age"
+    ):
+        find_target(pd.DataFrame({"age": [1]}), "agge", "v")
+    assert find_target(pd.DataFrame({"age": [1], "Class": [2]}), "", "v") == "Class"
+    assert find_target(pd.DataFrame({"age": [1]}), "", "v") == ""

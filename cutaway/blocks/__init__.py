@@ -142,6 +142,9 @@ from cutaway.blocks.generative.targets import (
     squared_error_weight,
 )
 from cutaway.blocks.generative.time_embedding import TimeEmbedding
+from cutaway.blocks.graph_layers.gat import GATLayer
+from cutaway.blocks.graph_layers.gcn import GCNLayer
+from cutaway.blocks.graph_layers.gin import GINLayer
 from cutaway.blocks.graphs.cuts import cut_weights, normalised_cut, ratio_cut
 from cutaway.blocks.graphs.fourier import (
     dft_matrix,
@@ -153,6 +156,8 @@ from cutaway.blocks.graphs.fourier import (
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.graphs.incidence import oriented_incidence
 from cutaway.blocks.graphs.laplacian import degrees, dirichlet_energy, laplacian
+from cutaway.blocks.graphs.neighbours import max_neighbours, mean_neighbours, sum_neighbours
+from cutaway.blocks.graphs.sparse_features import dropout_features
 from cutaway.blocks.likelihoods.gaussian import Gaussian, gaussian_log_density
 from cutaway.blocks.likelihoods.negative_binomial import NegativeBinomial, negative_binomial_log_density
 from cutaway.blocks.likelihoods.student_t import StudentT, student_t_log_density
@@ -258,6 +263,9 @@ __all__ = [
     "EncoderLayer",
     "Forgetting",
     "FullSoftmax",
+    "GATLayer",
+    "GCNLayer",
+    "GINLayer",
     "GRUState",
     "GatedMLP",
     "GatedSummary",
@@ -368,6 +376,7 @@ __all__ = [
     "dirichlet_energy",
     "dot_scores",
     "dropout",
+    "dropout_features",
     "dropping",
     "elu",
     "elu_plus_one",
@@ -434,8 +443,10 @@ __all__ = [
     "margin_loss",
     "mase",
     "matricise",
+    "max_neighbours",
     "max_pool",
     "max_pool_steps",
+    "mean_neighbours",
     "mean_pool",
     "mean_pool_steps",
     "mix_values",
@@ -501,6 +512,7 @@ __all__ = [
     "straight_through",
     "student_t_log_density",
     "sum_bag",
+    "sum_neighbours",
     "tanh",
     "threshold",
     "time_warping_distance",

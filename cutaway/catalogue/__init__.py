@@ -8,6 +8,7 @@ from cutaway.catalogue import (
     depth,
     embeddings,
     generative,
+    graph_layers,
     graphs,
     likelihoods,
     linear_regions,

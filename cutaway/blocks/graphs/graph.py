@@ -84,7 +84,8 @@ class Graph:
         self.edges, self.vertices, self.weights, self.directed = edges, vertices, weights, directed
         self.x, self.edge_features, self.graph_features = x, edge_features, graph_features
         self.membership, self.graphs = membership, graphs
-        self.loops = int((edges[0] == edges[1]).sum())
+        loops = edges[0][edges[0] == edges[1]]
+        self.loops, self.looped = len(loops), len(loops.unique())  # self-loops, and vertices that have one
         self.signed = weights is not None and bool((weights.detach() < 0).any())  # whether a weight is below 0
         self._kept: dict[Any, Any] = {}
 
@@ -122,7 +123,18 @@ class Graph:
     @property
     def outgoing(self) -> Neighbours:
         """The arcs listed by source: row i holds the targets of the messages from i."""
-        return self.keep("outgoing", lambda: list_neighbours(self.arcs[0], self.arcs[1], self.vertices))
+        return self.keep("outgoing", self._make_outgoing)
+
+    def _make_outgoing(self) -> Neighbours:
+        if self.directed:
+            return list_neighbours(self.arcs[0], self.arcs[1], self.vertices)
+        m, (starts, ends, arcs) = self.edges.shape[1], self.incoming
+        back = torch.arange(
+            self.arcs.shape[1], device=arcs.device
+        )  # the arc that goes the other way; a loop's is itself
+        there, again = self.arc_edges[m:], back[m:]
+        back = torch.cat([back[:m].index_copy(0, there, again), there])
+        return Neighbours(starts, ends, back[arcs])
 
     def keep(self, name: Any, make: Callable[[], T]) -> T:
         """What ``make()`` gives, made once: for what follows from edges and fixed weights alone."""
@@ -214,6 +226,34 @@ class Graph:
     def _keys(self, pairs: Tensor) -> Tensor:
         i, j = pairs if self.directed else pairs.sort(0).values
         return i * self.vertices + j
+
+    def with_loops(self, replace: bool = False) -> "Graph":
+        """With a self-loop at every vertex that has none, after the other edges; of weight 1.
+
+        Its features are the mean of those of the arcs to the vertex. With ``replace`` loops that are there make way.
+        """
+        return self.keep(("with_loops", replace), lambda: self._add_loops(replace))
+
+    def _add_loops(self, replace: bool) -> "Graph":
+        if replace and self.loops:
+            return self.without_edges(self.edges[0] == self.edges[1]).with_loops()
+        n, (i, j) = self.vertices, self.edges
+        bare = torch.arange(n, device=i.device)
+        if self.loops:
+            has = torch.zeros(n, dtype=torch.int64, device=i.device).index_put((i,), (i == j).long(), accumulate=True)
+            bare = torch.argsort(has.clamp(max=1), stable=True)[: n - self.looped]
+        other = copy(self)
+        other._kept = {}
+        other.edges = torch.cat([self.edges, bare.expand(2, -1)], 1)
+        other.loops, other.looped = self.loops + len(bare), n
+        if self.weights is not None:
+            other.weights = torch.cat([self.weights, self.weights.new_ones(len(bare))])
+        if self.edge_features is not None:
+            features, targets = self.edge_features[self.arc_edges], self.arcs[1]
+            sums = features.new_zeros(n, features.shape[1]).index_add(0, targets, features)
+            counts = features.new_zeros(n).index_add(0, targets, torch.ones_like(features[:, 0]))
+            other.edge_features = torch.cat([self.edge_features, (sums / counts.clamp(min=1)[:, None])[bare]])
+        return other
 
     def subgraph(self, vertices: Tensor) -> "Graph":
         """The chosen vertices (numbers, in this order, or a mask) and the edges between them."""

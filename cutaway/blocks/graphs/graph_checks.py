@@ -1,7 +1,14 @@
 r"""Checks of a graph's tensors. Each error states the rule, what came, and what to do instead."""
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor
+
+from cutaway.blocks.checks import expect_width
+
+if TYPE_CHECKING:
+    from cutaway.blocks.graphs.graph import Graph
 
 
 def expect_edges(edges: Tensor) -> None:
@@ -69,3 +76,25 @@ def expect_membership(membership: Tensor, edges: Tensor, vertices: int, graphs: 
             f"an edge must stay inside one graph, got {i} → {j} from graph {int(membership[i])} to "
             f"{int(membership[j])}; without membership they are one graph"
         )
+
+
+def expect_unsigned(graph: "Graph", why: str) -> None:
+    """Degrees, norms and Laplacians need weights of 0 or more."""
+    if graph.signed:
+        assert graph.weights is not None
+        e = int((graph.weights < 0).nonzero()[0])
+        raise ValueError(
+            f"weights must be 0 or more, since {why}, got {float(graph.weights[e]):g} at edge {e}; use weights.abs(), "
+            "or a layer for signed edges: message passing with the sign as an edge feature"
+        )
+
+
+def edge_features_of(graph: "Graph", width: int) -> Tensor:
+    """The features of a graph's edges, for a layer that reads so many."""
+    if graph.edge_features is None:
+        raise ValueError(
+            f"this layer reads {width} features of every edge (edge_inputs={width}), got a graph without "
+            "edge_features; give it some, or build the layer without edge_inputs"
+        )
+    expect_width("edge_features", graph.edge_features, width)
+    return graph.edge_features

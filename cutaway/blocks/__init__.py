@@ -58,7 +58,13 @@ from cutaway.blocks.convolution.pixel_shuffles import PixelUnshuffle, pixel_shuf
 from cutaway.blocks.convolution.receptive_fields import Reach, stack_reach
 from cutaway.blocks.convolution.residual_blocks import ConvLayer2d, InvertedResidual2d, ResidualConv2d
 from cutaway.blocks.convolution.separable import SeparableConv2d
-from cutaway.blocks.convolution.transposed import TransposedConv2d, transposed_convolve, transposed_convolve_open
+from cutaway.blocks.convolution.transposed import (
+    TransposedConv1d,
+    TransposedConv2d,
+    TransposedConv3d,
+    transposed_convolve,
+    transposed_convolve_open,
+)
 from cutaway.blocks.dense.activations import (
     ELU,
     Activation,
@@ -326,7 +332,9 @@ __all__ = [
     "StudentT",
     "Task",
     "TimeEmbedding",
+    "TransposedConv1d",
     "TransposedConv2d",
+    "TransposedConv3d",
     "Tree",
     "WeightNormLinear",
     "WindowRegions",

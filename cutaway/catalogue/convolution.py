@@ -32,7 +32,13 @@ from cutaway.blocks.convolution.one_dimensional import (
 from cutaway.blocks.convolution.pixel_shuffles import PixelUnshuffle, pixel_shuffle, pixel_unshuffle
 from cutaway.blocks.convolution.residual_blocks import ConvLayer2d, InvertedResidual2d, ResidualConv2d
 from cutaway.blocks.convolution.separable import SeparableConv2d
-from cutaway.blocks.convolution.transposed import TransposedConv2d, transposed_convolve, transposed_convolve_open
+from cutaway.blocks.convolution.transposed import (
+    TransposedConv1d,
+    TransposedConv2d,
+    TransposedConv3d,
+    transposed_convolve,
+    transposed_convolve_open,
+)
 from cutaway.registry import register
 
 
@@ -84,7 +90,9 @@ register(
     example=lambda: (cross_correlate_grid_open, _image(6), torch.randn(4, 3, 3, 2), None, "valid", 1, 2, 2),
 )
 register(convolve_grid, example=lambda: (convolve_grid, torch.randn(2, 3, 4, 3, 5), torch.randn(5, 3, 2, 3, 1)))
+register(TransposedConv1d, example=lambda: (TransposedConv1d(6, 4, 3, stride=2, groups=2), torch.randn(3, 7, 6)))
 register(TransposedConv2d, example=lambda: (TransposedConv2d(6, 4, 3, stride=2, groups=2), _image(6)))
+register(TransposedConv3d, example=lambda: (TransposedConv3d(2, 3, (2, 3, 1), stride=2), torch.randn(2, 2, 3, 4, 3)))
 register(
     transposed_convolve,
     example=lambda: (transposed_convolve, _image(6), torch.randn(6, 2, 3, 2), torch.randn(4), "same", 2, 1, 2),

@@ -39,10 +39,10 @@ def as_dense(conv: nn.Module, size: int | Sequence[int], channels: int | None = 
 
     conv(x).flatten() = x.flatten() W + b
 
-    ``conv`` is an nn.Conv1d, Conv2d or Conv3d, a transposed one, or a linear layer of ours (`cut.blocks.Conv1d`,
-    `Conv2d`, `Conv3d`, `TransposedConv2d`, `SeparableConv2d`, `MeanPool2d`). x has shape (channels, *size), for
-    `cut.blocks.Conv1d` (*size, channels). ``size`` is an int where all its axes are equal; ``channels`` is needed where
-    the layer takes any number.
+    ``conv`` is an nn.Conv1d, Conv2d or Conv3d, a transposed one, or a linear layer of ours (`cut.blocks.Conv1d` to
+    `Conv3d`, `TransposedConv1d` to `TransposedConv3d`, `SeparableConv2d`, `MeanPool2d`). x has shape (channels, *size),
+    for our two of sequences (*size, channels). ``size`` is an int where all its axes are equal; ``channels`` is needed
+    where the layer takes any number.
 
     >>> conv = nn.Conv1d(1, 1, kernel_size=3, bias=False)
     >>> conv.weight.data = torch.tensor([[[1.0, 2.0, 3.0]]])

@@ -21,7 +21,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from cutaway.blocks.checks import expect_choice
+from cutaway.blocks.checks import expect_choice, expect_width
 from cutaway.blocks.convolution.grids import Sizes, expect_grid, expect_groups, per_axis, shown
 from cutaway.inside.taps import Tap
 
@@ -83,14 +83,11 @@ def transposed_convolve(
     return _cut(y, padding, x.shape[-axes:], weight.shape[2:], strides, dilations, bias)
 
 
-class TransposedConv2d(nn.Module):
-    """A transposed convolution over images that owns its weights: y_{s·t + d·j − p} += x_t W_j, + b. Tap: ``output``.
+class TransposedConvGrid(nn.Module):
+    """What transposed convolutions of any number of axes share; ``axes`` is declared by each."""
 
-    With ``stride=2`` images become twice as large. Weights are drawn as torch.nn.ConvTranspose2d does, and state dicts
-    of the two fit each other.
-    """
-
-    convolved_axes: ClassVar[int] = 2  # declared for `as_dense`
+    axes: ClassVar[int]
+    convolved_axes: ClassVar[int]  # declared for `as_dense`
     channels_last: ClassVar[bool] = False
 
     def __init__(
@@ -109,8 +106,8 @@ class TransposedConv2d(nn.Module):
         expect_groups(inputs, outputs, groups)
         self.inputs, self.outputs, self.groups = inputs, outputs, groups
         self.padding: TransposedPadding = padding
-        self.kernel = per_axis("kernel", kernel, 2)
-        self.stride, self.dilation = per_axis("stride", stride, 2), per_axis("dilation", dilation, 2)
+        self.kernel = per_axis("kernel", kernel, self.axes)
+        self.stride, self.dilation = per_axis("stride", stride, self.axes), per_axis("dilation", dilation, self.axes)
         self.weight = nn.Parameter(torch.empty(inputs, outputs // groups, *self.kernel))
         self.bias = nn.Parameter(torch.empty(outputs)) if bias else None
         self.output = Tap()
@@ -121,15 +118,64 @@ class TransposedConv2d(nn.Module):
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -bound, bound)
 
-    def forward(self, x: Float[Tensor, "*b i h w"]) -> Float[Tensor, "*b o n m"]:
+    def _run(self, x: Tensor) -> Tensor:
+        x = x.transpose(-1, -2) if self.channels_last else x
         y = transposed_convolve(x, self.weight, self.bias, self.padding, self.stride, self.dilation, self.groups)
+        y = y.transpose(-1, -2) if self.channels_last else y
         if self.output.live:
             y = self.output(y)
         return y
 
     def extra_repr(self) -> str:
-        stride = f", stride={shown(self.stride)}" if set(self.stride) != {1} else ""
-        return f"{self.inputs} → {self.outputs}, kernel={shown(self.kernel)}, {self.padding}{stride}"
+        more = {"stride": self.stride, "dilation": self.dilation}
+        changed = "".join(f", {name}={shown(value)}" for name, value in more.items() if set(value) != {1})
+        changed += f", groups={self.groups}" if self.groups != 1 else ""
+        plain = "" if self.bias is not None else ", no bias"
+        return f"{self.inputs} → {self.outputs}, kernel={shown(self.kernel)}, {self.padding}{changed}{plain}"
+
+
+class TransposedConv1d(TransposedConvGrid):
+    """A transposed convolution over sequences, their channels last: y_{s·t + d·j − p} += x_t W_j, + b. Tap: ``output``.
+
+    With ``stride=2`` sequences become twice as long. State dicts fit torch.nn.ConvTranspose1d, whose channels come
+    before the steps.
+    """
+
+    axes = convolved_axes = 1
+    channels_last: ClassVar[bool] = True
+
+    def forward(self, x: Float[Tensor, "*b t i"]) -> Float[Tensor, "*b n o"]:
+        if x.ndim < 2:
+            raise ValueError(
+                f"x must have shape (..., steps, {self.inputs}), got {tuple(x.shape)}; for one channel use x[:, None]"
+            )
+        expect_width("x", x, self.inputs)
+        return self._run(x)
+
+
+class TransposedConv2d(TransposedConvGrid):
+    """A transposed convolution over images that owns its weights: y_{s·t + d·j − p} += x_t W_j, + b. Tap: ``output``.
+
+    With ``stride=2`` images become twice as large. Weights are drawn as torch.nn.ConvTranspose2d does, and state dicts
+    of the two fit each other.
+    """
+
+    axes = convolved_axes = 2
+
+    def forward(self, x: Float[Tensor, "*b i h w"]) -> Float[Tensor, "*b o n m"]:
+        return self._run(x)
+
+
+class TransposedConv3d(TransposedConvGrid):
+    """A transposed convolution over volumes or films: y_{s·t + d·j − p} += x_t W_j over three axes. Tap: ``output``.
+
+    As `TransposedConv2d`; state dicts fit torch.nn.ConvTranspose3d.
+    """
+
+    axes = convolved_axes = 3
+
+    def forward(self, x: Float[Tensor, "*b i d h w"]) -> Float[Tensor, "*b o l n m"]:
+        return self._run(x)
 
 
 def _cut(
@@ -169,4 +215,10 @@ def _expect_fit(
     return axes, per_axis("stride", stride, axes), per_axis("dilation", dilation, axes)
 
 
-__all__ = ["TransposedConv2d", "transposed_convolve", "transposed_convolve_open"]
+__all__ = [
+    "TransposedConv1d",
+    "TransposedConv2d",
+    "TransposedConv3d",
+    "transposed_convolve",
+    "transposed_convolve_open",
+]

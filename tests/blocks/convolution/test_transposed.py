@@ -6,7 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from cutaway.blocks import Conv2d, TransposedConv2d, as_dense, transposed_convolve, transposed_convolve_open
+from cutaway.blocks import (
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    TransposedConv1d,
+    TransposedConv2d,
+    TransposedConv3d,
+    as_dense,
+    transposed_convolve,
+    transposed_convolve_open,
+)
 from cutaway.blocks.convolution.transposed import PADDINGS
 
 PATHS = (transposed_convolve, transposed_convolve_open)
@@ -20,14 +30,43 @@ def test_two_inputs_by_hand(path):
     assert path(x, w, stride=2).tolist() == [[2, 13, 20, 30]]
 
 
+LAYERS = {1: TransposedConv1d, 2: TransposedConv2d, 3: TransposedConv3d}
+THEIRS = {1: nn.ConvTranspose1d, 2: nn.ConvTranspose2d, 3: nn.ConvTranspose3d}
+
+
 @pytest.mark.parametrize(("kernel", "dilation", "groups"), [(3, 1, 1), (2, 2, 2), (4, 1, 1)])
 @pytest.mark.parametrize("stride", [1, 2, 3])
-def test_equal_to_torch(float64, kernel, dilation, groups, stride):
-    ours = TransposedConv2d(4, 6, kernel, "valid", stride, dilation, groups)
-    theirs = nn.ConvTranspose2d(4, 6, kernel, stride, groups=groups, dilation=dilation)
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_equal_to_torch(float64, axes, kernel, dilation, groups, stride):
+    ours = LAYERS[axes](4, 6, kernel, "valid", stride, dilation, groups)
+    theirs = THEIRS[axes](4, 6, kernel, stride, groups=groups, dilation=dilation)
     theirs.load_state_dict(ours.state_dict())
-    x = torch.randn(2, 4, 5, 3)
-    torch.testing.assert_close(ours(x), theirs(x), rtol=1e-12, atol=1e-12)
+    x = torch.randn(2, 4, *(5, 3, 2)[:axes])
+    y = ours(x.mT).mT if axes == 1 else ours(x)  # sequences have their channels last
+    torch.testing.assert_close(y, theirs(x), rtol=1e-12, atol=1e-12)
+
+
+def test_two_inputs_by_hand_with_channels_last():
+    layer = TransposedConv1d(1, 2, 3, "valid", stride=2, bias=False)
+    layer.weight.data = torch.tensor([[[1.0, 2, 3], [0, 1, 0]]])
+    assert layer(torch.tensor([[1.0], [10.0]])).T.tolist() == [[1, 2, 13, 20, 30], [0, 1, 0, 10, 0]]
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_as_a_dense_layer(float64, axes):
+    layer = LAYERS[axes](2, 3, 2, stride=2)
+    size = (3, 2, 4)[:axes]
+    x = torch.randn(*size, 2) if axes == 1 else torch.randn(2, *size)
+    dense = as_dense(layer, size)
+    torch.testing.assert_close(dense(x.flatten()), layer(x).flatten(), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("conv", "back", "size"), [(Conv1d, TransposedConv1d, 6), (Conv3d, TransposedConv3d, 4)])
+def test_the_matrix_of_a_line_or_a_volume_is_transposed_too(float64, conv, back, size):
+    there = conv(2, 3, 3, "same", stride=2, bias=False)
+    again = back(3, 2, 3, stride=2, bias=False)
+    again.weight.data = there.weight.data
+    assert torch.equal(as_dense(there, size).weight.T, as_dense(again, size // 2).weight)
 
 
 @given(
@@ -77,5 +116,11 @@ def test_messages():
         conv(torch.zeros(4, 0, 5))
     with pytest.raises(ValueError, match=r"padding must be one of valid, same, got 'reflect'"):
         TransposedConv2d(4, 6, padding="reflect")
+    with pytest.raises(ValueError, match=r"x must have shape \(..., steps, 4\), got \(4,\)"):
+        TransposedConv1d(4, 6)(torch.zeros(4))
+    with pytest.raises(ValueError, match=r"x.*4.*got .*\(7, 3\)"):
+        TransposedConv1d(4, 6)(torch.zeros(7, 3))
+    with pytest.raises(ValueError, match=r"\(..., 4, depth, height, width\), got \(3, 5, 5\)"):
+        TransposedConv3d(4, 6)(torch.zeros(3, 5, 5))
     with pytest.raises(ValueError, match=r"1 to 3 axes, got \(3, 3\)"):
         transposed_convolve(torch.zeros(3, 5), torch.zeros(3, 3))

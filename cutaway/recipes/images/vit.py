@@ -97,6 +97,11 @@ class ViTRecipe(ImageClassifierRecipe):
         """A Hugging Face checkpoint, with the scale of the pixels folded into its first map."""
         from cutaway.hub.pretrained import save_pretrained
 
+        if self.pooling != "cls":
+            raise ValueError(
+                f"a ViT of transformers reads the class from its CLS token alone, got pooling={self.pooling!r}; train "
+                "with --pooling cls to export, or use the run itself: cut.load"
+            )
         model: Any = run.model
         return save_pretrained(model.without_scale(), to)
 

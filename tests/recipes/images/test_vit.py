@@ -50,6 +50,9 @@ def test_the_mean_over_patches(tmp_path: Path):
         "vit", augment="", pooling="mean", width=8, depth=1, heads=2, steps=3, out=tmp_path / "run", show="quiet"
     )
     assert cut.load(run.path).model.spec.head.pooling == "mean"
+    with pytest.raises(ValueError, match=r"CLS token alone, got pooling='mean'; train with --pooling cls"):
+        cut.runs.export_run(str(run.path), str(tmp_path / "checkpoint"))
+    assert not (tmp_path / "checkpoint").exists()
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
+import pytest
 
 import cutaway as cut
 
@@ -58,3 +59,15 @@ def little_run(recipe: str, labelled: bool = True, channels: int = 1) -> Any:
 def _trained(recipe: str, labelled: bool, channels: int) -> Any:
     data, out = shapes_file(60, channels, labelled), folder() / f"{recipe}-{labelled}-{channels}"
     return cut.train(recipe, data=data, out=out, **SMALL | KINDS[recipe])
+
+
+@lru_cache
+def untrained_run(recipe: str, labelled: bool = True, **more: Any) -> Any:
+    """A run of two steps on the shapes, without its report, which takes seconds."""
+    from cutaway.runs import execution
+
+    out = folder() / f"{recipe}-{labelled}-{'-'.join(f'{name}={value}' for name, value in more.items())}"
+    settings = SMALL | KINDS[recipe] | dict(steps=2) | more
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(execution, "report_run", lambda run: None)
+        return cut.train(recipe, data=shapes_file(60, 1, labelled), out=out, **settings)

@@ -16,7 +16,7 @@ from cutaway.look.charts.curves import curves
 from cutaway.look.charts.series import Metrics, Series, read_series
 from cutaway.look.pages.page import Page
 from cutaway.look.pages.parts import Facts, Folded, Part, Sample, Section, Table
-from cutaway.look.style.wording import duration, flattened
+from cutaway.look.style.wording import duration, flattened, number
 
 _SAMPLES = 20  # earlier ones shown; all of them are in the run folder
 _LONGEST = 20_000  # characters of one sample
@@ -67,7 +67,7 @@ def report_page(
     when = when or datetime.now(UTC)
     data = config.get("data")
     sections = [
-        Section("Results", _results(metrics, test, _baselines(data))),
+        Section("Results", _results(metrics, test, _baselines(data), _meanings(data))),
         Section("Samples", _samples(samples)),
         Section("Training", _training(metrics, unit)),
         Section("Inside the model", list(inside)),
@@ -117,7 +117,7 @@ def _losses(series: Series) -> dict[str, Any]:
         return {"last training loss": float(series.values[-1])}
     if series.split == "validation" and series.finite.any():
         best = min(range(len(series.values)), key=lambda i: series.values[i] if series.finite[i] else math.inf)
-        return {"best validation loss": f"{series.values[best]:.4g} (step {int(series.steps[best]):,})"}
+        return {"best validation loss": f"{number(float(series.values[best]))} (step {int(series.steps[best]):,})"}
     return {}
 
 
@@ -153,10 +153,19 @@ def _baselines(data: Any) -> dict[str, Mapping[str, Any]]:
     return {name: one for name, one in found.items() if isinstance(one, Mapping) and one.get("metrics")}
 
 
+def _meanings(data: Any) -> Mapping[str, str]:
+    """What figures mean, as the recipe noted it beside the data: a clause for each that needs one, by metric."""
+    found = data.get("meanings") if isinstance(data, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
 def _results(
-    metrics: Metrics, test: Mapping[str, float] | None, baselines: Mapping[str, Mapping[str, Any]]
+    metrics: Metrics,
+    test: Mapping[str, float] | None,
+    baselines: Mapping[str, Mapping[str, Any]],
+    meanings: Mapping[str, str],
 ) -> list[Part]:
-    """Every figure of the trained model in one table, those of baselines beside them."""
+    """Every figure of the trained model in one table, those of baselines beside them; then what the figures mean."""
     validation = _last(metrics)
     naive = {name: value for one in baselines.values() for name, value in one["metrics"].items()}
     if not test and not naive:
@@ -170,7 +179,8 @@ def _results(
     rows = [(_name(metric), *(column.get(metric, "") for column in columns.values())) for metric in names]
     rules = [f"{'The' if not i else 'the'} {name} is {one['rule']}" for i, (name, one) in enumerate(baselines.items())]
     caption = f"{'; '.join(rules)}: a model is worth what it adds to that." if rules else ""
-    return [Table(["figure", *columns], rows), *([caption] if caption else [])]
+    said = [f"{_name(metric).capitalize()}: {meanings[metric]}." for metric in names if metric in meanings]
+    return [Table(["figure", *columns], rows), *([caption] if caption else []), *said]
 
 
 _MORE = {
@@ -194,7 +204,7 @@ def _training(metrics: Metrics, unit: str) -> list[Part]:
     figures = [metric for metric in _last(metrics) if metric != "loss" and not _is_naive(metric)]
     parts: list[Part] = [
         curves(
-            metrics, metric, caption="How the figure grows over the steps, on data that the model is not trained on."
+            metrics, metric, caption="How the figure changes over the steps, on data that the model is not trained on."
         )
         for metric in figures[:1]
         if any(s.finite.sum() > 1 for s in read_series(metrics, metric))

@@ -145,6 +145,15 @@ def test_settings_in_the_wrong_place():
         report_page("x", {"steps": 5, "rate": 1.0}, [], {}, [])
 
 
+def test_figures_that_need_words_have_them():
+    rows = [{"step": 200, "split": "validation", "loss": -0.3, "novelty": 0.9}]
+    noted = {"baseline": {"rule": "noise", "metrics": {"novelty": 1.5}}, "meanings": {"novelty": "how new they are"}}
+    html = report_page("x", CONFIG | {"data": CONFIG["data"] | noted}, rows, {}, []).to_html()
+    text = " ".join(expect_self_contained(html, charts=1).text.split())
+    assert "Novelty: how new they are." in text
+    assert "best validation loss −0.3 (step 200)" in text
+
+
 def test_figures_come_before_the_loss_with_their_baseline_beside_them():
     rows = [{"step": 200, "split": "validation", "loss": 0.3, "accuracy": 0.9, "baseline_accuracy": 0.6}]
     naive = {"rule": "always spam, the most frequent", "metrics": {"accuracy": 0.6}}

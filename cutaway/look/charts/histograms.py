@@ -12,7 +12,7 @@ import numpy as np
 
 from cutaway.look.charts.arrays import Values, as_array, short_names
 from cutaway.look.pages.picture import Picture
-from cutaway.look.style.wording import number, visible
+from cutaway.look.style.wording import number, short
 
 _SERIES = 24  # in one picture, at most
 
@@ -43,10 +43,11 @@ def histogram(
     if not high > low:
         low, high = low - 0.5, high + 0.5
     data = []
-    for name, x in zip(short_names(list(finite)), finite.values()):
+    names = [short(name, 28) for name in short_names(list(finite))]
+    for name, x in zip(names, finite.values()):
         counts, edges = np.histogram(x, bins=bins, range=(low, high))
         data += [
-            {"series": visible(name, 28), "from": a, "to": b, "count": int(n)}
+            {"series": name, "from": a, "to": b, "count": int(n)}
             for n, a, b in zip(counts, edges[:-1].tolist(), edges[1:].tolist())
         ]
     many = len(given) > 1
@@ -83,7 +84,7 @@ def histogram(
     )
     if many:
         header = alt.Header(title=None, labelOrient="top", labelAnchor="end", labelPadding=-14)
-        chart = chart.facet(row=alt.Row("series:N", sort=None, header=header), spacing=8)
+        chart = chart.facet(row=alt.Row("series:N", sort=names, header=header), spacing=8)
     words = "; ".join(_described(name if many else "", given[name], x) for name, x in finite.items())
     note = "" if many else f"{words}."
     return Picture(chart, title, f"Histogram of {value}. {words}.", note, data, fills=not many)

@@ -32,6 +32,11 @@ class AutoencoderRecipe(GenerativeRecipe):
         "Squared error 0.0107 a pixel on digits' test images with 8 numbers a code, after 26 s of one core; 8 "
         "principal components 0.0249."
     )
+    meanings: ClassVar[dict[str, str]] = {
+        "loss": "the squared error of a pixel between an image and what is made anew of its code",
+        "error_of_noisy_images": "the squared error of a pixel if the noise is left as it is",
+        "angle_to_principal_components": "the largest angle, in degrees, between what it can make and what they can",
+    }
 
     codes: int = setting(8, FIRST)
     """numbers in a code, the bottleneck"""

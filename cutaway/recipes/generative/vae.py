@@ -35,6 +35,12 @@ class VAERecipe(GenerativeRecipe):
         "On MNIST, black and white by chance, an ELBO of −92.8 nats on the validation images after --steps 3500 --rate "
         "3e-3 --ema 0.999, about 200 s of one core; each pixel alone −206. `python benchmarks/run.py generative`."
     )
+    meanings: ClassVar[dict[str, str]] = {
+        "reconstruction": "−log p(image | code), what the decoder cannot tell from the code",
+        "kl": "the nats that codes tell of their images",
+        "loss": "both together (the KL times β), with β = 1 a bound from above of −log p(image)",
+        f"importance_bound_{_DRAWS}": f"a tighter bound of log p(image) than −loss, by {_DRAWS} draws of the code",
+    }
 
     latents: int = setting(20, FIRST)
     """numbers in a code"""

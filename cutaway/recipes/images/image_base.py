@@ -28,6 +28,7 @@ class ImageRecipe(Recipe):
     input_is_file: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = False  # whether images without a label are left out
     splits_whole_classes: ClassVar[bool] = False  # whether validation and test are classes that training never sees
+    meanings: ClassVar[dict[str, str]] = {}  # for the report: what figures mean that need words, by metric
 
     data: str = "digits"  # in Python arrays, too: see `images_in_memory`
     """a folder (one sub-folder a class), zip, CSV of paths and labels, idx files, .npz, or an embedded sample"""
@@ -94,9 +95,15 @@ class ImageRecipe(Recipe):
 
     def image_facts(self, data: "ImageData") -> dict[str, Any]:
         """What config.json says of the images: for `Job.data`."""
-        facts = {"summary": data.summary(), "fingerprint": data.fingerprint.to_dict(), "source": str(self.data)}
+        facts: dict[str, Any] = {
+            "summary": data.summary(),
+            "fingerprint": data.fingerprint.to_dict(),
+            "source": str(self.data),
+        }
         if isinstance(self.data, ImagesInMemory):
             facts["stored"] = STORED
+        if self.meanings:
+            facts["meanings"] = dict(self.meanings)
         return facts
 
     def image_files(self, data: "ImageData") -> dict[str, Callable[[Path], None]]:

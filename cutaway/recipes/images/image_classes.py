@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from cutaway.blocks.losses.metrics import accuracy, macro_f1
@@ -63,13 +63,7 @@ def neighbour_baseline(train: ImageRows, images: ImageRows, classes: int) -> dic
     x, z = (_small(rows) for rows in (known, asked))
     targets, truth = torch.from_numpy(known.targets), torch.from_numpy(asked.targets)
     k = min(_NEIGHBOURS, len(known))
-    votes = []
-    for part in z.split(500):
-        near = (x.square().sum(1) - 2 * part @ x.T).topk(k, largest=False).indices
-        count = nn.functional.one_hot(targets[near], classes).sum(1).float()
-        # of classes with as many votes, that of the nearest image
-        votes.append((count + 0.5 * nn.functional.one_hot(targets[near[:, 0]], classes)).argmax(1))
-    predicted = torch.cat(votes)
+    predicted = neighbour_classes(z, x, targets, classes)
     most = np.bincount(train.targets).max() / len(train)
     rule = f"the class of the {k} nearest training images, by pixels (the most frequent class: {most:.1%} of training)"
     if len(asked) < len(images) or len(known) < len(train):
@@ -78,6 +72,18 @@ def neighbour_baseline(train: ImageRows, images: ImageRows, classes: int) -> dic
         "rule": rule,
         "metrics": {"accuracy": accuracy(predicted, truth), "macro_f1": macro_f1(predicted, truth)},
     }
+
+
+def neighbour_classes(
+    z: Float[Tensor, "n p"], known: Float[Tensor, "m p"], targets: Int[Tensor, "m"], classes: int
+) -> Int[Tensor, "n"]:
+    """The class that most of the 5 nearest known rows have; of classes with as many votes, that of the nearest."""
+    votes = []
+    for part in z.split(500):
+        near = (known.square().sum(1) - 2 * part @ known.T).topk(min(_NEIGHBOURS, len(known)), largest=False).indices
+        count = nn.functional.one_hot(targets[near], classes).sum(1).float()
+        votes.append((count + 0.5 * nn.functional.one_hot(targets[near[:, 0]], classes)).argmax(1))
+    return torch.cat(votes)
 
 
 def _spread(count: int, most: int) -> np.ndarray:
@@ -118,4 +124,12 @@ def predicted_rows(run: "Run", images: ImageRows) -> list[dict[str, Any]]:
     ]
 
 
-__all__ = ["class_metrics", "image_cost", "labelled_pixels", "neighbour_baseline", "predicted_rows", "robust_metrics"]
+__all__ = [
+    "class_metrics",
+    "image_cost",
+    "labelled_pixels",
+    "neighbour_baseline",
+    "neighbour_classes",
+    "predicted_rows",
+    "robust_metrics",
+]

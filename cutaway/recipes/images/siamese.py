@@ -35,6 +35,10 @@ class SiameseRecipe(ImageRecipe):
     )
     needs_labels: ClassVar[bool] = True
     splits_whole_classes: ClassVar[bool] = True
+    meanings: ClassVar[dict[str, str]] = {
+        "one_shot_error": "the share of images of new classes that are more alike to an example of another class",
+        "ways": "the number of classes with one example each, among which it must find the right one",
+    }
 
     class_folder: Literal["first", "last"] = setting("last", DATA)
     validation: float = setting(0.2, DATA)

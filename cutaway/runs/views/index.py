@@ -17,6 +17,7 @@ from cutaway.runs.views import (
     latents,
     one_shot_images,
     robustness,
+    sample_quality,
     series,
     series_classes,
     table_results,
@@ -107,6 +108,7 @@ register(robustness.resistance, suits=robustness.classifies_images, section="Rob
 register(latents.samples, suits=latents.makes_images, section="New images", report=True)
 register(latents.denoising, suits=latents.denoises_in_steps, section="New images", report=True)
 register(latents.guidance_table, suits=latents.denoises_in_steps, section="New images")
+register(sample_quality.sampling_scores, suits=latents.denoises_in_steps, section="New images", report=True)
 register(latents.nearest_images, suits=latents.makes_images, section="New images", report=True)
 register(latents.reconstructions, suits=latents.has_codes, section="Codes", report=True)
 register(latents.interpolation, suits=latents.has_codes, section="Codes", report=True)

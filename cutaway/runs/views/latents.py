@@ -178,7 +178,7 @@ def latent_walk(run: "Run", subject: Subject) -> Picture:
     recipe: Any = run.recipe
     spreads = CodedImages.of(model, recipe.dataset(run).train, 2000).codes.std(0, correction=0)
     chosen = spreads.argsort(descending=True)[:6].tolist()
-    steps = torch.linspace(-3, 3, 9)
+    steps = torch.linspace(-3, 3, 7)
     with torch.no_grad():
         code = model.encode(images[:1]).cpu()
         shown = []
@@ -191,7 +191,7 @@ def latent_walk(run: "Run", subject: Subject) -> Picture:
         title="A walk along single numbers of a code",
         columns=len(steps),
         rows=[f"z{k + 1}" for k in chosen],
-        heads=[f"{float(step):+.1f}" for step in steps],
+        heads=[f"{float(step):g}".replace("-", "−") for step in steps],
         caption="Each row changes one number alone, from −3 to 3, where 99.7 % of normal codes lie.",
         note="The numbers that vary most from image to image come first; the others are those of one image.",
     )

@@ -59,6 +59,10 @@ def read_changes(text: str, known: Sequence[str] = tuple(KINDS)) -> dict[str, fl
                 f"{name} must be from 0 to {KINDS[name].most:g} ({KINDS[name].unit}), got {found[name]:g}; "
                 f"the usual is {name}:{KINDS[name].usual:g}"
             )
+        if name == "shift" and found[name] != round(found[name]):
+            raise ValueError(
+                f"shift moves images by whole pixels, got {word!r}; try shift:1, or affine:0.5 for parts of a pixel"
+            )
     return {name: found[name] for name in KINDS if found.get(name)}
 
 

@@ -32,6 +32,11 @@ def test_several_share_their_axis():
     expect_drawn(picture, colours=4)
 
 
+def test_several_stand_in_the_order_given_with_their_names_as_they_are():
+    words = words_of(histogram({"of training images": [1.0, 2.0], "a normal one": [1.0, 3.0]}))
+    assert words.index("of training images") < words.index("a normal one")
+
+
 def test_names_are_cut_to_what_tells_them_apart():
     picture = histogram({"blocks.0.mlp.up.weight": [1.0], "blocks.0.mlp.down.weight": [2.0]})
     assert {"up", "down"} <= set(words_of(picture))

@@ -26,6 +26,7 @@ def test_amounts_order_and_switching_off():
         ("rotate:far", r"a number follows the colon of a change, got 'rotate:far'; try rotate:10 \(degrees\)"),
         ("rotate:200", r"rotate must be from 0 to 180 \(degrees\), got 200; the usual is rotate:10"),
         ("flip:-1", r"flip must be from 0 to 1"),
+        ("shift:0.5", r"shift moves images by whole pixels, got 'shift:0.5'; try shift:1"),
         ("shift:nan", r"shift must be from 0 to 1000"),
     ],
 )

@@ -169,6 +169,7 @@ TESTED_THROUGH = {
     "catalogue/": "test_battery.py: every entry goes through the battery",
     "commands/flag_types.py": "commands/test_help_pages.py: it is what a help page is made of",
     "data/graphs/graph_sources.py": "data/graphs/test_graph_data.py: each form of a graph is read as a whole",
+    "data/graphs/raw_graph_sets.py": "data/graphs/test_graph_set.py: what every reader of many graphs makes",
     "data/images/image_sources.py": "data/images/test_image_data.py: each form of data is read as a whole",
     "models/forecasting/series_windows.py": "models/forecasting/test_predictive.py: every forecaster reads a window",
     "data/kinds.py": "data/samples/test_embedded.py: it opens every sample by its name",

@@ -23,6 +23,8 @@ from cutaway.data.graphs.graph_data import read_graph as read_graph
 from cutaway.data.graphs.graph_libraries import to_networkx as to_networkx
 from cutaway.data.graphs.graph_libraries import to_pyg as to_pyg
 from cutaway.data.graphs.graph_libraries import to_scipy as to_scipy
+from cutaway.data.graphs.graph_set import GraphSet as GraphSet
+from cutaway.data.graphs.graph_set import read_graphs as read_graphs
 from cutaway.data.images.image_batches import ImageBatches as ImageBatches
 from cutaway.data.images.image_data import ImageData as ImageData
 from cutaway.data.images.image_data import read_images as read_images

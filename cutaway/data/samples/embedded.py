@@ -111,6 +111,13 @@ _SAMPLES = (
         "papers that cite one another, their words and their field; 6 classes; generated",
         "cutaway.data.samples.sample_graphs:sample_graph",
     ),
+    Sample(
+        "trees",
+        "graphs",
+        "450 graphs of 10 to 30 vertices",
+        "trees that grew by one of three rules; 3 classes; generated",
+        "cutaway.data.samples.sample_graphs:sample_trees",
+    ),
 )
 # The function of scikit-learn that has it, what its target is called here, and whether the target has names.
 _TABLES = {

@@ -1,12 +1,15 @@
-r"""Sample graphs: a karate club of 34 people, and a generated net of papers that cite one another.
+r"""Sample graphs: a karate club of 34 people, a generated net of papers that cite one another, and trees that grew.
 
 Zachary 1977 watched a club that split in two; edges count what members did together (networkx has it, too).
 """
 
 import numpy as np
+import torch
 
+from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.fingerprints import fingerprint_bytes
 from cutaway.data.graphs.graph_libraries import from_networkx
+from cutaway.data.graphs.raw_graph_sets import RawGraphSet
 from cutaway.data.graphs.raw_graphs import RawGraph
 from cutaway.data.seeded_draws import draw_integers, draw_uniform
 from cutaway.extras import need
@@ -15,6 +18,7 @@ _FIELDS = ("astronomy", "biology", "chemistry", "economics", "geology", "history
 _PAPERS, _WORDS = 1200, 300
 _CITED = 5  # papers that one cites, at most
 _LOYAL = 0.8  # share of citations inside a field
+_TREES, _RULES = 450, ("chain", "hubs", "random")
 
 
 def sample_graph(name: str) -> RawGraph:
@@ -54,4 +58,34 @@ def make_citations(seed: int = 0) -> RawGraph:
     )
 
 
-__all__ = ["make_citations", "sample_graph"]
+def sample_trees(name: str) -> RawGraphSet:
+    """Trees that grew by one of three rules; all have one feature, 1, so that their shape alone tells which."""
+    assert name == "trees", name
+    graphs, labels = [], []
+    for number in range(_TREES):
+        rule = _RULES[number % 3]
+        draws = draw_uniform(0, "trees", number, 31)
+        graphs.append(_grow(rule, 10 + int(draws[0] * 21), draws[1:]))
+        labels.append(rule)
+    content = b"".join(graph.edges.numpy().tobytes() for graph in graphs)
+    names = [f"tree {i + 1}" for i in range(_TREES)]
+    target, print_of = np.array(labels, object), fingerprint_bytes(content)
+    return RawGraphSet("trees", graphs, names, target, "rule", print_of, ("one",))
+
+
+def _grow(rule: str, vertices: int, draws: np.ndarray) -> Graph:
+    """A tree: each vertex joins an earlier one, any (random), one of the last three (chain), or by degree (hubs)."""
+    ends = [0]  # every vertex as often as it has edges, and the first once more
+    pairs = []
+    for v in range(1, vertices):
+        if rule == "hubs":
+            parent = ends[int(draws[v - 1] * len(ends))]
+        else:
+            reach = min(v, 3) if rule == "chain" else v
+            parent = v - 1 - int(draws[v - 1] * reach)
+        ends += [v, parent]
+        pairs.append((parent, v))
+    return Graph(torch.tensor(pairs).T, vertices, x=torch.ones(vertices, 1))
+
+
+__all__ = ["make_citations", "sample_graph", "sample_trees"]

@@ -25,3 +25,15 @@ def test_citations_cite_their_field_and_earlier_papers():
     data = cut.data.read_graph("citations")
     assert len(data.classes) == 6
     assert data.counts == {"training": 720, "validation": 240, "test": 240}
+
+
+def test_trees_are_trees_of_three_kinds():
+    data = cut.data.read_graphs("trees", validation=0, test=0)
+    assert data.classes == ("chain", "hubs", "random")
+    assert data.counts["training"] == 450
+    degrees = {name: [] for name in data.classes}
+    for graph, target in zip(data.train.graphs, data.train.targets.tolist()):
+        assert graph.edges.shape[1] == graph.vertices - 1
+        assert cut.data.connected_components(graph).sizes == (graph.vertices,)
+        degrees[data.classes[target]].append(graph.degrees().max().item())
+    assert np.mean(degrees["chain"]) < np.mean(degrees["random"]) < np.mean(degrees["hubs"])

@@ -1,0 +1,221 @@
+r"""Many graphs to learn from, each with a label or a number: molecules, proteins, networks of many groups.
+
+    a CSV or Parquet file with a column of SMILES   molecules: see molecules.py
+    a .txt of graphs                                "n label", then a line a vertex: tag, number and list of neighbours
+    a folder of TU files                            NAME_A.txt, NAME_graph_indicator.txt, NAME_graph_labels.txt …
+    a folder                                        a sub-folder a class, a file a graph
+    in memory                                       a list of graphs of any kind, and targets
+
+The graphs of all parts have the same features.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from cutaway.blocks.graphs.graph import Graph
+from cutaway.data.checks import expect_choice
+from cutaway.data.files import find_files
+from cutaway.data.fingerprints import Fingerprint, fingerprint_bytes
+from cutaway.data.graphs.graph_folders import is_tu_folder, read_class_folders, read_tu_folder
+from cutaway.data.graphs.molecules import read_molecules
+from cutaway.data.graphs.raw_graph_sets import RawGraphSet
+from cutaway.data.graphs.raw_graphs import RawGraph
+from cutaway.data.graphs.tagged_graphs import is_tagged_file, read_tagged_graphs
+from cutaway.data.graphs.vertex_labels import read_labels
+from cutaway.data.samples.embedded import resolve
+from cutaway.data.splits import Splits, expect_shares, split_points, split_rows
+
+KIND = "graphs"  # of the samples
+
+
+@dataclass(frozen=True, eq=False)
+class GraphRows:
+    """Some graphs, their names, and a class (int64) or number (float32) of each; None without targets."""
+
+    graphs: tuple[Graph, ...]
+    names: tuple[str, ...]
+    targets: Tensor | None
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def take(self, rows: Sequence[int] | Int[np.ndarray, "k"]) -> "GraphRows":
+        """Some of these."""
+        rows = [int(i) for i in rows]
+        targets = None if self.targets is None else self.targets[rows]
+        return GraphRows(tuple(self.graphs[i] for i in rows), tuple(self.names[i] for i in rows), targets)
+
+
+@dataclass(frozen=True, eq=False)
+class GraphSet:
+    """Graphs in three parts; ``classes`` is empty if the targets are numbers. `open_test` opens the third."""
+
+    name: str
+    splits: Splits[GraphRows]
+    classes: tuple[str, ...]
+    target: str
+    feature_names: tuple[str, ...]
+    edge_feature_names: tuple[str, ...]
+    counts: dict[str, int]
+    fingerprint: Fingerprint
+    notes: tuple[str, ...] = ()
+
+    @property
+    def train(self) -> GraphRows:
+        return self.splits.train
+
+    @property
+    def validation(self) -> GraphRows | None:
+        return self.splits.validation
+
+    def open_test(self) -> GraphRows:
+        """The test graphs: see `Splits.open_test`."""
+        return self.splits.open_test()
+
+    def summary(self) -> str:
+        """What a person should know before training on it."""
+        parts = ", ".join(f"{part} {count:,}" for part, count in self.counts.items() if count)
+        sizes = np.array([graph.vertices for graph in self.train.graphs])
+        lines = [
+            f"{self.name}: graphs for {parts}; {sizes.min():,} to {sizes.max():,} vertices, mean {sizes.mean():.1f}",
+            f"features: {len(self.feature_names):,} of vertices, {len(self.edge_feature_names):,} of edges",
+        ]
+        if self.classes and self.train.targets is not None:
+            counts = torch.bincount(self.train.targets, minlength=len(self.classes)).tolist()
+            shown = ", ".join(f"{c} {n:,}" for c, n in list(zip(self.classes, counts))[:10])
+            lines.append(f"{len(self.classes):,} classes in training ({self.target}): {shown}")
+        elif self.train.targets is not None:
+            y = self.train.targets
+            lines.append(f"numbers to predict ({self.target}): {y.min():.4g} to {y.max():.4g}, mean {y.mean():.4g}")
+        notes = [f"{self.name}: {note}" for note in self.notes]
+        return "\n".join([*lines, *notes, f"digest: sha256 {self.fingerprint.digest}"])
+
+
+def read_graphs(
+    source: Any,
+    *,
+    targets: Sequence[Any] | None = None,
+    target: str = "",
+    smiles: str = "",
+    split: str = "random",
+    validation: float = 0.1,
+    test: float = 0.1,
+    seed: int = 0,
+    encoding: str = "utf-8",
+) -> GraphSet:
+    """Many graphs for training: see above for the forms that they come in.
+
+    ``target`` and ``smiles`` name columns of a table; ``targets`` are the labels of graphs in memory. ``split`` is
+    "random", each class in its share, or "scaffold": molecules with one skeleton are in one part, rare skeletons last.
+    """
+    expect_shares(validation, test)
+    expect_choice("split", split, ("random", "scaffold"))
+    raw = _open(source, targets, target, smiles, encoding)
+    notes = list(raw.notes)
+    classes, labels = _labels(raw, notes)
+    if split == "scaffold" and raw.scaffolds is None:
+        raise ValueError(f"a split by scaffold needs molecules, got {raw.name}; use split='random'")
+    kept = np.arange(len(raw.graphs))
+    if labels is not None:
+        known = (labels >= 0 if classes else ~torch.isnan(labels)).numpy()
+        kept = np.flatnonzero(known)
+    rows = GraphRows(tuple(raw.graphs), tuple(raw.names), labels).take(kept)
+    if not len(rows):
+        raise ValueError(f"there must be graphs to learn from, got none in {raw.name}; give at least one with a label")
+    if split == "scaffold":
+        assert raw.scaffolds is not None
+        parts = scaffold_parts([raw.scaffolds[i] for i in kept], validation, test)
+    else:
+        strata = rows.targets.numpy() if classes and rows.targets is not None else None
+        parts = split_rows(len(rows), validation, test, seed, strata)
+    train, held, last = (rows.take(part) for part in parts)
+    if not len(train):
+        raise ValueError(f"there must be a graph to train on, got none in {raw.name}; lower validation and test")
+    return GraphSet(
+        raw.name,
+        Splits(raw.name, train, held if len(held) else None, (lambda: last) if len(last) else None),
+        classes,
+        raw.target,
+        raw.feature_names,
+        raw.edge_feature_names,
+        {"training": len(train), "validation": len(held), "test": len(last)},
+        raw.fingerprint,
+        tuple(notes),
+    )
+
+
+def scaffold_parts(scaffolds: Sequence[str], validation: float, test: float) -> tuple[np.ndarray, ...]:
+    """Rows of train, validation and test: whole groups, the largest first, until a part is full (Wu et al. 2018).
+
+    >>> [part.tolist() for part in scaffold_parts(["a", "b", "a", "c"], 0.25, 0.25)]
+    [[0, 2], [1], [3]]
+    """
+    groups: dict[str, list[int]] = {}
+    for row, scaffold in enumerate(scaffolds):
+        groups.setdefault(scaffold, []).append(row)
+    first, second = split_points(len(scaffolds), validation, test)
+    parts: tuple[list[int], list[int], list[int]] = ([], [], [])
+    for group in sorted(groups.values(), key=lambda rows: (-len(rows), rows[0])):
+        if len(parts[0]) + len(group) <= first:
+            parts[0].extend(group)
+        elif len(parts[0]) + len(parts[1]) + len(group) <= second:
+            parts[1].extend(group)
+        else:
+            parts[2].extend(group)
+    return tuple(np.array(sorted(part), np.int64) for part in parts)
+
+
+def _open(source: Any, targets: Sequence[Any] | None, target: str, smiles: str, encoding: str) -> RawGraphSet:
+    if isinstance(source, (list, tuple)) and source and not isinstance(source[0], str):
+        return _in_memory(source, targets)
+    found = resolve(source, KIND) if not isinstance(source, (list, tuple)) else source
+    if isinstance(found, RawGraphSet):  # a sample
+        return found
+    if isinstance(found, Path) and found.is_dir():
+        files = find_files(found)
+        return read_tu_folder(found.name, files) if is_tu_folder(files) else read_class_folders(found.name, files)
+    if isinstance(found, Path) and is_tagged_file(found, encoding):
+        return read_tagged_graphs(found, encoding)
+    return read_molecules(found, target, smiles, encoding)
+
+
+def _in_memory(graphs: Sequence[Any], targets: Sequence[Any] | None) -> RawGraphSet:
+    from cutaway.data.graphs.graph_data import as_graph
+
+    made = [as_graph(graph) for graph in graphs]
+    if targets is not None and len(targets) != len(made):
+        raise ValueError(f"targets must have one for each graph, got {len(targets)} for {len(made)} graphs")
+    widths = {None if graph.x is None else graph.x.shape[1] for graph in made}
+    if len(widths) > 1:
+        raise ValueError(f"graphs must have the same features, got {', '.join(map(str, widths))} of them; align them")
+    content = b"".join(graph.edges.numpy().tobytes() + str(graph.vertices).encode() for graph in made)
+    width = next(iter(widths)) or 0
+    return RawGraphSet(
+        "graphs",
+        made,
+        [str(i) for i in range(len(made))],
+        None if targets is None else np.asarray(targets),
+        "target",
+        fingerprint_bytes(content + repr(None if targets is None else list(targets)).encode()),
+        tuple(f"feature_{i + 1}" for i in range(width)),
+    )
+
+
+def _labels(raw: RawGraphSet, notes: list[str]) -> tuple[tuple[str, ...], Tensor | None]:
+    if raw.labels is None:
+        return (), None
+    told: list[str] = []
+    like = RawGraph(raw.name, raw.names, np.empty((0, 2), np.int64), raw.fingerprint, labels=raw.labels)
+    found = read_labels(like, raw.target, told)
+    notes += [note.replace("vertices have no label", "graphs have no label: left out") for note in told]
+    return found
+
+
+__all__ = ["KIND", "GraphRows", "GraphSet", "read_graphs", "scaffold_parts"]

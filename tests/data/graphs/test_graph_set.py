@@ -1,0 +1,56 @@
+"""Many graphs: parts, labels, every form."""
+
+from pathlib import Path
+
+import networkx
+import numpy as np
+import pytest
+
+import cutaway as cut
+from cutaway.data.graphs.graph_set import scaffold_parts
+
+
+def test_parts_of_a_sample():
+    data = cut.data.read_graphs("trees", seed=3)
+    again = cut.data.read_graphs("trees", seed=3)
+    assert data.counts == {"training": 360, "validation": 45, "test": 45}
+    assert data.train.names == again.train.names
+    names = [*data.train.names, *data.validation.names, *data.open_test().names]
+    assert len(set(names)) == 450
+    assert np.bincount(data.validation.targets).tolist() == [15, 15, 15]
+    assert "450" not in data.summary().splitlines()[0]
+
+
+def test_graphs_in_memory_batch():
+    theirs = [networkx.path_graph(3), networkx.cycle_graph(4), networkx.star_graph(5), networkx.path_graph(2)]
+    data = cut.data.read_graphs(theirs, targets=[0.5, 1.25, 2.0, 3.0], validation=0.25, test=0)
+    assert data.classes == ()
+    assert len(data.train) == 3
+    whole = cut.blocks.Graph.batch(list(data.train.graphs))
+    assert whole.graphs == 3
+    with pytest.raises(ValueError, match="one for each graph, got 1 for 4 graphs"):
+        cut.data.read_graphs(theirs, targets=[1])
+
+
+def test_scaffolds_are_never_torn():
+    rng = np.random.default_rng(0)
+    scaffolds = [f"s{i}" for i in rng.integers(0, 30, 200)]
+    parts = scaffold_parts(scaffolds, 0.1, 0.1)
+    assert sorted(np.concatenate(parts).tolist()) == list(range(200))
+    groups = [{scaffolds[i] for i in part} for part in parts]
+    assert not groups[0] & groups[1]
+    assert not groups[0] & groups[2]
+    assert not groups[1] & groups[2]
+    assert len(parts[0]) <= 160
+
+
+def test_mistakes(tmp_path: Path):
+    with pytest.raises(ValueError, match="a split by scaffold needs molecules, got trees"):
+        cut.data.read_graphs("trees", split="scaffold")
+    with pytest.raises(ValueError, match="split must be one of random, scaffold, got 'time'"):
+        cut.data.read_graphs("trees", split="time")
+    (tmp_path / "edges.csv").write_text("source,target\na,b\nb,c\n")
+    with pytest.raises(ValueError, match=r"got the columns source, target in edges.csv; name the column of SMILES"):
+        cut.data.read_graphs(tmp_path / "edges.csv")
+    with pytest.raises(ValueError, match="graphs was asked for, got the graph sample karate-club"):
+        cut.data.read_graphs("karate-club")

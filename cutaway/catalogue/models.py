@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from cutaway.blocks.graphs.graph import Graph
 from cutaway.catalogue.generative import stirred
 from cutaway.models import (
     BERT,
@@ -19,10 +20,12 @@ from cutaway.models import (
     Forecaster,
     GPTSpec,
     HeadSpec,
+    LinkScorer,
     PositionSpec,
     SeriesDensity,
     SeriesWindow,
     Transformer,
+    VertexClassifier,
     ViT,
     ViTSpec,
 )
@@ -121,6 +124,35 @@ for design in ("plain", "residual", "separable"):
         example=partial(cnn, design),
         kinks="ReLU and the maximum bend",
     )
+
+
+def ring() -> Graph:
+    """Five vertices in a ring, with features and weights of both signs."""
+    edges = torch.stack([torch.arange(5), (torch.arange(5) + 1) % 5])
+    return Graph(edges, weights=torch.tensor([1.0, -1.0, 2.0, 0.5, -0.5]), x=torch.randn(5, 3))
+
+
+def vertex_classifier(layer: str) -> tuple[Any, ...]:
+    model = VertexClassifier(inputs=3, classes=2, layer=layer, width=4, heads=2, activation="tanh")
+    return model, Graph(ring().edges, x=torch.randn(5, 3))
+
+
+for layer in ("gcn", "gat", "gin"):
+    register(
+        VertexClassifier,
+        name=f"VertexClassifier ({layer})",
+        example=partial(vertex_classifier, layer),
+        kinks="" if layer == "gcn" else "ReLU bends",
+    )
+register(
+    LinkScorer,
+    example=lambda: (
+        LinkScorer(inputs=3, width=4, activation="tanh", signed=True),
+        ring(),
+        torch.tensor([[0, 1, 2], [2, 3, 0]]),
+    ),
+    kinks="|u − v| bends",
+)
 
 
 def ids() -> torch.Tensor:

@@ -14,6 +14,8 @@ from cutaway.models.generation.beams import Found, beam_search, exact_top
 from cutaway.models.generation.sampling import Sampling
 from cutaway.models.generation.texts import generate_text, stream_text
 from cutaway.models.generation.token_streams import generate, log_probabilities, stream
+from cutaway.models.graphs.link_scorer import LinkScorer, LinkScorerSpec
+from cutaway.models.graphs.vertex_classifier import VertexClassifier, VertexClassifierSpec
 from cutaway.models.markov_chain import MarkovChain, MarkovSpec
 from cutaway.models.recurrent.carried_state import CarriedState
 from cutaway.models.recurrent.language_model import RecurrentLM, RecurrentLMSpec
@@ -67,6 +69,8 @@ __all__ = [
     "Found",
     "GPTSpec",
     "HeadSpec",
+    "LinkScorer",
+    "LinkScorerSpec",
     "MLPSpec",
     "MarkovChain",
     "MarkovSpec",
@@ -100,6 +104,8 @@ __all__ = [
     "TransformerSpec",
     "VAESpec",
     "Varied",
+    "VertexClassifier",
+    "VertexClassifierSpec",
     "ViT",
     "ViTSpec",
     "WordVectors",

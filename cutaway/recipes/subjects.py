@@ -33,7 +33,8 @@ class Subject:
 
     ``words`` tell what it is. Of a text, ``tokens`` are its tokens one by one, and ``written`` those that a decoder is
     given; of series, ``steps`` name those of the first one (dates, or numbers), and ``source`` is their file, if they
-    were given; of a table, ``rows`` are its rows as they are encoded. ``perplexity`` is that of maps by t-SNE, one or
+    were given; of a table, ``rows`` are its rows as they are encoded; of a graph, ``vertices``
+    are the numbers of those that a person asked for. ``perplexity`` is that of maps by t-SNE, one or
     several to compare; (): one that fits the number of rows.
     """
 
@@ -43,6 +44,7 @@ class Subject:
     written: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
     rows: Encoded | None = None
+    vertices: tuple[int, ...] = ()
     source: str | None = None
     perplexity: tuple[float, ...] = ()
     _remembered: dict[tuple[nn.Module, str], Tensor] | None = dataclasses.field(default=None, repr=False, compare=False)

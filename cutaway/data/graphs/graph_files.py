@@ -1,11 +1,12 @@
 r"""Files that hold one graph: lists of edges, GraphML, GML, GEXF, Matrix Market, NumPy's .npz; packed or not.
 
-.npz    edges (m, 2); x (n, f), or its sparse rows x_indptr, x_indices, x_data, x_shape; y (n,), −1 for none; numbers
-        of the vertices of train, val and test. Or a sparse matrix as scipy.sparse.save_npz writes it.
+.npz    edges (m, 2); x (n, f), or its sparse rows x_indptr, x_indices, x_data, x_shape; names and y (n,), −1 for none;
+        numbers of the vertices of train, val and test. Or a sparse matrix as scipy.sparse.save_npz writes it.
 """
 
 import zipfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from cutaway.data.files import open_plain
 from cutaway.data.fingerprints import fingerprint_files
 from cutaway.data.graphs.edge_lists import edges_of_array, read_edge_file
 from cutaway.data.graphs.graph_libraries import from_networkx, from_scipy
-from cutaway.data.graphs.raw_graphs import RawGraph
+from cutaway.data.graphs.raw_graphs import RawGraph, expect_different_names
 from cutaway.extras import need
 
 _PACKED = (".gz", ".xz", ".bz2")
@@ -105,14 +106,17 @@ def read_npz(path: Path) -> RawGraph:
     if "x_indptr" in arrays:
         x = _rows(need("scipy.sparse", "graphs", "sparse features"), arrays, "x_")
     labels = arrays.get("y")
-    count = x.shape[0] if x is not None else len(labels) if labels is not None else None
+    described = next((part for part in (x, labels, arrays.get("names")) if part is not None), None)
+    count = None if described is None else described.shape[0]
     raw = edges_of_array(arrays["edges" if "edges" in arrays else "edge_index"], path.name, count)
+    if "names" in arrays:
+        raw = replace(raw, names=expect_different_names(arrays["names"].tolist(), path.name))
     raw.x = x
     raw.edge_x = arrays.get("edge_features")
     if "weights" in arrays:
         raw.weights = arrays["weights"].astype(np.float64)
     if labels is not None:
-        raw.labels, raw.target = labels, "y"
+        raw.labels, raw.target = labels, str(arrays.get("target", "y"))
     names = {"train": ("train",), "validation": ("val", "validation"), "test": ("test",)}
     for part, spellings in names.items():
         for spelling in spellings:

@@ -22,6 +22,7 @@ class SampledGraph(NamedTuple):
 
     vertices: Int[np.ndarray, "n"]
     arcs: Int[np.ndarray, "2 m"]  # sources, then targets
+    numbers: Int[np.ndarray, "m"]  # of these arcs in the whole graph
     asked: int  # how many vertices were asked for
 
 
@@ -29,15 +30,15 @@ class InNeighbours:
     """The in-neighbours of every vertex, side by side: those of v are sources[starts[v]:starts[v + 1]]."""
 
     def __init__(self, arcs: Integer[np.ndarray, "2 m"], vertices: int) -> None:
-        order = np.argsort(arcs[1], kind="stable")
-        self.sources = arcs[0][order]
+        self.arcs = np.argsort(arcs[1], kind="stable")  # their numbers, by target
+        self.sources = arcs[0][self.arcs]
         self.starts = np.zeros(vertices + 1, np.int64)
         np.cumsum(np.bincount(arcs[1], minlength=vertices), out=self.starts[1:])
 
     def sample(
         self, vertices: Int[np.ndarray, "n"], most: int, seed: int, number: int
     ) -> tuple[Int[np.ndarray, "k"], Int[np.ndarray, "k"]]:
-        """At most ``most`` in-neighbours of each vertex: for each its place in ``vertices``, and the neighbour.
+        """At most ``most`` in-neighbours of each vertex: for each its place in ``vertices``, and in ``sources``.
 
         Drawn as a function of the seed and the number. Without replacement by Floyd's algorithm (Bentley, Floyd 1987),
         for all vertices at once: the j-th draw is from the first d − k + j, or the last of them if it came before.
@@ -56,7 +57,7 @@ class InNeighbours:
             drawn[:, j] = np.where(again, last, pick)
         places = np.concatenate([places, np.repeat(many, most)])
         offsets = np.concatenate([offsets, drawn.reshape(-1)])
-        return places, self.sources[self.starts[vertices[places]] + offsets]
+        return places, self.starts[vertices[places]] + offsets
 
 
 def sample_around(
@@ -64,19 +65,20 @@ def sample_around(
 ) -> SampledGraph:
     """The vertices asked for (each once) and, step by step outwards, a sample of their in-neighbours."""
     vertices, frontier, first = asked.astype(np.int64), asked.astype(np.int64), 0
-    sources, targets = [], []
+    entries, targets = [], []
     for step, most in enumerate(counts):
         places, found = neighbours.sample(frontier, most, seed, number * len(counts) + step)
-        new = np.setdiff1d(found, vertices)
+        new = np.setdiff1d(neighbours.sources[found], vertices)
         targets.append(first + places)
         first = len(vertices)
         vertices = np.concatenate([vertices, new])
-        sources.append(found)
+        entries.append(found)
         frontier = new
     order = np.argsort(vertices)
-    local = order[np.searchsorted(vertices, np.concatenate(sources), sorter=order)] if sources else np.empty(0, int)
-    arcs = np.stack([local, np.concatenate(targets)]) if sources else np.empty((2, 0), np.int64)
-    return SampledGraph(vertices, arcs, len(asked))
+    taken = np.concatenate([*entries, np.empty(0, np.int64)])
+    local = order[np.searchsorted(vertices, neighbours.sources[taken], sorter=order)]
+    arcs = np.stack([local, np.concatenate([*targets, np.empty(0, np.int64)])])
+    return SampledGraph(vertices, arcs, neighbours.arcs[taken], len(asked))
 
 
 class NeighbourBatches(Batches[SampledGraph]):

@@ -24,6 +24,7 @@ from cutaway.runs.views import (
     tables,
     tags,
     text_classes,
+    vertices,
     words,
 )
 
@@ -66,6 +67,11 @@ register(
     image_classes.receptive_fields, suits=image_classes.has_feature_maps, section="From layer to layer", report=True
 )
 register(image_classes.field_at, suits=image_classes.classifies_images, section="From layer to layer", at=True)
+
+register(vertices.vertex_mistakes, suits=vertices.classifies_vertices, section="Predictions", report=True)
+register(vertices.cut_edges, suits=vertices.classifies_vertices, section="What a prediction depends on", report=True)
+register(vertices.smoothing, suits=vertices.classifies_vertices, section="From layer to layer", report=True)
+register(vertices.vertex_map, suits=vertices.classifies_vertices, section="Embeddings", report=True)
 
 register(series_classes.mistakes, suits=series_classes.classifies_series, section="Predictions", report=True)
 register(series_classes.speaking_parts, suits=series_classes.classifies_series, section="Predictions", report=True)

@@ -1,0 +1,159 @@
+r"""The stages of a graph model: in each, vertices take in the messages of their neighbours once.
+
+    x ← φ(norm(layer(drop(x), graph)))              a stage
+    x ← x + φ(norm(layer(drop(x), graph)))          with residual, where the widths allow it
+
+After s stages a vertex knows of what is at most s edges away. The spec says which layer it is (layer_kinds.py); layers
+that keep their width come after a linear map into it. Kipf, Welling 2017 (the stack); Li et al. 2019 (residual).
+Notes: N3 §7, N4.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from cutaway.blocks.checks import expect_choice, expect_positive, expect_probability
+from cutaway.blocks.dense.activations import find_activation
+from cutaway.blocks.dense.affine import Linear
+from cutaway.blocks.graphs.graph import Graph
+from cutaway.blocks.graphs.sparse_features import dropout_features, map_features
+from cutaway.blocks.norms.batch import BatchNorm
+from cutaway.blocks.norms.layer import LayerNorm
+from cutaway.inside.taps import Tap
+from cutaway.models.base import Model
+from cutaway.models.graphs.layer_kinds import LAYERS
+from cutaway.models.specs.plain_data import NamedSpec
+
+NORMS: dict[str, type[nn.Module] | None] = {"none": None, "layer": LayerNorm, "batch": BatchNorm}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphModelSpec(NamedSpec):
+    """What all graph models say: features of vertices (and edges) in, and the stages that they go through."""
+
+    inputs: int
+    edge_inputs: int = 0  # features of an edge; 0 where there are none, or the layer reads none
+    layer: str = "gcn"
+    width: int = 16
+    depth: int = 2
+    heads: int = 1  # of layers with attention
+    norm: str = "none"  # none | layer | batch: after every stage's layer
+    activation: str = "relu"
+    residual: bool = False
+    dropout: float = 0.0  # of what goes into a stage
+    attention_dropout: float = 0.0  # of attention weights
+    rounds: int = 1  # of gated layers: steps; of Chebyshev's: the order of the filters
+    graph_size: int = 0  # of spectral layers: vertices of the graph that they belong to
+    waves: int = 0  # of spectral layers: eigenvectors
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        sizes = ("inputs", "width", "depth", "heads", "rounds")
+        expect_positive(**{name: getattr(self, name) for name in sizes})
+        expect_choice("layer", self.layer, LAYERS)
+        expect_choice("norm", self.norm, NORMS)
+        expect_probability(dropout=self.dropout, attention_dropout=self.attention_dropout)
+        find_activation(self.activation)
+        if self.width % self.heads:
+            raise ValueError(
+                f"width must be a multiple of heads, got width={self.width}, heads={self.heads}; "
+                f"try width={self.width - self.width % self.heads or self.heads}"
+            )
+
+    @property
+    def keeps_width(self) -> bool:
+        """Whether the layer's outputs are as wide as its inputs."""
+        return LAYERS[self.layer].keeps_width
+
+    def layers_and_width(self) -> tuple[int, int]:
+        return self.depth, self.width
+
+
+class GraphStage(nn.Module):
+    """x ← φ(norm(layer(drop(x), graph))), with the input added if residual; a ``bare`` one ends with its layer.
+
+    Tap: ``output``.
+    """
+
+    def __init__(self, spec: GraphModelSpec, inputs: int, outputs: int, bare: bool = False) -> None:
+        super().__init__()
+        kind = LAYERS[spec.layer]
+        self.layer = kind.make(spec, inputs, outputs, bare)
+        norm = None if bare or kind.is_whole else NORMS[spec.norm]
+        self.norm = None if norm is None else norm(outputs)
+        self.activation = None if bare or kind.is_whole else find_activation(spec.activation)
+        self.residual = spec.residual and not bare and not kind.is_whole and inputs == outputs
+        self.dropout = spec.dropout
+        self.output = Tap()
+
+    def forward(self, x: Tensor, graph: Graph) -> Float[Tensor, "n o"]:
+        z = self.layer(dropout_features(x, self.dropout) if self.training and self.dropout else x, graph)
+        if self.norm is not None:
+            z = self.norm(z)
+        if self.activation is not None:
+            z = self.activation(z)
+        if self.residual:
+            z = x + z
+        if self.output.live:
+            z = self.output(z)
+        return z
+
+
+def make_stages(spec: GraphModelSpec, outputs: int | None = None) -> nn.ModuleList:
+    """``depth`` stages; with ``outputs`` the last of them is bare and gives so many."""
+    first = spec.width if spec.keeps_width else spec.inputs
+    widths = [first, *[spec.width] * (spec.depth - 1), outputs or spec.width]
+    last = spec.depth - 1
+    return nn.ModuleList(
+        GraphStage(spec, widths[s], widths[s + 1], bare=s == last and outputs is not None) for s in range(spec.depth)
+    )
+
+
+class GraphModel(Model):
+    """The part that graph models share: features into the width where the layer keeps it, then the stages."""
+
+    spec: Any
+
+    def __init__(self, spec: GraphModelSpec, outputs: int | None = None) -> None:
+        super().__init__(spec)
+        self.enter = Linear(spec.inputs, spec.width) if spec.keeps_width else None
+        self.stages = make_stages(spec, outputs)
+
+    def states(self, graph: Graph) -> Float[Tensor, "n w"]:
+        """The states of all vertices after the last stage."""
+        return self.every_state(graph)[-1]
+
+    def every_state(self, graph: Graph) -> list[Tensor]:
+        """The states of all vertices after each stage."""
+        x, found = self.enter_features(graph), []
+        for stage in self.stages:
+            x = stage(x, graph)
+            found.append(x)
+        return found
+
+    def enter_features(self, graph: Graph) -> Tensor:
+        """The features of the vertices, in the width of the stages where these need it."""
+        x = graph.x
+        if x is None or x.shape[1] != self.spec.inputs:
+            got = "none" if x is None else f"{x.shape[1]}"
+            raise ValueError(
+                f"every vertex must have {self.spec.inputs} features, got {got}; give the graph features x of shape "
+                f"(vertices, {self.spec.inputs})"
+            )
+        return x if self.enter is None else map_features(self.enter, x)
+
+    @property
+    def vertex_states(self) -> tuple[str, ...]:
+        """The addresses of the vertices' states, from the first stage to the last."""
+        return tuple(f"stages.{s}.output" for s in range(self.spec.depth))
+
+    @property
+    def edge_attention(self) -> tuple[str, ...]:
+        """The addresses of attention weights on arcs (heads, arcs); () where the layer has none."""
+        name = LAYERS[self.spec.layer].attention
+        return tuple(f"stages.{s}.layer.{name}" for s in range(self.spec.depth)) if name else ()
+
+
+__all__ = ["GraphModel", "GraphModelSpec", "GraphStage", "make_stages"]

@@ -1,0 +1,57 @@
+r"""`VertexClassifier` gives every vertex of a graph one of several classes.
+
+    x ← stage(x, graph)                 depth − 1 times
+    logits = layer(drop(x), graph)      the last stage is a layer alone
+
+A GCN of two layers is softmax(Â φ(Â X W₀) W₁), Kipf, Welling 2017, eq. 9. Layers that keep their width (recurrent ones,
+transformers) stand between a linear map into the width and one out of it. Notes: N3 §7, N4.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from jaxtyping import Float
+from torch import Tensor
+
+from cutaway.blocks.graphs.graph import Graph
+from cutaway.blocks.losses.tasks import Head, Task
+from cutaway.models.base import choose_spec
+from cutaway.models.graphs.graph_stages import GraphModel, GraphModelSpec
+from cutaway.models.specs.plain_data import NamedSpec
+from cutaway.models.transformers.construction import drop
+
+
+@dataclass(frozen=True, kw_only=True)
+class VertexClassifierSpec(GraphModelSpec):
+    """How many features of a vertex go in and classes come out, and the stages between."""
+
+    model: ClassVar[str] = "VertexClassifier"
+
+    classes: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        Task("multi-class", self.classes)
+
+
+class VertexClassifier(GraphModel):
+    """logits (vertices, classes) = VertexClassifier(graph), whose features are ``graph.x``.
+
+    ``stages.s.layer`` is the layer of stage s, with its messages and attention; ``stages.s.output`` the states after.
+    """
+
+    kind: ClassVar[type[NamedSpec]] = VertexClassifierSpec
+    spec: VertexClassifierSpec
+
+    def __init__(self, spec: VertexClassifierSpec | None = None, **sizes: Any) -> None:
+        spec = choose_spec(spec, sizes, VertexClassifierSpec)
+        ends_in_layer = not spec.keeps_width
+        super().__init__(spec, outputs=spec.classes if ends_in_layer else None)
+        self.head = None if ends_in_layer else Head(spec.width, Task("multi-class", spec.classes))
+
+    def forward(self, graph: Graph) -> Float[Tensor, "n c"]:
+        x = self.states(graph)
+        return x if self.head is None else self.head(drop(x, self.spec.dropout, self.training))
+
+
+__all__ = ["VertexClassifier", "VertexClassifierSpec"]

@@ -1,0 +1,166 @@
+r"""What recipes that give vertices classes share; a recipe on top of it names its layer and that layer's settings.
+
+    cost = mean over training vertices v of −log softmax(model(graph)_v)_y
+
+The network sees the whole graph, also the features and edges of vertices whose class it must not see (transductive).
+"""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from cutaway.recipes.checks import expect_at_least
+from cutaway.recipes.graphs.graph_base import GraphRecipe
+from cutaway.recipes.settings import MACHINE, SCHEDULE, setting
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from cutaway.blocks.graphs.graph import Graph
+    from cutaway.data.graphs.graph_data import GraphData
+    from cutaway.recipes.graphs.vertex_classes import VertexClasses
+    from cutaway.recipes.subjects import Subject
+    from cutaway.runs.run import Run
+    from cutaway.training.jobs import Job
+
+LABELS = "vertices.json"  # in the run folder
+
+
+@dataclass(frozen=True)
+class VertexClassifierRecipe(GraphRecipe):
+    """A model that gives every vertex of a graph one of several classes."""
+
+    unit: ClassVar[str] = "nats a vertex"
+    needs_labels: ClassVar[bool] = True
+    prediction: ClassVar[str] = "the name of a vertex, a file of names, or all, in; the class and P(label) of each out"
+    layer: ClassVar[str] = ""  # that the model is made of
+    decays_first_layer_only: ClassVar[bool] = False
+
+    weight_decay: float = 5e-4
+    """pull of the matrices towards zero"""
+    patience: int = setting(0, SCHEDULE)
+    """evaluations without improvement before stopping; 0 to go on"""
+    neighbours: str = setting("", MACHINE, "COUNTS")
+    """most neighbours taken into a step, for each layer, as in 10,5; "" for the whole graph at once"""
+    batch: int = setting(512, MACHINE)
+    """vertices in a step where neighbours are sampled; the whole graph is one step"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        counts = self.neighbour_counts()
+        if counts and len(counts) != self.depth:
+            raise ValueError(
+                f"neighbours must have a count for each layer, got {self.neighbours!r} for depth={self.depth}; try "
+                f"neighbours={','.join(['10'] * self.depth)}"
+            )
+        if "heads" in {field.name for field in dataclasses.fields(self)}:
+            expect_at_least(self, 1, "heads")
+
+    def neighbour_counts(self) -> tuple[int, ...]:
+        """The most neighbours of each step outwards; (): all."""
+        if not self.neighbours:
+            return ()
+        parts = self.neighbours.split(",")
+        if not all(part.strip().isdigit() and int(part) > 0 for part in parts):
+            raise ValueError(
+                f"neighbours must be counts with commas between them, got {self.neighbours!r}; try neighbours=10,5"
+            )
+        return tuple(int(part) for part in parts)
+
+    def layer_settings(self) -> dict[str, Any]:
+        """The settings of the recipe that the model's spec has under the same name."""
+        from cutaway.models.graphs.vertex_classifier import VertexClassifierSpec
+
+        own = {field.name for field in dataclasses.fields(self)}
+        shared = {field.name for field in dataclasses.fields(VertexClassifierSpec)} & own
+        return {name: getattr(self, name) for name in sorted(shared)}
+
+    def build(self, data: "GraphData", graph: "Graph") -> "nn.Module":
+        """The untrained model."""
+        from cutaway.models.graphs.vertex_classifier import VertexClassifier
+        from cutaway.recipes.graphs.vertex_classes import decay_first_layer_only
+
+        assert graph.x is not None
+        edge_inputs = 0 if graph.edge_features is None else graph.edge_features.shape[1]
+        model = VertexClassifier(
+            inputs=graph.x.shape[1],
+            edge_inputs=edge_inputs,
+            classes=len(data.classes),
+            layer=self.layer,
+            **self.layer_settings(),
+        )
+        if self.decays_first_layer_only:
+            decay_first_layer_only(model)
+        return model
+
+    def classes_of(self, data: "GraphData") -> "VertexClasses":
+        """The graph with its features on the network's scale, and the classes of its vertices."""
+        from cutaway.recipes.graphs.vertex_classes import VertexClasses
+        from cutaway.recipes.graphs.vertex_features import with_features
+
+        if not data.classes or data.targets is None:
+            raise ValueError(
+                f"{self.name} gives vertices classes, got numbers in {data.target!r} of {data.name}; name a column of "
+                "classes by target"
+            )
+        return VertexClasses(with_features(data.graph, self.features), data.targets, self.neighbour_counts())
+
+    def job(self, rank: int = 0, world: int = 1) -> "Job":
+        import torch
+
+        from cutaway.atomic_files import write_json
+        from cutaway.recipes.graphs.vertex_baselines import vertex_baselines
+        from cutaway.training.jobs import Job
+
+        data = self.dataset()
+        task = self.classes_of(data)
+        torch.manual_seed(self.seed)
+        model = self.build(data, task.graph)
+        facts = self.graph_facts(data)
+        held = data.validation
+        if held is not None:
+            facts["baselines"] = vertex_baselines(data, held)
+        batches = task.batches(data.train, self.batch, self.seed, rank, world)
+        return Job(
+            model=model,
+            batches=batches,
+            objective=task.cost,
+            evaluate=lambda m: {} if held is None else task.metrics(m, held),
+            units=batches.batch if task.neighbours else len(data.train),
+            unit="vertices",
+            files=self.graph_files() | {LABELS: lambda path: write_json(path, {"classes": list(data.classes)})},
+            data=facts,
+        )
+
+    def test_metrics(self, run: "Run") -> dict[str, float]:
+        from cutaway.recipes.graphs.vertex_baselines import vertex_baselines
+
+        data = self.dataset(run)
+        task, rows = self.classes_of(data), data.open_test()
+        best = max(one["metrics"]["accuracy"] for one in vertex_baselines(data, rows).values())
+        return task.metrics(run.model, rows) | {"baseline_accuracy": best}
+
+    def read_inputs(self, source: str) -> Any:
+        from cutaway.recipes.graphs.vertex_names import read_names
+
+        return read_names(source, self.encoding)
+
+    def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:
+        """The class of each vertex that is named (a name, several, "all"), and P(label) for every label."""
+        from cutaway.recipes.graphs.vertex_classes import predicted_vertices
+        from cutaway.recipes.graphs.vertex_names import find_vertices
+
+        data = self.dataset(run)
+        rows = find_vertices(inputs, data.names)
+        logits = self.classes_of(data).outputs(run.model, rows)
+        return predicted_vertices(logits, [data.names[i] for i in rows], data.classes)
+
+    def subject(self, run: "Run", given: str | None = None) -> "Subject":
+        """The graph; a vertex of it by its name, else one whose neighbours are worth looking at."""
+        from cutaway.recipes.graphs.vertex_names import vertex_subject
+
+        data = self.dataset(run)
+        return vertex_subject(run, self.classes_of(data), data, given)
+
+    def smaller(self) -> str:
+        return f"lower width={self.width}, or sample neighbours={','.join(['10'] * self.depth)}"

@@ -1,0 +1,135 @@
+r"""What recipes for one graph share: where its edges and vertices are, how they are read, and how training goes."""
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from cutaway.recipes.base import Recipe
+from cutaway.recipes.checks import expect_at_least, expect_share
+from cutaway.recipes.graphs.graphs_in_memory import STORED, GraphInMemory
+from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
+from cutaway.training.optimizers.names import Optimizer
+from cutaway.training.optimizers.schedules import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from cutaway.data.graphs.graph_data import GraphData
+    from cutaway.runs.run import Run
+
+
+@dataclass(frozen=True)
+class GraphRecipe(Recipe):
+    """A model of one graph."""
+
+    input: ClassVar[str] = "NAME"
+    needs_labels: ClassVar[bool] = False  # whether a graph without classes is refused
+
+    data: str = "citations"
+    """a list of edges (CSV, TSV, Parquet), GraphML, Matrix Market, an .npz, or an embedded sample"""
+    vertices: str = setting("", DATA, "PATH")
+    """a table of the vertices beside the edges: their id, features, and the target"""
+    target: str = setting("", DATA)
+    """the column of classes in the table of vertices (default: one called label or class)"""
+    directed: bool = setting(False, DATA)
+    """messages go from the first vertex of an edge to the second alone"""
+    weight: str = setting("", DATA)
+    """the column of weights in the list of edges (default: one called weight)"""
+    features: Literal["auto", "rows", "columns", "as given", "identity"] = setting("auto", DATA)
+    """scale of the features: each row sums to 1 (words), each column has spread 1 (measurements), as given, or none of
+    them but a learned vector for every vertex (identity); auto: by what they look like"""
+    validation: float = setting(0.2, DATA)
+    """share to evaluate on; 0 for none; data with a split of its own keeps it"""
+    test: float = setting(0.2, DATA)
+    """share for `cutaway test`; 0 for none"""
+    encoding: str = setting("utf-8", DATA)
+    """encoding of the files"""
+
+    width: int = setting(16, FIRST)
+    """numbers that a vertex is described by between layers"""
+    depth: int = setting(2, FIRST)
+    """layers: how many edges away a vertex can see"""
+    dropout: float = setting(0.5, FIRST)
+    """share of what goes into each layer that is dropped in training"""
+
+    steps: int = 200
+    """optimizer steps, at most"""
+    optimizer: Optimizer = "adam"
+    """rule that turns gradients into steps"""
+    rate: float = 0.01
+    """full learning rate"""
+    schedule: Shape = "constant"
+    """shape of the learning rate over the steps"""
+    beta: float = 0.999
+    """how long Adam remembers squared gradients"""
+    clip: float = 0.0
+    """longest gradient allowed; 0 for any"""
+    evaluate_every: int = setting(1, RESULTS)
+    """steps between evaluations"""
+    checkpoint_every: int = setting(100, RESULTS)
+    """steps between checkpoints"""
+
+    def __post_init__(self) -> None:
+        for name in ("data", "vertices"):
+            if isinstance(getattr(self, name), os.PathLike):
+                object.__setattr__(self, name, os.fspath(getattr(self, name)))
+        if not isinstance(self.data, str) or not isinstance(self.vertices, str):
+            self._keep_in_memory()
+        super().__post_init__()
+        expect_share(self, "validation", "test", "dropout")
+        expect_at_least(self, 1, "width", "depth")
+        if self.patience and not self.validation:
+            raise ValueError(
+                f"patience needs something to evaluate on, got patience={self.patience} with validation=0; "
+                "set patience=0 too"
+            )
+
+    def dataset(self, run: "Run | None" = None) -> "GraphData":
+        """The graph with its classes and parts; that of a ``run`` must be as it was."""
+        found = self.data.read(self._read) if isinstance(self.data, GraphInMemory) else self._read(self.data)
+        if run is not None:
+            run.expect_same_data(found.fingerprint)
+        return found
+
+    def _read(self, source: Any) -> "GraphData":
+        from cutaway.data.graphs.graph_data import read_graph
+
+        return read_graph(
+            source,
+            vertices=None if isinstance(self.vertices, str) and not self.vertices else self.vertices,
+            directed=self.directed,
+            weight=self.weight or None,
+            validation=self.validation,
+            test=self.test,
+            seed=self.seed,
+            encoding=self.encoding,
+            **self.read_options(),
+        )
+
+    def read_options(self) -> dict[str, Any]:
+        """What else `read_graph` is to be told: by default, the column of the vertices' classes."""
+        return {"target": self.target, "labelled": self.needs_labels}
+
+    def _keep_in_memory(self) -> None:
+        """A graph that is no file becomes a copy that the run keeps, with its table of vertices and parts in it."""
+        found = GraphInMemory.of(self._read(self.data))
+        for name, value in (("data", found), ("vertices", ""), ("target", ""), ("weight", "")):
+            object.__setattr__(self, name, value)
+
+    def graph_facts(self, data: "GraphData") -> dict[str, Any]:
+        """What config.json says of the graph: for `Job.data`."""
+        facts = {"summary": data.summary(), "fingerprint": data.fingerprint.to_dict(), "source": str(self.data)}
+        return facts | ({"stored": STORED} if isinstance(self.data, GraphInMemory) else {})
+
+    def graph_files(self) -> "dict[str, Callable[[Path], None]]":
+        """The copy of a graph in memory: for `Job.files`."""
+        from cutaway.atomic_files import write_bytes
+
+        if not isinstance(self.data, GraphInMemory):
+            return {}
+        content = self.data.content
+        return {STORED: lambda path: write_bytes(path, content)}
+
+    def smaller(self) -> str:
+        return f"lower width={self.width} or depth={self.depth}"

@@ -1,0 +1,241 @@
+r"""Links between vertices: the cost of a step, metrics, and predictions for pairs.
+
+    cost = mean over pairs of −log σ(±score(u, v))       + for training edges, − for as many pairs without one
+
+Messages run over the training edges alone, in training without those that a step asks for: else the network would learn
+to find a link by the message that runs along it. The pairs without an edge are drawn anew for every step of training,
+and once for validation and test. Of signed links the pairs are the edges themselves, and the sign is asked for.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from cutaway.blocks.graphs.graph import Graph
+from cutaway.blocks.losses.metrics import accuracy, macro_f1
+from cutaway.data.batches import Batches, ShuffledRows
+from cutaway.data.graphs.link_splits import PairDraws, Pairs, pair_keys, sides, split_links, split_signs
+from cutaway.recipes.graphs.link_baselines import LinkRules
+from cutaway.recipes.graphs.ranking_metrics import ranking_metrics
+from cutaway.recipes.subjects import Subject
+
+if TYPE_CHECKING:
+    from cutaway.data.graphs.graph_data import GraphData
+    from cutaway.runs.run import Run
+
+_PAIRS = 100_000  # scored at once
+_ASKED = 0.3  # share of the training edges that a step asks for, at most
+
+
+class AskedLinks(NamedTuple):
+    """Pairs to tell apart, and the numbers of the training edges among them."""
+
+    pairs: Pairs
+    edges: Int[np.ndarray, "k"]
+
+
+class PairBatches(Batches[AskedLinks]):
+    """A part of the training edges, and beside each a pair without an edge; of signed edges, edges alone."""
+
+    def __init__(
+        self, known: Pairs, draws: PairDraws | None, batch: int, seed: int = 0, rank: int = 0, world: int = 1
+    ) -> None:
+        most = max(1, int(len(known) * _ASKED))
+        batch = min(batch, most - most % world) or world
+        super().__init__(batch, seed, rank, world)
+        self.known, self.draws = known, draws
+        self._order = ShuffledRows(len(known), batch, seed, rank, world)
+
+    def at(self, step: int) -> AskedLinks:
+        rows = self._order.at(step)
+        pairs, targets = self.known.pairs[:, rows], self.known.targets[rows]
+        if self.draws is not None:
+            false = self.draws.draw("unlinked", step * self.world + self.rank, len(rows))
+            pairs = np.concatenate([pairs, false], 1)
+            targets = np.concatenate([targets, np.zeros_like(targets)])
+        return AskedLinks(Pairs(pairs, targets), rows)
+
+
+class LinkTask:
+    """A graph whose links are to be found, or whose edges of two ``kinds`` are to be told apart: friend and foe.
+
+    ``graph`` is what messages run over: its training edges. Of kinds, the second has weights above 0.
+    """
+
+    def __init__(self, whole: Graph, validation: float, test: float, seed: int, kinds: tuple[str, ...] = ()) -> None:
+        edges = whole.edges.numpy()
+        self.kinds, self.signed, self.seed = kinds, bool(kinds), seed
+        signed = self.signed
+        if signed:
+            assert whole.weights is not None
+            positive = whole.weights.numpy() > 0
+            self.split = split_signs(edges, positive, validation, test, seed)
+            targets = positive[self.split.train].astype(np.int64)
+        else:
+            self.split = split_links(edges, whole.vertices, validation, test, seed)
+            targets = np.ones(int(self.split.train.sum()), np.int64)
+        self.graph = whole.without_edges(torch.from_numpy(~self.split.train))
+        self.known = Pairs(edges[:, self.split.train], targets)
+        self._keys = pair_keys(self.known.pairs, whole.vertices)  # all edges between two vertices have one
+        self.bipartite = PairDraws(edges, whole.vertices).bipartite if not signed else False
+        # training must not know which of its negatives are edges of validation and test
+        self.draws = None if signed else PairDraws(self.known.pairs, whole.vertices, seed)
+        self._moved: dict[torch.device, Graph] = {}
+
+    def open_test(self) -> Pairs:
+        """The test pairs, for the end."""
+        if not len(self.split.test):
+            raise ValueError("a test needs links that were kept for it, got none; train with test above 0")
+        return self.split.test
+
+    def summary(self) -> str:
+        """What the parts are."""
+        parts = (("training", self.known), ("validation", self.split.validation), ("test", self.split.test))
+        counts = ", ".join(
+            f"{name} {int(part.targets.sum()) if not self.signed else len(part):,}" for name, part in parts
+        )
+        if self.signed:
+            share = self.known.targets.mean()
+            return f"edges of two kinds: {counts}; {share:.0%} of training are {self.kinds[1]}"
+        sides = "; two sides: links lead from one to the other" if self.bipartite else ""
+        return f"links: {counts}; as many pairs without a link beside them, fixed in validation and test{sides}"
+
+    def batches(self, batch: int, rank: int, world: int) -> PairBatches:
+        return PairBatches(self.known, self.draws, batch, self.seed, rank, world)
+
+    def cost(self, model: nn.Module, batch: AskedLinks) -> Tensor:
+        """The mean log loss of a batch of pairs; messages run over the edges that are not asked for."""
+        device = next(model.parameters()).device
+        hidden = torch.from_numpy(np.isin(self._keys, self._keys[batch.edges])).to(device)
+        graph = self._on(device).without_edges(hidden)
+        scores = model(graph, torch.from_numpy(batch.pairs.pairs).to(device)).float()
+        targets = torch.from_numpy(batch.pairs.targets).to(device)
+        return nn.functional.binary_cross_entropy_with_logits(scores, targets.float())
+
+    @torch.no_grad()
+    def scores(self, model: Any, pairs: Int[np.ndarray, "2 n"]) -> Float[np.ndarray, "n"]:
+        """The scores of pairs; above 0 is a link (a friend)."""
+        device = next(model.parameters()).device
+        states = model.states(self._on(device))
+        parts = torch.from_numpy(pairs).to(device).split(_PAIRS, 1)
+        return torch.cat([model.score(states, part).float().cpu() for part in parts]).double().numpy()
+
+    def metrics(self, model: nn.Module, held: Pairs) -> dict[str, float]:
+        """Loss, AUC, average precision and hits@20; of signs also accuracy and macro F1."""
+        scores = self.scores(model, held.pairs)
+        loss = np.logaddexp(0, np.where(held.targets == 1, -scores, scores)).mean()
+        return {"loss": float(loss)} | pair_metrics(scores, held, self.signed)
+
+    def baselines(self, held: Pairs) -> dict[str, dict[str, Any]]:
+        """Rules without a model, by name, with their metrics."""
+        signs = np.where(self.known.targets == 1, 1.0, -1.0) if self.signed else None
+        rules = LinkRules(self.known.pairs, self.graph.vertices, signs)
+        if self.signed:
+            share = self.known.targets.mean() - 0.5
+            found = {
+                "majority": (np.full(len(held), share), "the more frequent sign, always"),
+                "balance": (rules.common(held.pairs) + 1e-3 * share, "the sign of what is between: friends of friends"),
+            }
+        elif self.bipartite:
+            found = {
+                "popularity": (rules.attachment(held.pairs), "how many links the two have already, multiplied"),
+                "shared taste": (
+                    rules.three_steps(held.pairs),
+                    "paths of three steps: what those like who like what you like",
+                ),
+            }
+        else:
+            found = {
+                "common neighbours": (rules.common(held.pairs), "how many neighbours two vertices share"),
+                "Adamic–Adar": (rules.adamic_adar(held.pairs), "the same, rare neighbours counting more"),
+            }
+        return {
+            name: {"rule": rule, "metrics": pair_metrics(scores, held, self.signed)}
+            for name, (scores, rule) in found.items()
+        }
+
+    def _on(self, device: torch.device) -> Graph:
+        if device not in self._moved:
+            self._moved[device] = self.graph if device == self.graph.edges.device else self.graph.to(device)
+        return self._moved[device]
+
+
+def pair_metrics(scores: Float[np.ndarray, "n"], held: Pairs, signed: bool) -> dict[str, float]:
+    """How well scores tell pairs apart."""
+    if not signed:
+        return ranking_metrics(scores, held.targets)
+    predicted, targets = torch.from_numpy(scores > 0).long(), torch.from_numpy(held.targets)
+    found = {"accuracy": accuracy(predicted, targets), "macro_f1": macro_f1(predicted, targets)}
+    ranked = ranking_metrics(scores, held.targets)
+    return found | {name: ranked[name] for name in ("auc", "average_precision")}
+
+
+def edge_kinds(data: "GraphData", task: str) -> tuple[Graph, tuple[str, ...]]:
+    """The graph, its two kinds of edges as weights −1 and 1, and their names; () where links are asked for."""
+    graph = data.graph
+    if task == "links":
+        return graph, ()
+    if data.edge_targets is not None:
+        if len(data.edge_classes) != 2:
+            raise ValueError(
+                f"edges are told apart by two classes, got {len(data.edge_classes)} in {data.name} "
+                f"({', '.join(data.edge_classes[:5])}); join some of them"
+            )
+        signs = torch.where(data.edge_targets == 1, 1.0, -1.0)
+        return Graph(graph.edges, graph.vertices, signs, graph.x, directed=graph.directed), data.edge_classes
+    if graph.signed:
+        return graph, ("negative", "positive")
+    if task == "signs":
+        raise ValueError(
+            f"signs need edges with weights above and below 0, got none below in {data.name}; name their column by "
+            "weight, or by target if it holds words"
+        )
+    return graph, ()
+
+
+def new_links(
+    task: LinkTask, model: nn.Module, whole: Graph, vertex: int, most: int = 10
+) -> tuple[Int[np.ndarray, "2 k"], Float[np.ndarray, "k"]]:
+    """The most probable links of a vertex that the graph does not have, and their scores."""
+    edges = whole.edges.numpy()
+    others = sides(edges, whole.vertices)[1] if task.bipartite else np.arange(whole.vertices)
+    if task.bipartite and vertex in others:
+        others = sides(edges, whole.vertices)[0]
+    joined = edges[:, (edges == vertex).any(0)]
+    others = np.setdiff1d(others, np.append(joined.ravel(), vertex))
+    pairs = np.stack([np.full(len(others), vertex), others])
+    scores = task.scores(model, pairs) if len(others) else np.empty(0)
+    best = np.argsort(-scores, kind="stable")[:most]
+    return pairs[:, best], scores[best]
+
+
+def link_subject(run: "Run", task: LinkTask, data: "GraphData", given: str | None) -> Subject:
+    """The graph and pairs for the model: those of a vertex that is named, else held-out ones."""
+    from cutaway.recipes.graphs.vertex_names import find_vertices
+
+    device = next(run.model.parameters()).device
+    graph = task.graph.to(device)
+    if given is not None:
+        (vertex,) = find_vertices([given], data.names)
+        pairs, _ = new_links(task, run.model, data.graph, int(vertex))
+        words = f"the training edges, and the best new links of {data.names[vertex]}"
+        return Subject((graph, torch.from_numpy(pairs).to(device)), words, vertices=(int(vertex),))
+    held = task.split.validation if len(task.split.validation) else task.known
+    some = held.pairs[:, :: max(1, held.pairs.shape[1] // 64)]
+    return Subject((graph, torch.from_numpy(some).to(device)), "the training edges, and pairs to tell apart")
+
+
+def predicted_pairs(
+    scores: Float[np.ndarray, "n"], pairs: Int[np.ndarray, "2 n"], names: Sequence[str], kinds: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """For each pair its two names, and the probability of a link (or of the second kind)."""
+    what = f"P({kinds[1]})" if kinds else "P(link)"
+    p = 1 / (1 + np.exp(-scores))
+    return [{"source": names[u], "target": names[v], what: float(value)} for u, v, value in zip(*pairs, p, strict=True)]
+
+
+__all__ = ["LinkTask", "PairBatches", "edge_kinds", "link_subject", "new_links", "pair_metrics", "predicted_pairs"]

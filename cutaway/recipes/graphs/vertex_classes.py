@@ -1,0 +1,145 @@
+r"""Classes of vertices: the cost of a step, metrics and predictions, over the whole graph or samples of it.
+
+    cost = mean over training vertices v of −log softmax(model(graph)_v)_y
+
+Over the whole graph every step sees all training vertices (full batch). With samples, a step sees some of them and a
+few neighbours of each, and so does an evaluation: memory does not grow with the graph.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from cutaway.blocks.graphs.compressed_rows import take_rows
+from cutaway.blocks.graphs.graph import Graph
+from cutaway.blocks.losses.metrics import accuracy, macro_f1
+from cutaway.data.batches import Batches
+from cutaway.data.graphs.neighbour_samples import InNeighbours, NeighbourBatches, SampledGraph, sample_around
+
+_AT_ONCE = 1024  # vertices whose neighbourhoods are sampled for one pass of an evaluation
+
+
+class WholeGraph(Batches[Int[np.ndarray, "n"]]):
+    """Every batch is all training vertices."""
+
+    def __init__(self, rows: Int[np.ndarray, "n"], seed: int = 0, rank: int = 0, world: int = 1) -> None:
+        if world > 1:
+            raise ValueError(
+                f"a step over the whole graph is taken by one process, got {world}; set batch (vertices in a step) "
+                "and neighbours, or train in one process"
+            )
+        super().__init__(1, seed, rank, world)
+        self.rows = rows
+
+    def at(self, step: int) -> Int[np.ndarray, "n"]:
+        return self.rows
+
+
+class VertexClasses:
+    """A graph whose vertices have classes ``targets`` (n,); those that are not known are −1.
+
+    ``neighbours`` are the most neighbours sampled at each step outwards; (): the whole graph at once.
+    """
+
+    def __init__(self, graph: Graph, targets: Int[Tensor, "n"], neighbours: Sequence[int] = ()) -> None:
+        self.graph, self.targets = graph, targets
+        self.neighbours = tuple(neighbours)
+        self._moved: dict[torch.device, tuple[Graph, Tensor]] = {}
+        self._incoming: InNeighbours | None = None
+
+    def batches(self, rows: Int[np.ndarray, "n"], batch: int, seed: int, rank: int, world: int) -> Batches[Any]:
+        """The training vertices, all at once or in samples."""
+        if not self.neighbours:
+            return WholeGraph(rows, seed, rank, world)
+        size = min(batch, len(rows) - len(rows) % world) or world
+        return NeighbourBatches(self.incoming, rows, self.neighbours, size, seed, rank, world)
+
+    @property
+    def incoming(self) -> InNeighbours:
+        if self._incoming is None:
+            self._incoming = InNeighbours(self.graph.arcs.numpy(), self.graph.vertices)
+        return self._incoming
+
+    def cost(self, model: nn.Module, batch: Int[np.ndarray, "n"] | SampledGraph) -> Tensor:
+        """The mean of −log p(class | graph) over the vertices of a batch, in nats."""
+        if isinstance(batch, SampledGraph):
+            asked = torch.from_numpy(batch.vertices[: batch.asked])
+            logits = model(self._sampled(model, batch))[: batch.asked]
+            return nn.functional.cross_entropy(logits.float(), self.targets[asked].to(logits.device))
+        graph, targets = self._on(_device(model))
+        rows = torch.from_numpy(batch).to(targets.device)
+        return nn.functional.cross_entropy(model(graph)[rows].float(), targets[rows])
+
+    @torch.no_grad()
+    def outputs(self, model: nn.Module, rows: Int[np.ndarray, "n"] | None = None) -> Float[Tensor, "n c"]:
+        """The logits of some vertices (by default of all), on the CPU."""
+        rows = np.arange(self.graph.vertices) if rows is None else rows
+        if not self.neighbours:
+            return model(self._on(_device(model))[0]).float().cpu()[torch.from_numpy(rows)]
+        parts = []
+        for number, first in enumerate(range(0, len(rows), _AT_ONCE)):
+            asked = rows[first : first + _AT_ONCE]
+            sampled = sample_around(self.incoming, asked, self.neighbours, 0, number)
+            parts.append(model(self._sampled(model, sampled))[: len(asked)].float().cpu())
+        return torch.cat(parts) if parts else torch.empty(0, 0)
+
+    def metrics(self, model: nn.Module, rows: Int[np.ndarray, "n"]) -> dict[str, float]:
+        """Loss, accuracy and macro F1 over vertices whose class is known."""
+        outputs, targets = self.outputs(model, rows), self.targets[torch.from_numpy(rows)]
+        predicted = outputs.argmax(-1)
+        return {
+            "loss": nn.functional.cross_entropy(outputs, targets).item(),
+            "accuracy": accuracy(predicted, targets),
+            "macro_f1": macro_f1(predicted, targets),
+        }
+
+    def _on(self, device: torch.device) -> tuple[Graph, Tensor]:
+        if device not in self._moved:
+            same = device == self.graph.edges.device
+            self._moved[device] = (self.graph if same else self.graph.to(device), self.targets.to(device))
+        return self._moved[device]
+
+    def _sampled(self, model: nn.Module, sampled: SampledGraph) -> Graph:
+        assert self.graph.x is not None
+        vertices = torch.from_numpy(sampled.vertices)
+        x = take_rows(self.graph.x, vertices)
+        arcs, whole = torch.from_numpy(sampled.numbers), self.graph
+        graph = Graph(
+            torch.from_numpy(sampled.arcs),
+            len(vertices),
+            weights=None if whole.arc_weights is None else whole.arc_weights[arcs],
+            x=x,
+            edge_features=None if whole.edge_features is None else whole.edge_features[whole.arc_edges[arcs]],
+            directed=True,
+        )
+        return graph.to(_device(model))
+
+
+def decay_first_layer_only(model: Any) -> None:
+    """Declares all parameters but those of the first stage to be without weight decay: as Kipf, Welling 2017."""
+    for stage in model.stages[1:]:
+        for module in stage.modules():
+            module.undecayed = tuple(name for name, _ in module.named_parameters(recurse=False))
+
+
+def _device(model: nn.Module) -> torch.device:
+    return next(model.parameters()).device
+
+
+def predicted_vertices(
+    logits: Float[Tensor, "n c"], names: Sequence[str], labels: Sequence[str]
+) -> list[dict[str, Any]]:
+    """For each vertex its name, its class, and P(label) for every label."""
+    p = logits.double().softmax(-1).numpy()
+    return [
+        {"vertex": str(name), "class": labels[int(row.argmax())]}
+        | {f"P({label})": float(value) for label, value in zip(labels, row, strict=True)}
+        for name, row in zip(names, p, strict=True)
+    ]
+
+
+__all__ = ["VertexClasses", "WholeGraph", "decay_first_layer_only", "predicted_vertices"]

@@ -1,0 +1,169 @@
+"""Recipes that give vertices classes: trained on little graphs, killed, from files and from memory."""
+
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from graph_runs import train
+from killing import expect_same_after_death
+
+import cutaway as cut
+from cutaway.recipes.graphs.gat import GATRecipe
+from cutaway.recipes.graphs.gcn import GCNRecipe
+
+LITTLE: dict[str, Any] = dict(steps=12, evaluate_every=4, checkpoint_every=3, log_every=2)
+
+
+def write_files(folder: Path, seed: int = 0) -> dict[str, str]:
+    """Two towns of 20 people who mostly know their own; their age tells a little, their town is what is asked."""
+    rng = np.random.default_rng(seed)
+    town = np.repeat([0, 1], 20)
+    pairs = [(i, j) for i in range(40) for j in range(i) if rng.random() < (0.25 if town[i] == town[j] else 0.02)]
+    names = [f"p{i}" for i in range(40)]
+    pd.DataFrame([(names[i], names[j]) for i, j in pairs], columns=["source", "target"]).to_csv(
+        folder / "edges.csv", index=False
+    )
+    label = np.where(town, "Ulm", "Bonn").astype(object)
+    label[3] = None
+    pd.DataFrame({"id": names, "age": 30 + 5 * town + rng.normal(size=40), "town": label}).to_csv(
+        folder / "people.csv", index=False
+    )
+    return {"data": str(folder / "edges.csv"), "vertices": str(folder / "people.csv"), "target": "town"}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> cut.runs.Run:
+    folder = tmp_path_factory.mktemp("gcn")
+    return train("gcn", **write_files(folder), steps=80, width=8, out=folder / "run")
+
+
+def test_learns_the_towns(run: cut.runs.Run):
+    assert run.model.spec.inputs == 1
+    assert run.model.spec.classes == 2
+    found = run.test()
+    assert found["accuracy"] >= 0.85
+    assert {"baseline_accuracy", "loss", "macro_f1"} <= set(found)
+    assert set(run.about["data"]["baselines"]) == {"majority", "features alone", "label propagation"}
+
+
+def test_predicts_by_name(run: cut.runs.Run):
+    one = run.predict("p3")  # whose town nobody said
+    assert one[0]["vertex"] == "p3"
+    assert one[0]["class"] == "Bonn"
+    assert one[0]["P(Bonn)"] + one[0]["P(Ulm)"] == pytest.approx(1)
+    assert [row["vertex"] for row in run.predict(["p5", "p39"])] == ["p5", "p39"]
+    assert len(run.predict("all")) == 40
+    again = cut.load(run.path)
+    assert again.predict("p3") == one
+
+
+def test_predicts_for_a_file_of_names(run: cut.runs.Run, tmp_path: Path):
+    (tmp_path / "asked.csv").write_text("id,note\np1,x\np2,y\n")
+    (tmp_path / "lines.txt").write_text("p7\np8\n")
+    assert [r["vertex"] for r in run.predict(run.recipe.read_inputs(str(tmp_path / "asked.csv")))] == ["p1", "p2"]
+    assert [r["vertex"] for r in run.predict(run.recipe.read_inputs(str(tmp_path / "lines.txt")))] == ["p7", "p8"]
+    with pytest.raises(ValueError, match=r"got 'p77', which is none; did you mean 'p7'"):
+        run.predict("p77")
+
+
+def test_every_inner_value_has_an_address(run: cut.runs.Run):
+    subject = run.recipe.subject(run, "p5")
+    assert subject.vertices == (5,)
+    with cut.trace(run.model, "stages.*.layer.messages", "stages.*.output") as seen:
+        logits = run.model(*subject.arguments)
+    assert torch.equal(seen["stages.1.output"], logits)
+    assert seen["stages.0.layer.messages"].shape[1] == 8
+
+
+@pytest.mark.parametrize("recipe", ["gcn", "gat"])
+def test_killed_and_resumed_it_ends_with_the_same_weights(recipe: str, tmp_path: Path):
+    expect_same_after_death(tmp_path, recipe, LITTLE | write_files(tmp_path))
+
+
+def test_killed_and_resumed_with_samples_of_neighbours(tmp_path: Path):
+    expect_same_after_death(tmp_path, "gcn", LITTLE | write_files(tmp_path) | dict(neighbours="3,2", batch=8))
+
+
+def test_samples_of_neighbours_learn_too(tmp_path: Path):
+    run = train(
+        "gcn",
+        **write_files(tmp_path),
+        neighbours="5,5",
+        batch=8,
+        steps=100,
+        width=8,
+        out=tmp_path / "run",
+        show="quiet",
+    )
+    assert run.test()["accuracy"] >= 0.7
+
+
+def test_samples_of_all_neighbours_are_the_whole_graph(run: cut.runs.Run):
+    data = run.recipe.dataset(run)
+    whole = run.recipe.classes_of(data)
+    sampled = type(whole)(whole.graph, whole.targets, (1000, 1000, 1000))
+    assert torch.allclose(whole.outputs(run.model), sampled.outputs(run.model), atol=1e-6)
+
+
+def test_attention_is_on_edges(tmp_path: Path):
+    run = train("gat", **write_files(tmp_path), heads=2, width=8, steps=60, out=tmp_path / "run")
+    graph = run.recipe.subject(run).arguments[0]
+    with cut.trace(run.model, *run.model.edge_attention) as seen:
+        run.model(graph)
+    first = seen["stages.0.layer.attention"]
+    layer = run.model.stages[0].layer
+    arcs = layer.wired(graph).arcs
+    assert first.shape == (arcs.shape[1], 2)
+    sums = torch.zeros(graph.vertices, 2).index_add(0, arcs[1], first)
+    assert torch.allclose(sums, torch.ones_like(sums), atol=1e-5)
+    assert seen["stages.1.layer.attention"].shape[1] == 1
+    assert run.test()["accuracy"] >= 0.75
+
+
+@pytest.mark.untyped
+def test_a_graph_of_networkx_is_kept_in_the_run(tmp_path: Path):
+    run = train("gcn", data=nx.karate_club_graph(), target="club", out=tmp_path / "run")
+    again = cut.load(tmp_path / "run")
+    assert again.predict("33") == run.predict("33")
+    assert again.predict("33")[0]["class"] == "Officer"
+    assert again.test()["accuracy"] >= 0.8
+
+
+def test_only_the_first_layer_of_gcn_decays():
+    from cutaway.runs.execution import optimizers_of
+
+    recipe = GCNRecipe(data="karate-club")
+    job = recipe.job()
+    (optimizer,) = optimizers_of(recipe, job.model)
+    decayed = [id(p) for group in optimizer.param_groups if group["weight_decay"] for p in group["params"]]
+    assert decayed == [id(job.model.stages[0].layer.map.weight)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"width": 0}, r"width must be at least 1, got 0"),
+        ({"neighbours": "5"}, r"a count for each layer, got '5' for depth=2; try neighbours=10,10"),
+        ({"neighbours": "5,x"}, r"counts with commas between them, got '5,x'"),
+        ({"dropout": 1.5}, r"dropout must be .*got 1.5"),
+        ({"validation": 0.0, "patience": 3}, r"patience needs something to evaluate on, got patience=3"),
+    ],
+)
+def test_refuses_settings_that_cannot_be(settings: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        GCNRecipe.make(**settings)
+
+
+def test_heads_must_fit():
+    with pytest.raises(ValueError, match=r"width must be a multiple of heads, got width=10, heads=4"):
+        GATRecipe.make(width=10, heads=4, data="karate-club").job()
+
+
+def test_numbers_are_no_classes(tmp_path: Path):
+    files = write_files(tmp_path)
+    with pytest.raises(ValueError, match=r"gives vertices classes, got numbers in 'age'"):
+        GCNRecipe.make(**files | {"target": "age"}).job()

@@ -1,0 +1,125 @@
+"""`links`: finds the edges that were taken out, recommends, tells friend from foe; killed and resumed; its messages."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from graph_runs import train
+from killing import expect_same_after_death
+
+import cutaway as cut
+from cutaway.data.graphs.link_splits import pair_keys
+from cutaway.recipes.graphs.links import LinksRecipe
+
+LITTLE: dict[str, Any] = dict(width=8, steps=12, evaluate_every=4, checkpoint_every=3, log_every=2)
+
+
+def villages(folder: Path, seed: int = 0) -> str:
+    """Four villages of 15, in which people know one another; few know anybody elsewhere."""
+    rng = np.random.default_rng(seed)
+    pairs = [(i, j) for i in range(60) for j in range(i) if rng.random() < (0.5 if i // 15 == j // 15 else 0.01)]
+    pd.DataFrame([(f"p{i}", f"p{j}") for i, j in pairs], columns=["source", "target"]).to_csv(
+        folder / "edges.csv", index=False
+    )
+    return str(folder / "edges.csv")
+
+
+def feuds(folder: Path, words: bool = False) -> str:
+    """Two clans: friends inside, foes between."""
+    rng = np.random.default_rng(0)
+    pairs = [(i, j) for i in range(40) for j in range(i) if rng.random() < 0.2]
+    same = [i // 20 == j // 20 for i, j in pairs]
+    frame = pd.DataFrame([(f"p{i}", f"p{j}") for i, j in pairs], columns=["source", "target"])
+    frame["kind" if words else "weight"] = np.where(same, "friend" if words else 1, "foe" if words else -1)
+    frame.to_csv(folder / "feuds.csv", index=False)
+    return str(folder / "feuds.csv")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> cut.runs.Run:
+    folder = tmp_path_factory.mktemp("links")
+    return train("links", data=villages(folder), width=16, steps=60, out=folder / "run")
+
+
+def test_finds_links_that_were_taken_out(run: cut.runs.Run):
+    found = run.test()
+    assert found["auc"] > 0.8
+    assert {"average_precision", "hits_at_20", "baseline_auc"} <= set(found)
+    assert set(run.about["data"]["baselines"]) == {"common neighbours", "Adamic–Adar"}
+
+
+def test_messages_run_over_training_edges_alone(run: cut.runs.Run):
+    task = run.recipe.link_task(run.recipe.dataset(run))
+    seen = pair_keys(task.graph.edges.numpy(), 60)
+    for part in (task.split.validation, task.split.test):
+        assert not np.isin(pair_keys(part.pairs, 60), seen).any()
+    assert run.recipe.subject(run).arguments[0].edges.shape[1] == len(task.known)
+
+
+def test_predicts_pairs_and_the_best_new_links(run: cut.runs.Run, tmp_path: Path):
+    (tmp_path / "pairs.csv").write_text("source,target\np1,p2\np1,p59\n")
+    near, far = run.predict(run.recipe.read_inputs(str(tmp_path / "pairs.csv")))
+    assert near["P(link)"] > far["P(link)"]
+    assert run.predict([("p1", "p2")])[0] == near
+    best = run.predict("p3")
+    assert len(best) == 10
+    assert sum(int(row["target"][1:]) < 15 for row in best[:3]) >= 2
+    data = run.recipe.dataset(run)
+    known = {tuple(sorted((data.names[i], data.names[j]))) for i, j in data.graph.edges.T.tolist()}
+    assert not any(tuple(sorted((row["source"], row["target"]))) in known for row in best)
+
+
+def test_recommends_across_two_sides(tmp_path: Path):
+    rng = np.random.default_rng(0)
+    rows = [(i, j) for i in range(80) for j in range(60) if rng.random() < (0.4 if i % 3 == j % 3 else 0.02)]
+    pd.DataFrame([(f"person {i}", f"film {j}") for i, j in rows], columns=["source", "target"]).to_csv(
+        tmp_path / "likes.csv", index=False
+    )
+    run = train("links", data=str(tmp_path / "likes.csv"), width=16, steps=120, out=tmp_path / "run")
+    assert set(run.about["data"]["baselines"]) == {"popularity", "shared taste"}
+    assert run.test()["auc"] > 0.75
+    best = run.predict("person 0")
+    assert all(row["target"].startswith("film") for row in best)
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_tells_friend_from_foe(words: bool, tmp_path: Path):
+    settings: dict[str, Any] = {"target": "kind"} if words else {}
+    run = train("links", data=feuds(tmp_path, words), width=16, steps=80, out=tmp_path / "run", **settings)
+    found = run.test()
+    assert found["accuracy"] > 0.8
+    assert {"macro_f1", "auc"} <= set(found)
+    assert set(run.about["data"]["baselines"]) == {"majority", "balance"}
+    assert f"P({'friend' if words else 'positive'})" in run.predict([("p1", "p2")])[0]
+
+
+def test_killed_and_resumed_it_ends_with_the_same_weights(tmp_path: Path):
+    expect_same_after_death(tmp_path, "links", LITTLE | {"data": villages(tmp_path), "batch": 32})
+
+
+def test_negatives_of_training_differ_from_step_to_step(run: cut.runs.Run):
+    batches = run.recipe.link_task(run.recipe.dataset(run)).batches(16, 0, 1)
+    first, later = batches.at(0), batches.at(1)
+    assert first.pairs.targets.tolist() == [1] * 16 + [0] * 16
+    assert not np.array_equal(first.pairs.pairs[:, 16:], later.pairs.pairs[:, 16:])
+    assert np.array_equal(first.pairs.pairs, batches.at(0).pairs.pairs)
+
+
+def test_no_message_runs_along_a_link_that_is_asked_for(run: cut.runs.Run):
+    task = run.recipe.link_task(run.recipe.dataset(run))
+    asked, seen = task.batches(16, 0, 1).at(0), []
+    hook = run.model.register_forward_pre_hook(lambda model, given: seen.append(given[0]))
+    task.cost(run.model, asked)
+    hook.remove()
+    keys = pair_keys(seen[0].edges.numpy(), 60)
+    assert not np.isin(pair_keys(asked.pairs.pairs, 60), keys).any()
+
+
+def test_messages(tmp_path: Path):
+    with pytest.raises(ValueError, match=r"signs need edges with weights above and below 0, got none below"):
+        LinksRecipe.make(data=villages(tmp_path), task="signs").job()
+    job = LinksRecipe.make(data=villages(tmp_path)).job()
+    assert torch.isfinite(job.objective(job.model, job.batches.at(0)))

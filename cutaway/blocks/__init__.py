@@ -148,9 +148,32 @@ from cutaway.blocks.generative.targets import (
     squared_error_weight,
 )
 from cutaway.blocks.generative.time_embedding import TimeEmbedding
+from cutaway.blocks.graph_layers.chebyshev import ChebyshevLayer
+from cutaway.blocks.graph_layers.cluster_pooling import coarsen, pool_clusters
+from cutaway.blocks.graph_layers.edge_attention import EdgeAttention
+from cutaway.blocks.graph_layers.fixed_point import FixedPointLayer, Settled
 from cutaway.blocks.graph_layers.gat import GATLayer
+from cutaway.blocks.graph_layers.gated_steps import GatedGraphLayer
 from cutaway.blocks.graph_layers.gcn import GCNLayer
 from cutaway.blocks.graph_layers.gin import GINLayer
+from cutaway.blocks.graph_layers.graph_conv import GraphConvLayer
+from cutaway.blocks.graph_layers.graph_transformer import GraphTransformerLayer
+from cutaway.blocks.graph_layers.message_passing import MessagePassing, gather_messages
+from cutaway.blocks.graph_layers.readouts import (
+    AttentionReadout,
+    add_global_vertex,
+    readout_global,
+    readout_max,
+    readout_mean,
+    readout_sum,
+)
+from cutaway.blocks.graph_layers.spectral import SpectralLayer
+from cutaway.blocks.graph_layers.structural_encodings import (
+    LaplacianEncoding,
+    RandomWalkEncoding,
+    flip_signs,
+    random_walk_encoding,
+)
 from cutaway.blocks.graphs.cuts import cut_weights, normalised_cut, ratio_cut
 from cutaway.blocks.graphs.fourier import (
     dft_matrix,
@@ -247,11 +270,13 @@ __all__ = [
     "Approximation",
     "Attended",
     "AttentionPool",
+    "AttentionReadout",
     "BatchNorm",
     "BilinearScores",
     "BinaryCode",
     "Cache",
     "ChannelScale",
+    "ChebyshevLayer",
     "ConditionedResidual",
     "Constant",
     "Conv1d",
@@ -265,14 +290,17 @@ __all__ = [
     "DenselyConnected",
     "Dropout",
     "DynamicNTKScaling",
+    "EdgeAttention",
     "Embedding",
     "EncoderLayer",
+    "FixedPointLayer",
     "Forgetting",
     "FullSoftmax",
     "GATLayer",
     "GCNLayer",
     "GINLayer",
     "GRUState",
+    "GatedGraphLayer",
     "GatedMLP",
     "GatedSummary",
     "Gaussian",
@@ -280,11 +308,14 @@ __all__ = [
     "GaussianLatent",
     "GaussianNoise",
     "Graph",
+    "GraphConvLayer",
+    "GraphTransformerLayer",
     "GroupNorm",
     "Head",
     "HierarchicalSoftmax",
     "InvertedResidual2d",
     "LSTMState",
+    "LaplacianEncoding",
     "LayerCache",
     "LayerNorm",
     "LeakyReLU",
@@ -298,6 +329,7 @@ __all__ = [
     "MaxPool2d",
     "MeanPool2d",
     "MemoryCache",
+    "MessagePassing",
     "Metric",
     "MonteCarlo",
     "MultiHeadAttention",
@@ -315,6 +347,7 @@ __all__ = [
     "Proposal",
     "RMSNorm",
     "RNNState",
+    "RandomWalkEncoding",
     "Reach",
     "RelativeBias",
     "Residual",
@@ -322,12 +355,14 @@ __all__ = [
     "Rotary",
     "SampledSoftmax",
     "SeparableConv2d",
+    "Settled",
     "Sharing",
     "SinusoidalPosition",
     "Skip",
     "SkipAttention",
     "SoftmaxLayer",
     "Source",
+    "SpectralLayer",
     "StochasticBinary",
     "StudentT",
     "Task",
@@ -341,6 +376,7 @@ __all__ = [
     "YaRNScaling",
     "absolute_loss",
     "accuracy",
+    "add_global_vertex",
     "alibi_bias",
     "alibi_slopes",
     "approximate",
@@ -355,6 +391,7 @@ __all__ = [
     "bernoulli",
     "binary_code",
     "cbow_loss",
+    "coarsen",
     "convert_prediction",
     "convolve",
     "convolve_grid",
@@ -399,10 +436,12 @@ __all__ = [
     "find_activation",
     "find_task",
     "flip_labels",
+    "flip_signs",
     "forgetting_gate",
     "forgetting_weights",
     "frechet_distance",
     "from_betas",
+    "gather_messages",
     "gaussian_frechet",
     "gaussian_log_density",
     "gaussian_noise",
@@ -476,6 +515,7 @@ __all__ = [
     "piecewise_encode",
     "pixel_shuffle",
     "pixel_unshuffle",
+    "pool_clusters",
     "pool_features",
     "pool_first",
     "pool_grid_open",
@@ -488,7 +528,12 @@ __all__ = [
     "pure_tensor",
     "quantile_loss",
     "r_squared",
+    "random_walk_encoding",
     "ratio_cut",
+    "readout_global",
+    "readout_max",
+    "readout_mean",
+    "readout_sum",
     "region_upper_bound",
     "relative_buckets",
     "relu",

@@ -86,6 +86,8 @@ class Graph:
         self.membership, self.graphs = membership, graphs
         loops = edges[0][edges[0] == edges[1]]
         self.loops, self.looped = len(loops), len(loops.unique())  # self-loops, and vertices that have one
+        sizes = None if membership is None else torch.bincount(membership, minlength=1)
+        self.largest = vertices if sizes is None else int(sizes.max())  # vertices of the largest graph
         self.signed = weights is not None and bool((weights.detach() < 0).any())  # whether a weight is below 0
         self._kept: dict[Any, Any] = {}
 
@@ -236,7 +238,7 @@ class Graph:
 
     def _add_loops(self, replace: bool) -> "Graph":
         if replace and self.loops:
-            return self.without_edges(self.edges[0] == self.edges[1]).with_loops()
+            return self.without_loops().with_loops()
         n, (i, j) = self.vertices, self.edges
         bare = torch.arange(n, device=i.device)
         if self.loops:
@@ -254,6 +256,12 @@ class Graph:
             counts = features.new_zeros(n).index_add(0, targets, torch.ones_like(features[:, 0]))
             other.edge_features = torch.cat([self.edge_features, (sums / counts.clamp(min=1)[:, None])[bare]])
         return other
+
+    def without_loops(self) -> "Graph":
+        """Without self-loops."""
+        if not self.loops:
+            return self
+        return self.keep("without_loops", lambda: self.without_edges(self.edges[0] == self.edges[1]))
 
     def subgraph(self, vertices: Tensor) -> "Graph":
         """The chosen vertices (numbers, in this order, or a mask) and the edges between them."""

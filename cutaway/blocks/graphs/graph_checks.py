@@ -98,3 +98,12 @@ def edge_features_of(graph: "Graph", width: int) -> Tensor:
         )
     expect_width("edge_features", graph.edge_features, width)
     return graph.edge_features
+
+
+def expect_undirected(graph: "Graph", what: str) -> None:
+    """A symmetric Laplacian belongs to an undirected graph."""
+    if graph.directed:
+        raise ValueError(
+            f"{what} needs an undirected graph, whose Laplacian is symmetric, got directed=True; "
+            "build the graph with directed=False"
+        )

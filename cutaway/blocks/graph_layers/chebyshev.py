@@ -1,0 +1,67 @@
+r"""Chebyshev filters: a polynomial of the Laplacian, which reaches as far as its order and needs no eigenvectors.
+
+    L̂ = (2/λ) L_sym − I                                        spectrum within −1 … 1
+    T_0 = X,  T_1 = L̂ X,  T_k = 2 L̂ T_{k−1} − T_{k−2}           Chebyshev's recursion
+    Y = Σ_{k<K} T_k W_k + b                                    a filter Σ θ_k T_k(λ̂) of every pair of features
+
+λ bounds the eigenvalues of L_sym = I − D^{−1/2} A D^{−1/2}: 2 always does. Self-loops are left out, and a vertex that
+stands alone has L̂ = 0 (with λ = 2). Defferrard, Bresson, Vandergheynst 2016, eq. 4. Notes: N3 §7.8.3–7.8.4.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from cutaway.blocks.checks import expect_positive
+from cutaway.blocks.dense.affine import Linear
+from cutaway.blocks.graph_layers.gcn import symmetric_norm
+from cutaway.blocks.graphs.compressed_rows import is_sparse_rows
+from cutaway.blocks.graphs.graph import Graph
+from cutaway.blocks.graphs.graph_checks import expect_undirected
+from cutaway.blocks.graphs.neighbours import ArcWeights, expect_vertices, sum_weighted
+from cutaway.inside.taps import Tap
+
+
+class ChebyshevLayer(nn.Module):
+    """Y = Σ_{k<K} T_k(L̂) X W_k + b, for undirected graphs; ``layer(x, graph)``. Defferrard et al. 2016.
+
+    ``order`` K: K − 1 edges is how far it sees. ``largest``: λ, a bound on the eigenvalues of L_sym. Taps: ``terms``
+    (K, vertices, inputs), the T_k, and ``output``.
+    """
+
+    def __init__(self, inputs: int, outputs: int, order: int = 3, bias: bool = True, largest: float = 2.0) -> None:
+        super().__init__()
+        expect_positive(inputs=inputs, outputs=outputs, order=order, largest=largest)
+        self.inputs, self.outputs, self.order, self.largest = inputs, outputs, order, largest
+        self.maps = nn.ModuleList(Linear(inputs, outputs, bias=False) for _ in range(order))
+        self.bias = nn.Parameter(torch.zeros(outputs)) if bias else None
+        self.terms, self.output = Tap(), Tap()
+        for parameter in self.maps.parameters():
+            nn.init.xavier_uniform_(parameter)
+
+    def forward(self, x: Float[Tensor, "n i"], graph: Graph) -> Float[Tensor, "n o"]:
+        expect_vertices(x, graph, self.inputs)
+        expect_undirected(graph, "a Chebyshev filter")
+        graph = graph.without_loops()
+        a = symmetric_norm(graph, x.dtype)
+        T = [x.to_dense() if is_sparse_rows(x) else x]
+        for k in range(1, self.order):
+            step = self._scaled_laplacian(T[-1], graph, a)
+            T.append(step if k == 1 else 2 * step - T[-2])
+        if self.terms.live:
+            T = list(self.terms(torch.stack(T)))
+        y = sum(map_k(t) for map_k, t in zip(self.maps, T))
+        if self.bias is not None:
+            y = y + self.bias
+        if self.output.live:
+            y = self.output(y)
+        return y
+
+    def _scaled_laplacian(self, x: Tensor, graph: Graph, a: ArcWeights) -> Tensor:
+        """L̂ x = (2/λ − 1) x − (2/λ) D^{−1/2} A D^{−1/2} x."""
+        s = 2 / self.largest
+        heard = sum_weighted(x, graph, a)
+        return -heard if s == 1 else (s - 1) * x - s * heard
+
+    def extra_repr(self) -> str:
+        return f"{self.inputs} → {self.outputs}, order={self.order}"

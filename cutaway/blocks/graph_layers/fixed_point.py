@@ -1,0 +1,212 @@
+r"""The recurrent graph network that runs until nothing changes, with gradients of the state in which it comes to rest.
+
+    h_j = tanh(x_j W + b + Σ_{i → j} ā_ij h_i U)          fixed point; ā_ij = a_ij / Σ_i a_ij, ‖U‖₂ ≤ κ < 1
+    v_j = δ_j + Σ_{j → k} ā_jk (v_k ⊙ h′_k) Uᵀ            adjoint fixed point, δ the gradient of h, h′ = 1 − h²
+    δ(x W + b) = v ⊙ h′,   δU = (Ā h)ᵀ (v ⊙ h′)            gradients, as of infinitely many steps written out
+
+A mean over neighbours lengthens no vector, U shortens each by κ at least, and tanh lengthens no difference: the map
+contracts, so that there is one fixed point, found from any start. Memory does not grow with the number of iterations.
+Almeida 1987, Pineda 1987; Scarselli et al. 2009. Notes: N3 §7.7, ✎ messages read the neighbour's state.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from cutaway.blocks.checks import expect_positive
+from cutaway.blocks.dense.affine import Linear
+from cutaway.blocks.graphs.arc_sums import dot_arcs, sum_arcs
+from cutaway.blocks.graphs.graph import Graph
+from cutaway.blocks.graphs.graph_checks import expect_unsigned
+from cutaway.blocks.graphs.messages import sum_messages_open
+from cutaway.blocks.graphs.neighbours import ArcWeights, expect_vertices, order_weights
+from cutaway.blocks.graphs.sparse_features import map_features
+from cutaway.blocks.graphs.wiring import wire
+from cutaway.inside.taps import Tap
+
+
+class Settled(NamedTuple):
+    """How a fixed point was reached: after how many iterations, and how far the last one still moved."""
+
+    iterations: Tensor
+    residual: Tensor
+
+
+def settle_open(
+    c: Tensor, u: Tensor, weights: Tensor, graph: Graph, tap: Tap | None = None, limit: int = 1000, tolerance: float = 0
+) -> Tensor:
+    """The bare equation, iterated: h ← tanh(c + Σ ā_ij h_i U), with every iteration and message written out."""
+    i, j = graph.arcs
+    h = torch.zeros_like(c)
+    for _ in range(limit):
+        m = weights[:, None] * (h @ u)[i]
+        m = m if tap is None else tap(m)
+        h, before = torch.tanh(c + sum_messages_open(m, j, graph.vertices)), h
+        if (h - before).detach().abs().max() <= tolerance:
+            break
+    return h
+
+
+def _rest(step: Any, start: Tensor, tolerance: float, limit: int) -> tuple[Tensor, int, float]:
+    """Repeats h ← step(h) until no entry moves by more than the tolerance."""
+    h, change, first = start, 0.0, 0.0
+    for t in range(limit):
+        h, before = step(h), h
+        change = float((h - before).abs().max()) if h.numel() else 0.0
+        first = first or change
+        if change <= tolerance:
+            return h, t + 1, change
+    raise ValueError(
+        f"a fixed point must be reached within {limit} iterations, got entries that still move by {change:.2g} (at "
+        f"first by {first:.2g}, the tolerance is {tolerance:.2g}): the map does not contract fast enough; lower "
+        "contraction=, or raise limit="
+    )
+
+
+def _sum(h: Tensor, weights: Tensor, back: Tensor | None, way: list[Tensor]) -> Tensor:
+    return sum_arcs(h[None], weights[None], None if back is None else back[None], *way)[0]
+
+
+@torch.library.custom_op("cutaway::settle", mutates_args=())
+def settle(
+    c: Tensor,
+    u: Tensor,
+    weights: Tensor,
+    starts: Tensor,
+    sources: Tensor,
+    targets: Tensor,
+    back_starts: Tensor,
+    back_targets: Tensor,
+    crossing: Tensor,
+    tolerance: float,
+    limit: int,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The fixed point of h = tanh(c + Ā h U) from 0, how many iterations it took, and how far the last one moved."""
+    way = [starts, sources, targets, back_starts, back_targets, crossing]
+    h, steps, change = _rest(
+        lambda h: torch.tanh(c + _sum(h @ u, weights, None, way)), torch.zeros_like(c), tolerance, limit
+    )
+    return h, torch.tensor(steps), torch.tensor(change)
+
+
+@settle.register_fake
+def _(c: Tensor, *others: Any) -> tuple[Tensor, Tensor, Tensor]:
+    return c.new_empty(c.shape), torch.empty((), dtype=torch.int64), torch.empty(())
+
+
+@torch.library.custom_op("cutaway::settle_backward", mutates_args=())
+def settle_backward(
+    g: Tensor,
+    h: Tensor,
+    u: Tensor,
+    weights: Tensor,
+    starts: Tensor,
+    sources: Tensor,
+    targets: Tensor,
+    back_starts: Tensor,
+    back_targets: Tensor,
+    crossing: Tensor,
+    tolerance: float,
+    limit: int,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of c, U and the weights, by the adjoint fixed point v = δ + Āᵀ (v ⊙ h′) Uᵀ."""
+    way = [starts, sources, targets, back_starts, back_targets, crossing]
+    back_way = [back_starts, back_targets, sources, starts, sources, crossing]
+    slope, back = 1 - h * h, weights.index_select(0, crossing)
+    scale = float(g.abs().max()) if g.numel() else 0.0
+    v, _, _ = _rest(lambda v: g + _sum((v * slope) @ u.T, back, None, back_way), g, tolerance * scale, limit)
+    δ = v * slope
+    into = δ @ u.T
+    return δ, _sum(h, weights, None, way).T @ δ, dot_arcs(into[None], h[None], *way)[0]
+
+
+@settle_backward.register_fake
+def _(g: Tensor, h: Tensor, u: Tensor, weights: Tensor, *others: Any) -> tuple[Tensor, Tensor, Tensor]:
+    return g.new_empty(g.shape), u.new_empty(u.shape), weights.new_empty(weights.shape)
+
+
+def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+    _, u, weights, *way, ctx.tolerance, ctx.limit = inputs
+    ctx.save_for_backward(output[0], u, weights, *way)
+    ctx.mark_non_differentiable(*output[1:])
+
+
+def _backward(ctx: Any, g: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
+    return *settle_backward(g, *ctx.saved_tensors, ctx.tolerance, ctx.limit), *[None] * 8
+
+
+settle.register_autograd(_backward, setup_context=_remember)
+
+
+class FixedPointLayer(nn.Module):
+    """h = tanh(x W + b + Ā h U) at rest, ‖U‖₂ ≤ κ; ``layer(x, graph)``. Scarselli et al. 2009.
+
+    ``contraction``: κ; U is scaled down to it where it is larger. ``tolerance``: how far an entry may still move, by
+    default 1e-6, in float64 1e-12. ``layer.settled`` says how the last pass came to rest; where it did not within
+    ``limit`` iterations, it says so as an error. Taps: ``messages`` (arcs, width), at rest, in the order of
+    ``graph.arcs``; an edit acts in every iteration. ``output``.
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        width: int,
+        contraction: float = 0.9,
+        tolerance: float | None = None,
+        limit: int = 1000,
+    ) -> None:
+        super().__init__()
+        expect_positive(inputs=inputs, width=width, limit=limit)
+        if not 0 < contraction < 1:
+            raise ValueError(
+                f"contraction must be between 0 and 1, got {contraction}; with 1 or more there may be no fixed point, "
+                "or many; try 0.9"
+            )
+        self.inputs, self.width, self.contraction = inputs, width, contraction
+        self.tolerance, self.limit = tolerance, limit
+        self.map = Linear(inputs, width)
+        self.recurrent = Linear(width, width, bias=False)
+        self.messages, self.output = Tap(), Tap()
+        self.settled: Settled | None = None
+
+    def bounded(self) -> Float[Tensor, "w w"]:
+        """U, scaled down where its norm is larger than κ."""
+        u = self.recurrent.weight
+        return u * (self.contraction / torch.linalg.matrix_norm(u, 2).clamp(min=self.contraction))
+
+    def forward(self, x: Float[Tensor, "n i"], graph: Graph) -> Float[Tensor, "n w"]:
+        expect_vertices(x, graph, self.inputs)
+        c, u = map_features(self.map, x), self.bounded()
+        a, tolerance = mean_weights(graph, c.dtype), self.tolerance
+        if tolerance is None:
+            tolerance = 1e-12 if c.dtype == torch.float64 else 1e-6
+        if self.messages.edited:
+            h = settle_open(c, u, a.arcs, graph, self.messages, self.limit, tolerance)
+        else:
+            h, iterations, residual = settle(c, u, a.incoming, *wire(graph).way, tolerance, self.limit)
+            self.settled = Settled(iterations, residual)
+            if self.messages.live:
+                self.messages(a.arcs[:, None] * (h @ u)[graph.arcs[0]])
+        if self.output.live:
+            h = self.output(h)
+        return h
+
+    def extra_repr(self) -> str:
+        return f"contraction={self.contraction}"
+
+
+def mean_weights(graph: Graph, dtype: torch.dtype) -> ArcWeights:
+    """ā_ij = a_ij / Σ_i a_ij: the weights of the arcs to a vertex add up to 1. Worked out once."""
+    expect_unsigned(graph, "they are divided by their sum")
+    if graph.weights is not None and graph.weights.requires_grad:
+        return _mean_weights(graph, dtype)
+    return graph.keep(("mean_weights", dtype), lambda: _mean_weights(graph, dtype))
+
+
+def _mean_weights(graph: Graph, dtype: torch.dtype) -> ArcWeights:
+    d = graph.degrees("in", dtype)
+    share = torch.where(d > 0, d, 1.0).reciprocal()[graph.arcs[1]]
+    a = graph.arc_weights
+    return order_weights(share if a is None else share * a.to(dtype), graph, dtype)

@@ -92,7 +92,7 @@ def expect_same_data(stored: Fingerprint, now: Fingerprint, name: str) -> None:
     """A run resumes on the data that it began with."""
     if now.digest != stored.digest:
         raise ValueError(
-            f"a run must resume on the data that it began with, got {name} of {now.size:,} bytes with digest "
+            f"a run must have the data that it began with, got {name} of {now.size:,} bytes with digest "
             f"{now.digest[:12]} where the run has {stored.size:,} bytes with digest {stored.digest[:12]}; "
             "bring back the old data or start a new run"
         )

@@ -81,9 +81,7 @@ def test_a_change_too_fast_for_the_clock_is_seen(tmp_path):
 
 
 def test_changed_data_stops_a_resume():
-    with pytest.raises(
-        ValueError, match=r"must resume on the data that it began with, got my.txt of 4 bytes with digest "
-    ):
+    with pytest.raises(ValueError, match=r"must have the data that it began with, got my.txt of 4 bytes with digest "):
         expect_same_data(fingerprint_bytes(b"abc"), fingerprint_bytes(b"abcd"), "my.txt")
     digest = hashlib.sha256(b"abc").hexdigest()[:12]
     with pytest.raises(ValueError, match=f"where the run has 3 bytes with digest {digest}; bring back the old data or"):

@@ -286,7 +286,7 @@ def test_a_folder_that_another_took_is_left_to_it(text: Path):
 def test_changed_data_is_noticed(text: Path):
     broken_off(text)
     text.write_text(text.read_text().replace("cake", "pie "))
-    with pytest.raises(ValueError, match=r"must resume on the data that it began with, got .*little\.txt of 4,0"):
+    with pytest.raises(ValueError, match=r"must have the data that it began with, got .*little\.txt of 4,0"):
         cut.train("gpt", out="run", resume=True, show="quiet")
     kept = json.loads((Path("run/state/step-6/state.json")).read_text())
     assert Path("run/metrics.jsonl").stat().st_size >= kept["metrics_bytes"]  # nothing was cut
@@ -454,7 +454,7 @@ def test_the_test_split_is_not_for_choosing(text: Path):
 def test_the_test_split_of_other_data_is_refused(text: Path):
     run = train(text)
     text.write_text(text.read_text() + "more")
-    with pytest.raises(ValueError, match="must resume on the data that it began with"):
+    with pytest.raises(ValueError, match="must have the data that it began with"):
         run.test()
 
 

@@ -38,7 +38,7 @@ def group_norm(
     _expect_groups(x.shape[1], groups)
     if not torch.is_grad_enabled() and x.ndim == 4 and _channels_last(x):
         return _by_channels(x, groups, gain, bias, epsilon)
-    return nn.functional.group_norm(x, groups, gain, bias, epsilon)
+    return torch.group_norm(x, groups, gain, bias, epsilon)  # nn.functional's refuses a group of one value, which is 0
 
 
 def _channels_last(x: Tensor) -> bool:

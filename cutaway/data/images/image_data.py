@@ -123,7 +123,7 @@ def read_images(
     """
     share = float(test) if isinstance(test, (int, float)) else 0.0
     expect_shares(validation, share)
-    frame, form = Frame(size, channels, fit), ImageForm(target, level, encoding)
+    frame, form = Frame(size, channels, fit), ImageForm(target, level, encoding, labelled)
     expect_frame(frame)
     source = open_images(resolve(data, KIND), form)
     store = store_images(source, frame)
@@ -169,7 +169,7 @@ def read_new_images(
         data = [data]
     if getattr(data, "ndim", 0) == 2 or (getattr(data, "ndim", 0) == 3 and data.shape[0] == shape[0] == 3):
         data = data[None]
-    source = open_images(data)
+    source = open_images(data, ImageForm(labelled=False))
     store = store_images(source, Frame(0, shape[0], fit, shape[1:]))
     names = tuple(source.labels[i] for i in store.rows)
     every = np.arange(len(store.rows))

@@ -45,14 +45,14 @@ class ImageList(NamedTuple):
     notes: list[str]
 
 
-def read_image_list(path: Path, target: str = "", encoding: str = "utf-8") -> ImageList:
-    """The images that a table names."""
+def read_image_list(path: Path, target: str = "", encoding: str = "utf-8", labelled: bool = True) -> ImageList:
+    """The images that a table names; it need not tell which column has the labels unless ``labelled``."""
     columns = read_columns(path, encoding)
     if not columns or not next(iter(columns.values())):
         raise ValueError(f"a table of images must have a row, got {path.name} without any; give one an image")
     known = _Known(path.parent)
     file, found = _column_of_files(columns, known, path.name, target)
-    label = _column_of_labels(columns, file, path.name, target)
+    label = _column_of_labels(columns, file, path.name, target, labelled)
     texts: Sequence[str] = columns[label] if label else [""] * len(found)
     parts = columns.get("split", columns.get("part", [""] * len(found)))
     rows: dict[str, tuple[Path, str | None, str]] = {}
@@ -140,7 +140,7 @@ def _column_of_files(
     return best, places
 
 
-def _column_of_labels(columns: Mapping[str, Sequence[str]], file: str, name: str, target: str) -> str:
+def _column_of_labels(columns: Mapping[str, Sequence[str]], file: str, name: str, target: str, labelled: bool) -> str:
     if target:
         if target not in columns:
             raise ValueError(
@@ -155,6 +155,8 @@ def _column_of_labels(columns: Mapping[str, Sequence[str]], file: str, name: str
         return named
     few = [column for column in others if len(set(columns[column])) <= max(2, len(columns[column]) // 2)]
     if len(few) != 1 and len(others) != 1:
+        if not labelled:
+            return ""
         raise ValueError(
             f"a table of images must have a column of labels, got {', '.join(others[:6])} in {name}; choose one with "
             f"--target, as in --target {(few or others)[0]}"

@@ -35,11 +35,13 @@ _TARS = (".tar", ".tgz", ".tar.gz", ".tar.xz", ".tar.bz2")
 
 @dataclass(frozen=True)
 class ImageForm:
-    """How to read images: the column of labels in a table, which folder names the class, and a table's encoding."""
+    """How to read images: the column of labels in a table, which folder names the class, a table's encoding, and
+    whether a table must have labels."""
 
     target: str = ""
     level: Level = "first"
     encoding: str = "utf-8"
+    labelled: bool = True
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ def _remembered(path: Path, make: Callable[[Fingerprint | None], ImageSource]) -
 
 
 def _from_table(path: Path, form: ImageForm) -> ImageSource:
-    found = read_image_list(path, form.target, form.encoding)
+    found = read_image_list(path, form.target, form.encoding, form.labelled)
     files = {path.name: path} | found.paths
 
     def make(known: Fingerprint | None) -> ImageSource:

@@ -131,8 +131,8 @@ def _build_from_files(folder: Path, source: ImageSource, frame: Frame) -> None:
     if not looks:
         first = next(iter(damaged.items()))
         raise ValueError(
-            f"there must be an image that can be read, got {len(damaged):,} damaged files in {source.name} (the first "
-            f"is {first[0]}: {first[1]}); copy them again"
+            f"there must be an image that can be read, got {len(damaged):,} damaged file{'s' * (len(damaged) > 1)} in "
+            f"{source.name} (the first is {first[0]}: {first[1]}); copy the images again"
         )
     shape = frame.shape or choose_size([(look.height, look.width) for look in looks.values()], frame.size)
     channels = frame.channels or (3 if any(look.colour for look in looks.values()) else 1)

@@ -109,6 +109,8 @@ class GenerativeRecipe(ImageRecipe):
                 f"guidance and steps are for runs of `diffusion`, got them for a run of {self.name!r}, which makes "
                 "images in one pass; leave them out"
             )
+        if not -(2**63) <= seed < 2**63:
+            raise ValueError(f"seed must be from -2⁶³ to below 2⁶³, got {seed}; try seed=0")
         classes = self.classes_of(run, label, count)
         generator = torch.Generator().manual_seed(seed)
         draw = self.sampler_of(run, guidance, steps)
@@ -166,7 +168,7 @@ class GenerativeRecipe(ImageRecipe):
         model: Any = run.model
         if not hasattr(model, "decode"):
             raise self._cannot("decode codes: it has none")
-        codes = torch.as_tensor(codes, dtype=torch.float32)
+        codes = torch.as_tensor(codes, dtype=next(model.parameters()).dtype)
         if codes.ndim != 2:
             raise ValueError(
                 f"codes must have shape (n, width), got {tuple(codes.shape)}; for one code use codes[None]"

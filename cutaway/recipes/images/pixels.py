@@ -23,9 +23,9 @@ _TOGETHER = 256  # images evaluated in one pass
 
 
 def as_pixels(model: nn.Module, pixels: np.ndarray) -> Float[Tensor, "b c h w"]:
-    """Bytes as pixels from 0 to 1, on the model's device."""
-    device = next(model.parameters()).device
-    return torch.from_numpy(pixels).to(device).float().div_(255)
+    """Bytes as pixels from 0 to 1, on the model's device and in its precision."""
+    weight = next(model.parameters())
+    return torch.from_numpy(pixels).to(weight.device).to(weight.dtype).div_(255)
 
 
 def as_tensors(model: nn.Module, batch: ImageBatch) -> tuple[Float[Tensor, "b c h w"], Int[Tensor, "b"]]:

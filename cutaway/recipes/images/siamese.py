@@ -172,6 +172,11 @@ class SiameseRecipe(ImageRecipe):
 
     def test_images(self, run: "Run") -> "tuple[ImageRows, tuple[str, ...]]":
         """The test images and the names of their classes; a test set of its own has classes of its own."""
+        if not (self.test_file or self.test):
+            raise ValueError(
+                "a test needs classes that were kept for it, got a run with test=0; train it with --test 0.2, or with "
+                "--test-file and images of other classes"
+            )
         data = self.dataset(run)
         if not self.test_file:
             return data.open_test(), data.labels

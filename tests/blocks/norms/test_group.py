@@ -35,6 +35,10 @@ def test_without_a_gradient_channels_side_by_side_give_the_same(affine: bool):
         torch.testing.assert_close(norm.float()(far).double(), norm.double()(far.double()), atol=5e-3, rtol=0)
 
 
+def test_a_group_of_one_value_is_zero():
+    assert group_norm(torch.tensor([[[[7.0]], [[3.0]]]]), 2).flatten().tolist() == [0, 0]
+
+
 def test_one_group_is_layer_norm_and_each_channel_alone_is_instance_norm():
     x = example()
     torch.testing.assert_close(group_norm(x, 1), layer_norm(x, axes=(1, 2, 3)))

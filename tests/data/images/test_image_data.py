@@ -132,7 +132,10 @@ def test_a_class_with_one_image_is_trained_on(tmp_path: Path):
         (lambda p: (p / "cat").mkdir(), r"there must be an image, got none in .*\(folders without images: cat\)"),
         (lambda p: (p / "a.txt").write_text("x"), r"got none in .*1 files that are no images \(1 .txt\)"),
         (lambda p: make_classes(p, labels=("cat",)), r"two classes or more, got images without labels"),
-        (lambda p: (p / "a.png").write_bytes(b"x"), r"an image that can be read, got 1 damaged files .*a.png: not an"),
+        (
+            lambda p: (p / "a.png").write_bytes(b"x"),
+            r"an image that can be read, got 1 damaged file in .*a.png: not an",
+        ),
     ],
 )
 def test_folders_that_are_refused(tmp_path: Path, make: Any, message: str):

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from pictures import make_classes, small_image
 
-from cutaway.data.images.image_data import read_images
+from cutaway.data.images.image_data import read_images, read_new_images
 from cutaway.data.images.image_lists import read_image_list
 
 
@@ -29,6 +29,16 @@ def test_paths_and_labels(folder: Path):
     assert data.labels == ("a", "b")
     assert data.train.names.tolist() == list(found.paths)
     assert read_images(folder, labelled=True, validation=0.0, test=0.0).labels == ("a", "b")  # the folder of both
+
+
+def test_without_a_need_for_labels_a_table_need_not_tell_its_own(folder: Path):
+    path = write(folder, "file,kind,day", *(f"photos/{i}.png,{'ab'[i % 2]},{'xy'[i % 2]}" for i in range(6)))
+    with pytest.raises(ValueError, match=r"must have a column of labels, got kind, day in labels.csv; choose one with"):
+        read_image_list(path)
+    assert read_image_list(path, labelled=False).labels == [None] * 6
+    assert read_image_list(path, "kind", labelled=False).labels == ["a", "b"] * 3
+    rows, _ = read_new_images(path, (3, 4, 4), "crop", ["a", "b"])
+    assert rows.targets.tolist() == [-1] * 6
 
 
 def test_bare_names_without_ending_as_in_competitions(folder: Path):

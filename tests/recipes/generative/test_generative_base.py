@@ -53,6 +53,17 @@ def test_the_test_split_beside_a_baseline(recipe: str):
     assert metrics["loss"] > 0
 
 
+@pytest.mark.parametrize("recipe", ["autoencoder", "vae"])
+def test_in_double_precision_too(recipe: str):
+    run = cut.load(generative.little_run(recipe).path)
+    images, _ = generative.shapes(4)
+    single = run.decode(run.encode(images))
+    run.model.double()
+    codes = run.encode(images)
+    assert codes.dtype == torch.float64
+    torch.testing.assert_close(run.decode(codes).float(), single, rtol=1e-3, atol=1e-4)
+
+
 def test_a_loaded_run_makes_the_same_images():
     run = generative.little_run("diffusion")
     again = cut.load(run.path)
@@ -68,6 +79,7 @@ def test_a_loaded_run_makes_the_same_images():
         ("vae", dict(guidance=2.0), "guidance and steps are for runs of `diffusion`, got them for a run of 'vae'"),
         ("diffusion", dict(guidance=-1.0), "guidance must be 0 or above, got -1"),
         ("diffusion", dict(steps=0), "steps must be from 1 to 1000, got 0"),
+        ("vae", dict(seed=2**63), r"seed must be from -2⁶³ to below 2⁶³, got 9223372036854775808; try seed=0"),
     ],
 )
 def test_wrong_questions_are_answered_in_a_sentence(recipe: str, asked: dict, told: str):

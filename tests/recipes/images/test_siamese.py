@@ -93,6 +93,13 @@ def test_a_test_set_of_its_own_has_its_own_classes(tmp_path: Path):
     assert run.test()["ways"] == 5
 
 
+def test_a_run_without_classes_for_a_test_says_how_to_keep_some(tmp_path: Path):
+    settings = SMALL | dict(steps=1, validation=0.0, test=0.0)
+    run = cut.train("siamese", data=str(shapes(tmp_path / "data")), out=tmp_path / "run", show="quiet", **settings)
+    with pytest.raises(ValueError, match=r"got a run with test=0; train it with --test 0.2"):
+        run.test()
+
+
 def test_too_few_classes_to_compare(tmp_path: Path):
     make_classes(tmp_path / "data", each=3)
     with pytest.raises(ValueError, match=r"of which training needs two or more, got 1 of 2 in data; .* --validation 0"):

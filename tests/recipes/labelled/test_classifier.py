@@ -168,7 +168,7 @@ def test_data_that_changed_is_refused(own_run: Callable[[str], Any]):
     other = Path(run.recipe.data).parent / "other.tsv"
     other.write_text(Path(run.recipe.data).read_text() + "good\tone more good text\n")
     run.recipe = dataclasses.replace(run.recipe, data=str(other))
-    with pytest.raises(ValueError, match="must resume on the data that it began with"):
+    with pytest.raises(ValueError, match="must have the data that it began with"):
         run.test()
 
 

@@ -149,7 +149,7 @@ def test_pairs_that_cannot_be_trained_on(tmp_path: Path):
 def test_changed_pairs_are_noticed():
     run = train()
     little_pairs(Path(), 151)
-    with pytest.raises(ValueError, match="must resume on the data that it began with"):
+    with pytest.raises(ValueError, match="must have the data that it began with"):
         run.test()
 
 

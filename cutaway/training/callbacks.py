@@ -76,7 +76,10 @@ class EarlyStopping(Callback):
 
 
 class Averaging(Callback):
-    """Keeps the exponential moving average of the weights, θ̄ ← γ θ̄ + (1 − γ) θ, and evaluates with it (Polyak 1992)."""
+    """Keeps the exponential moving average of the weights, θ̄ ← γ θ̄ + (1 − γ) θ, and evaluates with it (Polyak 1992).
+
+    Running statistics (batch norm's) are averaged alike: the newest ones belong to other weights than the average.
+    """
 
     def __init__(self, decay: float) -> None:
         if not 0 < decay < 1:
@@ -99,7 +102,8 @@ class Averaging(Callback):
         theirs: list[Tensor] = list(loop.model.parameters())
         torch._foreach_lerp_(mine, theirs, 1 - decay)
         for mean, now in zip(self.average.buffers(), loop.model.buffers(), strict=True):
-            mean.copy_(now)
+            # What does not change stays exact, −∞ in a mask too; counts and indices are taken as they are.
+            mean.copy_(torch.where(mean == now, now, mean.lerp(now, 1 - decay)) if mean.is_floating_point() else now)
 
     def tensors(self) -> dict[str, Tensor]:
         assert self.average is not None

@@ -171,23 +171,40 @@ def test_the_average_is_what_is_evaluated():
     assert all(model is averaging.average for model in asked)
 
 
-def test_an_average_takes_running_statistics_as_they_are():
+def test_running_statistics_are_averaged_like_weights():
+    """The same equation; what does not change stays exact, also −∞, and counts are taken as they are."""
+
     class Normed(Net):
         def __init__(self) -> None:
             super().__init__()
             self.norm = torch.nn.BatchNorm1d(3)
+            self.register_buffer("mask", torch.tensor([0.1, -torch.inf]))
 
         def forward(self, x: Tensor) -> Tensor:
             return super().forward(self.norm(x))
 
+    history: list[Tensor] = []
+
+    class Watch(Callback):
+        def start(self, loop: Any) -> None:
+            history.append(loop.model.norm.running_mean.clone().double())
+
+        step = lambda self, loop, metrics: self.start(loop)
+
     from little import little_job
 
-    averaging = Averaging(0.9)
-    loop = little_loop(callbacks=[averaging], job=little_job(Normed()), final="last")
+    averaging = Averaging(0.6)
+    loop = little_loop(callbacks=[averaging, Watch()], job=little_job(Normed()), final="last")
     loop.run()
-    assert averaging.average is not None
-    assert same(dict(averaging.average.named_buffers()), dict(loop.model.named_buffers()))
-    assert loop.model.norm.num_batches_tracked == 12
+    mean = history[0]
+    for t, now in enumerate(history[1:], 1):
+        gamma = min(0.6, (1 + t) / (10 + t))
+        mean = gamma * mean + (1 - gamma) * now
+    found: Any = averaging.average
+    torch.testing.assert_close(found.norm.running_mean.double(), mean, rtol=1e-5, atol=1e-7)
+    assert not torch.equal(found.norm.running_mean, loop.model.norm.running_mean)
+    assert found.norm.num_batches_tracked == loop.model.norm.num_batches_tracked == 12
+    assert torch.equal(found.mask, loop.model.mask)
 
 
 def test_an_average_goes_on_from_a_checkpoint(tmp_path: Path):

@@ -77,7 +77,7 @@ def main(argv: Sequence[str]) -> None:
     from cutaway.training.attacks.robustness import robust_accuracy
 
     run = load(asked.run)
-    sources = {Path(asked.source).name: load(asked.source).model} if asked.source else {}
+    sources = {Path(asked.source).name: _source(run, asked.source)} if asked.source else {}
     part = "test" if asked.test else "validation"
     images, labels, words = run.recipe.labelled_inputs(run, asked.images or None, part, asked.count)
     step = asked.step or max(2.5 * asked.epsilon / asked.steps, 1e-6)
@@ -106,6 +106,28 @@ def main(argv: Sequence[str]) -> None:
     print("\n".join(_lines(rates, asked)))
     if asked.out:
         print(asked.out, file=sys.stderr)
+
+
+def _source(run: Any, path: str) -> Any:
+    """The model of another run, whose images and classes must be those of this one."""
+    from cutaway.recipes.images.pixels import image_about
+    from cutaway.runs.execution import load
+    from cutaway.runs.views.robustness import classifies_images
+
+    other = load(path)
+    if not classifies_images(other):
+        raise ValueError(
+            f"--source must be a run that gives images a class, got {path}, a run of {other.recipe.name!r}; "
+            "`cutaway train cnn` makes one"
+        )
+    mine, theirs = image_about(run), image_about(other)
+    for name in ("labels", "shape"):
+        if mine[name] != theirs[name]:
+            raise ValueError(
+                f"--source must have the {name} of the run that is attacked, {mine[name]}, got {theirs[name]}; train "
+                "one on the same data"
+            )
+    return other.model
 
 
 def _lines(rates: dict[str, float], asked: AttackImages) -> list[str]:

@@ -73,7 +73,7 @@ class Flag:
         """How a person gives this flag a value: ``--steps 800``."""
         if self.kind is bool:
             return self.spelled if value is not False or not self.optional else self.spellings[-1]
-        text = shlex.quote(str(value))
+        text = " ".join(shlex.quote(str(one)) for one in (value if isinstance(value, tuple) else (value,)))
         return text if self.positional else f"{self.spelled} {text}"
 
     def read(self, text: str) -> Any:

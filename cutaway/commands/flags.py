@@ -142,8 +142,8 @@ def _take_place(
 
 
 def _unknown(known: dict[str, Flag], prog: str, name: str) -> str:
-    begins = (spelling for spelling in known if name.strip("-") and spelling[2:].startswith(name.lstrip("-")))
-    near = _alike(name, known) or next(begins, "")
+    begins = [spelling for spelling in known if name.strip("-") and spelling[2:].startswith(name.lstrip("-"))]
+    near = begins[0] if len(begins) == 1 else _alike(name, known) or next(iter(begins), "")
     way = f"did you mean {near}?" if near else f"`{prog} --help` lists them"
     return f"a flag must be one that `{prog}` has, got {name[:SHOWN]}; {way}"
 

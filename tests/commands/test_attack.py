@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cutaway.cli import run as cutaway
+from cutaway.recipes.images import pixels
 from cutaway.runs.views import robustness
 
 
@@ -38,6 +39,16 @@ def test_lines_picture_and_another_run(digits, tmp_path, capsys):
     assert "which is there; add --overwrite" in capsys.readouterr().err
 
 
+def test_another_run_must_have_the_same_images_and_classes(digits, trained, monkeypatch, capsys):
+    assert cutaway(["attack", digits, "--source", str(trained("mlp"))]) == 2
+    assert "--source must be a run that gives images a class, got " in capsys.readouterr().err
+    answers = iter(({"labels": ["a", "b"]}, {"labels": ["b", "a"]}))
+    monkeypatch.setattr(pixels, "image_about", lambda run: next(answers))
+    assert cutaway(["attack", digits, "--source", digits]) == 2
+    expected = "--source must have the labels of the run that is attacked, ['a', 'b'], got ['b', 'a']; train one on"
+    assert expected in capsys.readouterr().err
+
+
 def test_images_of_ones_own(digits, tmp_path, capsys):
     image = pytest.importorskip("PIL.Image")
     for i in range(3):
@@ -58,6 +69,8 @@ def test_images_of_ones_own(digits, tmp_path, capsys):
         (["--out", "a.gif"], "--out must end in .png, .svg, .html, got 'a.gif'"),
         (["--overwrite"], "--overwrite is for --out"),
         (["--kinds", "cw"], "noise"),
+        (["--kinds", "cw"], "got 'cw'; try --kinds noise fgsm pgd square"),
+        (["--eps", "0.2"], "got --eps; did you mean --epsilon?"),
         (["--source", "runs/nowhere"], "nowhere"),
         (["nowhere/", "--test"], "--test is for the run's own images"),
         (["nowhere/"], "nowhere"),

@@ -14,9 +14,11 @@ weights, gradients and mode stay as they were.
 Goodfellow, Shlens and Szegedy 2015; Madry et al. 2018. Notes: N3 §8.3.
 """
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import torch
@@ -47,7 +49,7 @@ def attack(
     steps: int = 40,
     step: float = 0.01,
     restarts: int = 1,
-    norm: str = "inf",
+    norm: str | float = "inf",
     bounds: tuple[float, float] = (0.0, 1.0),
     seed: int = 0,
     *,
@@ -58,7 +60,8 @@ def attack(
 
     ``steps`` and ``step`` are those of pgd (for square: how many squares). With ``restarts``, images that withstood are
     attacked again from another start; one withstands only if it does so each time. ``random_start=False`` starts pgd at
-    the images. An image that had the wrong class before counts as a success.
+    the images. An image that had the wrong class before counts as a success. Images and labels are taken to the model's
+    device, images to its precision; arrays are fine.
 
     >>> _ = torch.manual_seed(0)
     >>> model = nn.Linear(2, 2)
@@ -71,15 +74,15 @@ def attack(
     if not isinstance(model, nn.Module):
         raise ValueError(f"an attack needs a run or an nn.Module, got {type(run_or_model).__name__}; try cut.load(RUN)")
     expect_choice("kind", kind, KINDS)
-    if steps < 1 or restarts < 1 or not step > 0:
-        raise ValueError(
-            f"steps and restarts must be at least 1 and step above 0, got {steps}, {restarts} and {step}; "
-            "try steps=40, restarts=1, step=0.01"
-        )
-    ball = Ball(epsilon, norm, (float(bounds[0]), float(bounds[1])))
-    images, labels = _fitting(images, labels, ball.bounds)
-    generator = torch.Generator(images.device).manual_seed(seed)
-    with as_it_predicts(model):
+    for name, count in (("steps", steps), ("restarts", restarts), ("batch", batch)):
+        if not isinstance(count, Integral) or count < 1:
+            raise ValueError(f"{name} must be a whole number of at least 1, got {count!r}; leave it out for the usual")
+    if not step > 0:
+        raise ValueError(f"step must be above 0, got {step}; try step=0.01")
+    ball = Ball(epsilon, str(norm), tuple(bounds))  # type: ignore[arg-type]
+    with torch.inference_mode(False), as_it_predicts(model):
+        images, labels = fitting_tensors(model, images, labels, ball.bounds)
+        generator = torch.Generator(images.device).manual_seed(seed)
         _expect_classes(model, images[:1], labels)
         x, weakest = images.clone(), torch.full((len(images),), torch.inf, dtype=images.dtype, device=images.device)
         for _ in range(1 if kind == "fgsm" or (kind == "pgd" and not random_start) else restarts):
@@ -113,21 +116,38 @@ def _decided(logits: Float[Tensor, "b k"], labels: Int[Tensor, "b"]) -> Float[Te
     return torch.where(wrong & (margins >= 0), torch.full_like(margins, -torch.finfo(margins.dtype).tiny), margins)
 
 
+_lock = threading.Lock()
+_visits: dict[nn.Module, tuple[int, dict[nn.Module, bool]]] = {}  # models in use: how often, and their modes before
+
+
 @contextmanager
 def as_it_predicts(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode; afterwards every part is as it was."""
-    modes = {module: module.training for module in model.modules()}
-    model.eval()
+    """Evaluation mode; afterwards every part is as it was. Of several threads the last one out restores it."""
+    with _lock:
+        count, modes = _visits.get(model) or (0, {module: module.training for module in model.modules()})
+        _visits[model] = count + 1, modes
+        model.eval()
     try:
         yield
     finally:
-        for module, mode in modes.items():
-            module.training = mode
+        with _lock:
+            count, modes = _visits.pop(model)
+            if count > 1:
+                _visits[model] = count - 1, modes
+            else:
+                for module, mode in modes.items():
+                    module.training = mode
 
 
-def _fitting(images: Tensor, labels: Tensor, bounds: tuple[float, float]) -> tuple[Tensor, Tensor]:
-    """Images and labels as tensors that belong together."""
+def fitting_tensors(
+    model: nn.Module, images: Tensor, labels: Tensor, bounds: tuple[float, float] = (0.0, 1.0)
+) -> tuple[Tensor, Tensor]:
+    """Images and labels as tensors that belong together, where the model is and in its precision."""
     images, labels = torch.as_tensor(images), torch.as_tensor(labels)
+    if images.ndim < 2:
+        raise ValueError(
+            f"images must have shape (count, ...), got {tuple(images.shape)}; for one image use image[None]"
+        )
     if not images.is_floating_point():
         raise ValueError(f"images must be floats within bounds={bounds}, got {images.dtype}; try images / 255")
     if labels.ndim != 1 or len(labels) != len(images) or labels.is_floating_point():
@@ -135,12 +155,15 @@ def _fitting(images: Tensor, labels: Tensor, bounds: tuple[float, float]) -> tup
             f"labels must be one class number for each of the {len(images):,} images, got shape "
             f"{tuple(labels.shape)} of {labels.dtype}; give integers of shape ({len(images)},)"
         )
-    if len(images) and (images.amin() < bounds[0] - 1e-6 or images.amax() > bounds[1] + 1e-6):
+    if images.numel() and not (images.amin() >= bounds[0] - 1e-6 and images.amax() <= bounds[1] + 1e-6):
         raise ValueError(
             f"images must lie within bounds={bounds}, got values from {images.amin():.4g} to {images.amax():.4g}; "
             "scale them, or set bounds"
         )
-    return images.detach(), labels.to(images.device, torch.int64)
+    own = next((p for p in model.parameters() if p.is_floating_point()), images)
+    images = images.detach().to(own.device, own.dtype)
+    # Clones: tensors of inference mode do, and the layout in memory, in which starts are drawn, is always the same.
+    return images.clone(memory_format=torch.contiguous_format), labels.to(images.device, torch.int64).clone()
 
 
 @torch.no_grad()
@@ -159,4 +182,4 @@ def _expect_classes(model: nn.Module, image: Tensor, labels: Tensor) -> None:
         )
 
 
-__all__ = ["KINDS", "Attacked", "as_it_predicts", "attack"]
+__all__ = ["KINDS", "Attacked", "as_it_predicts", "attack", "fitting_tensors"]

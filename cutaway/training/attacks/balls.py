@@ -29,7 +29,7 @@ class Ball:
         expect_choice("norm", self.norm, ("inf", "2"))
         if not 0 <= self.epsilon < float("inf"):
             raise ValueError(f"epsilon must be a number of at least 0, got {self.epsilon}; try epsilon=0.1")
-        if not self.bounds[0] < self.bounds[1]:
+        if len(self.bounds) != 2 or not self.bounds[0] < self.bounds[1]:
             raise ValueError(f"bounds must be (lowest, highest) of a pixel, got {self.bounds}; try bounds=(0, 1)")
 
     def steepest(self, gradient: Images) -> Images:

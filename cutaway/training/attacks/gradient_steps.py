@@ -27,6 +27,11 @@ def loss_gradient(model: Classifier, x: Images, labels: Int[Tensor, "b"]) -> Ima
     with torch.enable_grad():
         x = x.detach().requires_grad_()
         loss = F.cross_entropy(model(x), labels, reduction="sum")
+        if not loss.requires_grad:
+            raise ValueError(
+                "gradients must reach the images, got a model whose outputs have none (rounding, thresholds, .detach() "
+                'or no_grad inside); use kind="square", which needs none'
+            )
         (gradient,) = torch.autograd.grad(loss, x)
     return gradient
 

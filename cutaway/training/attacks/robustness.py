@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from cutaway.training.attacks.attacking import KINDS, as_it_predicts, attack
+from cutaway.training.attacks.attacking import KINDS, as_it_predicts, attack, fitting_tensors
 
 SQUARES = 1000  # steps of the square attack
 
@@ -45,6 +45,7 @@ def robust_accuracy(
 
     Attacks run on what is still right, so each figure is exact for its attack and cheap where most has fallen.
     """
+    images, labels = fitting_tensors(model, images, labels, bounds)
     clean = right_answers(model, images, labels)
     rates = {"clean": _share(clean)}
     worst = clean.clone()

@@ -1,11 +1,13 @@
 """`cut.attack`: what each kind may do, restarts, modes and weights untouched, runs and modules, bad input."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 from torch import nn
 
 import cutaway as cut
-from cutaway.training.attacks.attacking import KINDS
+from cutaway.training.attacks.attacking import KINDS, as_it_predicts
 
 
 def network() -> nn.Sequential:
@@ -86,6 +88,73 @@ def test_a_model_that_says_nan_is_beaten():
     assert cut.attack(Broken(), *some(4), kind="noise").success.all()
 
 
+class Rounding(nn.Module):
+    """A model without gradients."""
+
+    def forward(self, x):
+        return (x.flatten(1)[:, :3] > 0.5).float()
+
+
+def test_squares_need_no_gradients():
+    x = torch.full((4, 1, 8, 8), 0.55)
+    x[:, :, 0, 0] = 0.4
+    found = cut.attack(Rounding(), x, torch.ones(4, dtype=torch.long), "square", 0.2, steps=20)
+    assert found.success.any()
+
+
+@pytest.mark.untyped
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+def test_images_are_taken_to_the_precision_of_the_model(kind, dtype):
+    model, (x, y) = network().eval().to(dtype), some(6)
+    found = cut.attack(model, x.double().numpy(), y.tolist(), kind, 0.125, steps=2, step=0.0625)
+    assert found.images.dtype == dtype
+    assert (found.images.double() - x.to(dtype).double()).abs().max() <= 0.125 + 0.004  # bfloat16 has 8 bits
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_layout_in_memory_does_not_matter(kind):
+    model, x, y = network().eval(), some()[0].transpose(2, 3), some()[1]
+    settings = dict(kind=kind, epsilon=0.1, steps=3, step=0.05)
+    found, whole = (cut.attack(model, images, y, **settings).images for images in (x, x.contiguous()))
+    assert torch.equal(found, whole)
+    one = x[:1].expand(3, -1, -1, -1)  # three images in one place of memory
+    assert cut.attack(model, one, y[:1].expand(3), **settings).images.shape == (3, 1, 8, 8)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_inference_mode_does_not_matter(kind):
+    model, (x, y) = network().eval(), some()
+    settings = dict(kind=kind, epsilon=0.1, steps=3, step=0.05)
+    with torch.inference_mode():
+        found = cut.attack(model, x * 1.0, y * 1, **settings)
+    assert torch.equal(found.images, cut.attack(model, x, y, **settings).images)
+
+
+def test_threads_that_share_a_model_leave_its_mode_alone():
+    """The second thread must not take the first one's evaluation mode for the model's own."""
+    model, (x, y) = network().train(), some()
+    alone = cut.attack(model, x, y, "pgd", 0.1, steps=5).images
+    first, second = as_it_predicts(model), as_it_predicts(model)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert not model.training  # the second still needs it
+    second.__exit__(None, None, None)
+    assert all(part.training for part in model.modules())
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: cut.attack(model, x, y, "pgd", 0.1, steps=5).images, range(8)))
+    assert all(torch.equal(images, alone) for images in found)
+    assert all(part.training for part in model.modules())
+
+
+def test_norms_may_be_numbers():
+    model, (x, y) = network(), some(4)
+    for word, number in (("2", 2), ("inf", float("inf"))):
+        first, second = (cut.attack(model, x, y, "pgd", 0.5, steps=2, norm=norm) for norm in (word, number))
+        assert torch.equal(first.images, second.images)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -94,7 +163,12 @@ def test_a_model_that_says_nan_is_beaten():
         ({"images": torch.full((30, 1, 8, 8), 255.0)}, "got values from 255 to 255; scale them, or set bounds"),
         ({"labels": torch.zeros(29, dtype=torch.int64)}, r"each of the 30 images, got shape \(29,\)"),
         ({"labels": torch.full((30,), 3)}, "labels must be classes from 0 to 2, got 3 to 3"),
-        ({"steps": 0}, "must be at least 1 and step above 0, got 0, 1 and 0.01"),
+        ({"steps": 0}, "steps must be a whole number of at least 1, got 0; leave it out"),
+        ({"batch": 0}, "batch must be a whole number of at least 1, got 0"),
+        ({"step": 0.0}, "step must be above 0, got 0.0; try step=0.01"),
+        ({"images": torch.full((30, 1, 8, 8), torch.nan)}, "got values from nan to nan"),
+        ({"images": torch.tensor(1.0)}, r"images must have shape \(count, ...\), got \(\)"),
+        ({"run_or_model": Rounding()}, 'got a model whose outputs have none .*; use kind="square"'),
         ({"run_or_model": "runs/cnn-1"}, "needs a run or an nn.Module, got str"),
         ({"run_or_model": nn.Conv2d(1, 3, 3)}, r"gives logits \(b, classes\), got shape \(1, 3, 6, 6\)"),
     ],
@@ -103,3 +177,12 @@ def test_mistakes(change, message):
     x, y = some()
     with pytest.raises(ValueError, match=message):
         cut.attack(**{"run_or_model": network(), "images": x, "labels": y} | change)
+
+
+@pytest.mark.untyped
+def test_mistakes_of_type():
+    model, (x, y) = network(), some()
+    with pytest.raises(ValueError, match=r"steps must be a whole number of at least 1, got 1\.5"):
+        cut.attack(model, x, y, steps=1.5)
+    with pytest.raises(ValueError, match=r"bounds must be \(lowest, highest\) of a pixel, got \(0.0,\)"):
+        cut.attack(model, x, y, bounds=(0.0,))

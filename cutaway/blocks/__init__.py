@@ -236,6 +236,7 @@ from cutaway.blocks.losses.tasks import Head, Task, find_task
 from cutaway.blocks.losses.warping import time_warping_distance
 from cutaway.blocks.norms.batch import BatchNorm, batch_norm
 from cutaway.blocks.norms.channels import ChannelScale
+from cutaway.blocks.norms.contrast import ContrastCurve
 from cutaway.blocks.norms.group import GroupNorm, group_norm
 from cutaway.blocks.norms.layer import LayerNorm, layer_norm
 from cutaway.blocks.norms.rms import RMSNorm, rms_norm
@@ -279,6 +280,7 @@ __all__ = [
     "ChebyshevLayer",
     "ConditionedResidual",
     "Constant",
+    "ContrastCurve",
     "Conv1d",
     "Conv2d",
     "Conv3d",

@@ -4,6 +4,7 @@ import torch
 
 from cutaway.blocks.norms.batch import BatchNorm, batch_norm
 from cutaway.blocks.norms.channels import ChannelScale
+from cutaway.blocks.norms.contrast import ContrastCurve
 from cutaway.blocks.norms.group import GroupNorm, group_norm
 from cutaway.blocks.norms.layer import LayerNorm, layer_norm
 from cutaway.blocks.norms.rms import RMSNorm, rms_norm
@@ -30,4 +31,5 @@ register(rms_norm, example=lambda: (rms_norm, torch.randn(2, 5, 3), torch.randn(
 register(RMSNorm, example=lambda: (RMSNorm(3), torch.randn(2, 5, 3)))
 register(weight_norm, example=lambda: (weight_norm, torch.randn(3, 7), torch.randn(7)))
 register(WeightNormLinear, example=lambda: (WeightNormLinear(3, 7), torch.randn(2, 5, 3)))
+register(ContrastCurve, example=lambda: (ContrastCurve(3), torch.rand(2, 3, 5, 4)))
 register(ChannelScale, example=lambda: (ChannelScale(3), torch.rand(2, 3, 5, 4)))

@@ -1,9 +1,10 @@
 r"""`CNN` is a convolutional network that gives an image one class.
 
-    x ← unshuffle((x − μ) / σ)                          small squares become channels: fewer places, nothing lost
+    x ← unshuffle((curve(x) − μ) / σ)                   small squares become channels: fewer places, nothing lost
     x ← block(x)        depth times                     at full size;  width channels
     x ← block(pool(x)), block(x), …                     at each later stage half the size, twice the channels
     logits = (max_t x_t) W + b                          the largest answer of each channel, wherever it is
+    logits = φ(flat(x) V + a) W + b                     with ``dense``: what is where counts
 
     plain       block(x) = φ(norm(conv(x)))                                 LeCun et al. 1998, with later norms
     residual    block(x) = φ(x + norm(conv(φ(norm(conv(x))))))              He et al. 2016
@@ -24,8 +25,10 @@ from cutaway.blocks.convolution.grid_pooling import POOLINGS, MaxPool2d, global_
 from cutaway.blocks.convolution.pixel_shuffles import PixelUnshuffle, pixel_shuffle
 from cutaway.blocks.convolution.residual_blocks import NORMS, ConvLayer2d, ResidualConv2d
 from cutaway.blocks.dense.activations import find_activation
+from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.losses.tasks import Head, Task
 from cutaway.blocks.norms.channels import ChannelScale
+from cutaway.blocks.norms.contrast import ContrastCurve
 from cutaway.inside.taps import Tap
 from cutaway.models.base import Model, choose_spec
 from cutaway.models.specs.plain_data import NamedSpec
@@ -52,6 +55,9 @@ class CNNSpec(NamedSpec):
     activation: str = "relu"
     pooling: str = "max"  # max | mean, over all places, at the end
     dropout: float = 0.0
+    contrast: float = 0.0  # of the scale at either end that a learned curve flattens at first; 0 for no curve
+    dense: int = 0  # numbers of a dense layer that sees every place of the last maps; 0 to pool them instead
+    places: tuple[int, int] = (1, 1)  # with ``dense``: rows and columns of these maps; others are brought to them
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,6 +68,13 @@ class CNNSpec(NamedSpec):
         expect_choice("norm", self.norm, NORMS)
         expect_choice("pooling", self.pooling, POOLINGS)
         expect_probability(dropout=self.dropout)
+        if not 0 <= self.contrast < 0.5:
+            raise ValueError(f"contrast must be at least 0 and below 0.5, got {self.contrast}; try contrast=0.3")
+        if self.dense < 0 or min(self.places) < 1:
+            raise ValueError(
+                f"dense must be at least 0 and places at least (1, 1), got dense={self.dense}, places={self.places}; "
+                "try dense=100, places=(7, 7)"
+            )
         find_activation(self.activation)
 
     def layers_and_width(self) -> tuple[int, int]:
@@ -80,6 +93,7 @@ class CNN(Model):
     def __init__(self, spec: CNNSpec | None = None, **sizes: Any) -> None:
         super().__init__(choose_spec(spec, sizes, CNNSpec))
         spec = self.spec
+        self.contrast = ContrastCurve(spec.channels, spec.contrast) if spec.contrast else None
         self.scale = ChannelScale(spec.channels)
         self.unshuffle = PixelUnshuffle(spec.squares) if spec.squares > 1 else None
         self.halve = MaxPool2d(2)
@@ -95,7 +109,9 @@ class CNN(Model):
             inputs = outputs
         self.stages = nn.ModuleList(stages)
         self.pooled = Tap()
-        self.head = Head(inputs, Task("multi-class", spec.classes))
+        self.hidden = Linear(inputs * spec.places[0] * spec.places[1], spec.dense) if spec.dense else None
+        self.activation = find_activation(spec.activation)
+        self.head = Head(spec.dense or inputs, Task("multi-class", spec.classes))
         if spec.norm == "none":
             self._keep_the_variance()
 
@@ -108,17 +124,28 @@ class CNN(Model):
                 nn.init.kaiming_normal_(parameter, nonlinearity="relu")
 
     def forward(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b classes"]:
-        z = global_pool(self.features(images), self.spec.pooling)  # type: ignore[arg-type]
+        z = self._pool(self.features(images))
+        if self.hidden is not None:
+            z = self.activation(self.hidden(z))
         if self.pooled.live:
             z = self.pooled(z)
         return self.head(drop(z, self.spec.dropout, self.training))
+
+    def _pool(self, x: Float[Tensor, "b o n m"]) -> Float[Tensor, "b z"]:
+        """One number a channel; with a dense layer, one a channel and place."""
+        if self.hidden is None:
+            return global_pool(x, self.spec.pooling)  # type: ignore[arg-type]
+        if tuple(x.shape[2:]) != self.spec.places:
+            fit = nn.functional.adaptive_max_pool2d if self.spec.pooling == "max" else nn.functional.adaptive_avg_pool2d
+            x = fit(x, self.spec.places)
+        return x.flatten(1)
 
     def features(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b o n m"]:
         """The feature maps of the last block."""
         self._expect_images(images)
         side = self.spec.squares
         down, right = -images.shape[-2] % side, -images.shape[-1] % side
-        x = self.scale(images)
+        x = self.scale(images if self.contrast is None else self.contrast(images))
         if down or right:
             x = nn.functional.pad(x, (0, right, 0, down))
         if self.unshuffle is not None:

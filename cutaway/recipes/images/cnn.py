@@ -1,7 +1,7 @@
 r"""`cnn`: the class of an image, by a convolutional network: digits, clothes, leaves, defects, your own folders."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.images.classified_images import ImageClassifierRecipe
@@ -28,6 +28,24 @@ class CNNRecipe(ImageClassifierRecipe):
         "97.2 %) in 20 s. `python benchmarks/run.py image_classes` measures it."
     )
 
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "robust": dict(
+            depth=1,
+            norm="none",
+            dense=128,
+            contrast=0.3,
+            augment="",
+            adversarial=0.3,
+            adversarial_steps=2,
+            steps=1200,
+            beta=0.99,
+            weight_decay=0.0,
+            warmup=240,
+            ema=0.99,
+            evaluate_every=300,
+        ),
+    }
+
     design: Literal["plain", "residual", "separable"] = setting("plain", FIRST)
     """blocks: convolutions alone, with the input added to what two of them make, or depth-wise separable ones"""
     width: int = setting(32, FIRST)
@@ -46,6 +64,10 @@ class CNNRecipe(ImageClassifierRecipe):
     """how the last feature maps become one number a channel"""
     dropout: float = 0.0
     """share of pooled values dropped in training"""
+    dense: int = 0
+    """numbers of a dense layer over all places of the last feature maps, in place of pooling them; 0 for none"""
+    contrast: float = 0.0
+    """share of the scale, at either end, that a learned contrast curve flattens at first; 0 for no curve"""
 
     augment: str = "shift:1"
     """changes of the images in training that keep their class: shift, flip, rotate, affine, crop, colour, cutout,
@@ -68,8 +90,10 @@ class CNNRecipe(ImageClassifierRecipe):
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "width", "depth", "kernel")
-        expect_at_least(self, 0, "stages", "squares")
+        expect_at_least(self, 0, "stages", "squares", "dense")
         expect_share(self, "dropout")
+        if not 0 <= self.contrast < 0.5:
+            raise ValueError(f"contrast must be at least 0 and below 0.5, got {self.contrast}; try contrast=0.3")
 
     def build(self, data: "ImageData") -> "nn.Module":
         from cutaway.models.convolutional.cnn import CNN
@@ -78,24 +102,29 @@ class CNNRecipe(ImageClassifierRecipe):
             expect_room,
             fitting_squares,
             fitting_stages,
+            last_places,
         )
 
         channels, height, width = data.shape
         side = min(height, width)
         squares = self.squares or fitting_squares(side)
         expect_room(side, squares, self.stages)
+        stages = self.stages or fitting_stages(side, squares)
         model = CNN(
             classes=len(data.labels),
             channels=channels,
             design=self.design,
             width=self.width,
-            stages=self.stages or fitting_stages(side, squares),
+            stages=stages,
             depth=self.depth,
             kernel=self.kernel,
             squares=squares,
             norm=self.norm,
             pooling=self.pooling,
             dropout=self.dropout,
+            contrast=self.contrast,
+            dense=self.dense,
+            places=last_places(height, width, squares, stages) if self.dense else (1, 1),
         )
         model.scale.fit(*channel_statistics(data.train))
         return model

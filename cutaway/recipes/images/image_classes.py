@@ -50,7 +50,7 @@ def class_metrics(model: nn.Module, images: ImageRows) -> dict[str, float]:
     }
 
 
-def robust_metrics(model: nn.Module, images: ImageRows, adversary: Adversary, most: int = 500) -> dict[str, float]:
+def robust_metrics(model: nn.Module, images: ImageRows, adversary: Adversary, most: int = 1000) -> dict[str, float]:
     """How many of at most ``most`` images, evenly spread, withstand the adversary."""
     rows = images.take(_spread(len(images), most))
     x = as_pixels(model, rows.pixels())

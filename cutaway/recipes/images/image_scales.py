@@ -40,6 +40,16 @@ def fitting_stages(side: int, squares: int) -> int:
     return max(1, math.floor(math.log2(side / squares / _LAST)) + 2) if side >= squares * _LAST else 1
 
 
+def last_places(height: int, width: int, squares: int, stages: int) -> tuple[int, int]:
+    """Rows and columns of the last feature maps: squares make sides smaller (rounded up), each later stage halves them.
+
+    >>> last_places(28, 28, 2, 2), last_places(31, 17, 2, 2)
+    ((7, 7), (8, 4))
+    """
+    rows, columns = (-(-side // squares) >> (stages - 1) for side in (height, width))
+    return rows, columns
+
+
 def expect_room(side: int, squares: int, stages: int) -> None:
     """The last stage must have a pixel left: squares and stages make images smaller."""
     if side < squares * 2 ** max(0, stages - 1):
@@ -83,4 +93,5 @@ __all__ = [
     "fitting_patch",
     "fitting_squares",
     "fitting_stages",
+    "last_places",
 ]

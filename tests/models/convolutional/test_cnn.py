@@ -45,6 +45,28 @@ def test_equal_to_torch_wired_by_hand(float64):
     torch.testing.assert_close(model(x), other(scaled))
 
 
+def test_a_dense_layer_and_a_curve_equal_torch_wired_by_hand(float64):
+    sizes = dict(width=4, depth=1, squares=2, norm="none", contrast=0.3, dense=6, places=(3, 2))
+    model = CNN(classes=5, **sizes).eval()
+    first, second, hidden = nn.Conv2d(4, 4, 3, padding=1), nn.Conv2d(4, 8, 3, padding=1), nn.Linear(48, 6)
+    first.load_state_dict(model.stages[0][0].conv.state_dict())
+    second.load_state_dict(model.stages[1][0].conv.state_dict())
+    hidden.weight.data, hidden.bias.data = model.hidden.weight.data.T, model.hidden.bias.data
+    maps = nn.Sequential(nn.PixelUnshuffle(2), first, nn.ReLU(), nn.MaxPool2d(2), second, nn.ReLU())
+    x = torch.rand(3, 1, 12, 8)
+    flat = maps(((x - 0.3) / 0.4).clamp(0, 1) + 0.05 * x).flatten(1)
+    torch.testing.assert_close(model(x), model.head(hidden(flat).relu()))
+    assert model(torch.rand(2, 1, 24, 24)).shape == (2, 5)  # other sizes are pooled to these places
+
+
+def test_specs_of_older_runs_have_neither():
+    old = {k: v for k, v in CNNSpec(classes=3).to_dict().items() if k not in ("contrast", "dense", "places")}
+    spec = spec_from_dict(old)
+    assert (spec.contrast, spec.dense) == (0, 0)
+    assert set(CNN(spec).state_dict()) == set(CNN(classes=3).state_dict())
+    assert not any("hidden" in name or "contrast" in name for name in CNN(spec).state_dict())
+
+
 def test_separable_has_few_weights():
     assert weights(design="separable") < weights() / 5
     assert weights(design="residual") > weights()
@@ -53,6 +75,7 @@ def test_separable_has_few_weights():
 @pytest.mark.parametrize("design", ["plain", "residual", "separable"])
 def test_spec_round_trip_also_through_json(design):
     spec = CNNSpec(classes=3, channels=3, design=design, width=6, stages=3, depth=1, norm="none", pooling="mean")
+    spec = spec.but(contrast=0.2, dense=7, places=(2, 3))
     model = from_spec(spec_from_dict(spec.to_dict()))
     assert isinstance(model, CNN)
     assert model.spec == spec
@@ -98,5 +121,9 @@ def test_messages():
         model(torch.rand(2, 1, 3, 8))
     with pytest.raises(ValueError, match=r"design must be one of plain, residual, separable, got 'dense'"):
         CNN(classes=3, design="dense")
+    with pytest.raises(ValueError, match=r"contrast must be at least 0 and below 0.5, got 0.7; try contrast=0.3"):
+        CNN(classes=3, contrast=0.7)
+    with pytest.raises(ValueError, match=r"got dense=5, places=\(0, 2\); try dense=100, places=\(7, 7\)"):
+        CNN(classes=3, dense=5, places=(0, 2))
     with pytest.raises(ValueError, match=r"norm must be one of batch, none, got 'layer'"):
         CNN(classes=3, norm="layer")

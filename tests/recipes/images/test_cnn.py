@@ -56,8 +56,9 @@ def test_colour_images_of_another_shape(tmp_path: Path):
     assert [row for row in run.metrics if row["split"] == "validation"][-1]["accuracy"] == 1
 
 
-def test_killed_and_resumed_it_ends_with_the_same_weights(tmp_path: Path):
-    expect_same_after_death(tmp_path, "cnn", LITTLE | {"data": generative.shapes_file()})
+@pytest.mark.parametrize("more", [{}, CNNRecipe.presets["robust"] | dict(warmup=2, ema=0.8)], ids=["plain", "robust"])
+def test_killed_and_resumed_it_ends_with_the_same_weights(more: dict[str, Any], tmp_path: Path):
+    expect_same_after_death(tmp_path, "cnn", more | LITTLE | {"data": generative.shapes_file()})
 
 
 @pytest.mark.slow
@@ -80,6 +81,8 @@ def test_mnist_in_a_minute_of_one_core(data_folder: Path, tmp_path: Path):
     [
         ({"width": 0}, r"width must be at least 1, got 0"),
         ({"stages": -1}, r"stages must be at least 0, got -1"),
+        ({"dense": -1}, r"dense must be at least 0, got -1"),
+        ({"contrast": 0.5}, r"contrast must be at least 0 and below 0.5, got 0.5; try contrast=0.3"),
         ({"dropout": 1.5}, r"dropout must be .*got 1.5"),
     ],
 )

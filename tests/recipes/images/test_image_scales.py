@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from cutaway.data.images.image_data import ImageRows
+from cutaway.models import CNN
 from cutaway.recipes.images.image_scales import (
     channel_statistics,
     expect_patch,
@@ -12,6 +13,7 @@ from cutaway.recipes.images.image_scales import (
     fitting_patch,
     fitting_squares,
     fitting_stages,
+    last_places,
 )
 
 
@@ -21,6 +23,13 @@ def test_statistics_are_numpys_over_all_pixels():
     mean, spread = channel_statistics(rows)
     torch.testing.assert_close(mean, torch.from_numpy(pixels.mean((0, 2, 3)) / 255))
     torch.testing.assert_close(spread, torch.from_numpy(pixels.std((0, 2, 3)) / 255))
+
+
+@pytest.mark.parametrize(("height", "width", "squares", "stages"), [(28, 28, 2, 2), (31, 17, 2, 2), (9, 64, 1, 3)])
+def test_places_are_those_of_the_last_maps(height, width, squares, stages):
+    model = CNN(classes=2, width=2, depth=1, stages=stages, squares=squares)
+    shape = model.features(torch.rand(1, 1, height, width)).shape
+    assert last_places(height, width, squares, stages) == tuple(shape[2:])
 
 
 def test_stages_bring_the_maps_below_eight_pixels():

@@ -173,7 +173,8 @@ def to_scipy(graph: "Graph | GraphData") -> "sparse.csr_array":
     """The adjacency for SciPy: `csr_array`, a_ij the weight of the edge i → j, both ways if undirected."""
     sparse = need("scipy.sparse", "graphs", "to_scipy")
     a = _parts_of(graph)[0].adjacency().detach().cpu()
-    parts = (a.values().numpy(), a.col_indices().numpy(), a.crow_indices().numpy())
+    width = np.int32 if max(a.shape[0], a.values().shape[0]) < 2**31 else np.int64  # scikit-learn takes no wide ones
+    parts = (a.values().numpy(), a.col_indices().numpy().astype(width), a.crow_indices().numpy().astype(width))
     return sparse.csr_array(parts, shape=tuple(a.shape))
 
 

@@ -1,0 +1,304 @@
+r"""Eigenpairs of a graph's Laplacian, the smallest first: L q = λ q, each with its residual.
+
+    r = ‖L q − λ q‖,  ‖q‖ = 1        an eigenvalue of L lies within r of λ; converged: r ≤ λ/100
+
+    λ = 0       once for every connected component, with its indicator: exact, found without any iteration
+    small       dense: LAPACK
+    large       Lanczos (ARPACK) on 2 I − L, with what is known already moved out of the way; it converges where
+                eigenvalues stand apart, as in graphs with few, well-joined clusters
+    the rest    LOBPCG (Knyazev 2001) with algebraic multigrid as preconditioner, for the tiny, crowded eigenvalues of
+                grids, roads and neighbourhoods of points (1e-6 and below), where Lanczos would take for ever
+
+No matrix but a small one is ever made dense. Notes: N3 §7.3–7.4.
+"""
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+
+from cutaway.blocks.graphs.graph import Graph
+from cutaway.data.checks import expect_choice
+from cutaway.data.graphs.components import connected_components
+from cutaway.data.seeded_draws import draw_uniform
+from cutaway.extras import need
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+Kind = Literal["plain", "symmetric", "random_walk"]
+SMALL = 1000  # vertices up to which the matrix is made dense
+TOLERANCE = 0.01  # residual beside the eigenvalue, at most
+_ZERO = 1e-10  # beside the largest eigenvalue
+_GUARDS = 4  # vectors that LOBPCG carries beside those asked for: the last ones come slowest
+_RESTARTS = 12  # of Lanczos, before LOBPCG is tried
+_ROUNDS = 8  # of LOBPCG, at most
+
+
+@dataclass(frozen=True, eq=False)
+class Eigenpairs:
+    """Eigenvalues, rising, with eigenvectors as columns, residuals, and whether each converged."""
+
+    values: Float[np.ndarray, "k"]
+    vectors: Float[np.ndarray, "n k"]
+    residuals: Float[np.ndarray, "k"]
+    converged: Bool[np.ndarray, "k"]
+    kind: str
+    method: str
+    components: int  # connected components: how often 0 is an eigenvalue
+
+    def tensors(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Eigenvalues and eigenvectors as float32 tensors, for layers."""
+        return torch.from_numpy(self.values).float(), torch.from_numpy(self.vectors).float()
+
+    def summary(self) -> str:
+        """A line an eigenpair."""
+        rows = [f"{len(self.values)} smallest eigenvalues of the {self.kind} Laplacian, by {self.method}"]
+        for k, (value, residual, done) in enumerate(zip(self.values, self.residuals, self.converged), 1):
+            rows.append(f"λ{k} = {value:.6g}   residual {residual:.1e}{'' if done else '   NOT CONVERGED'}")
+        return "\n".join(rows)
+
+
+def eigenpairs(
+    graph: Graph, count: int = 10, kind: Kind = "symmetric", method: str = "auto", seed: int = 0
+) -> Eigenpairs:
+    """The ``count`` smallest eigenvalues of a graph's Laplacian with their eigenvectors and residuals.
+
+    ``method`` is "auto", "dense", "lanczos" or "lobpcg". An eigenpair whose residual is above a hundredth of its
+    eigenvalue is marked as not converged, and a warning says so. Signs are chosen so that the largest entry of each
+    eigenvector is positive.
+
+    >>> path = Graph(torch.tensor([[0, 1], [1, 2]]))
+    >>> eigenpairs(path, 3, "plain").values.round(6).tolist()
+    [0.0, 1.0, 3.0]
+    """
+    expect_choice("kind", kind, ("plain", "symmetric", "random_walk"))
+    expect_choice("method", method, ("auto", "dense", "lanczos", "lobpcg"))
+    n = graph.vertices
+    if not 1 <= count <= max(n, 1) or not n:
+        raise ValueError(
+            f"count must be from 1 to the number of vertices, got {count} for {n:,}; ask for fewer eigenpairs"
+        )
+    if method == "auto":
+        method = "dense" if n <= SMALL or 3 * count > n else "iterative"
+    elif method != "dense" and 3 * count > n:
+        raise ValueError(f"an iterative method finds few eigenpairs, got {count} of {n} vertices; use method='dense'")
+    a = adjacency_matrix(graph)
+    degrees = np.asarray(a.sum(1)).reshape(-1)
+    matrix = _laplacian(a, degrees, kind != "plain")
+    del a
+    known = _null_space(graph, degrees, kind != "plain", count)
+    missing = count - known.shape[1]
+    components = len(connected_components(graph).sizes)
+    used = "components"
+    if missing <= 0:
+        vectors = known[:, :count]
+    elif method == "dense":
+        vectors, used = np.linalg.eigh(matrix.toarray())[1][:, :count], "dense"
+    else:
+        found, used = _iterate(matrix, known, missing, method, degrees if kind != "plain" else None, seed)
+        vectors = np.concatenate([known, found], 1)
+    return _measured(matrix, vectors, degrees, kind, used, components, min(known.shape[1], count))
+
+
+def fiedler_vector(graph: Graph, kind: Kind = "plain") -> tuple[float, Float[np.ndarray, "n"]]:
+    """λ₂ and q₂: how well a graph can be cut in two, and how; of a connected graph.
+
+    >>> fiedler_vector(Graph(torch.tensor([[0, 1], [1, 2]])))[1].round(3).tolist()
+    [0.707, 0.0, -0.707]
+    """
+    pairs = eigenpairs(graph, 2, kind)
+    if pairs.components > 1:
+        raise ValueError(
+            f"a Fiedler vector is of a connected graph, got {pairs.components:,} components; take the largest by "
+            "cut.data.connected_components and graph.subgraph"
+        )
+    return float(pairs.values[1]), pairs.vectors[:, 1]
+
+
+def adjacency_matrix(graph: Graph) -> "sparse.csr_array":
+    """The adjacency as a float64 matrix of SciPy, for an undirected graph with weights of 0 or more."""
+    sparse = need("scipy.sparse", "graphs", "eigenpairs")
+    if graph.directed:
+        raise ValueError(
+            "a Laplacian's eigenpairs are of an undirected graph, got a directed one; read it with directed=False"
+        )
+    n = graph.vertices
+    whole = np.int32 if n < 2**31 else np.int64
+    i, j = (end.astype(whole) for end in graph.edges.cpu().numpy())
+    w = np.ones(len(i)) if graph.weights is None else graph.weights.detach().cpu().numpy().astype(np.float64)
+    if len(w) and w.min() < 0:
+        raise ValueError(
+            f"a Laplacian needs weights of 0 or more, got {w.min():.4g}; give how alike two vertices are, or the sizes "
+            "of signed weights"
+        )
+    other = i != j
+    rows, columns = np.concatenate([i, j[other]]), np.concatenate([j, i[other]])
+    return sparse.csr_array((np.concatenate([w, w[other]]), (rows, columns)), shape=(n, n))
+
+
+def _laplacian(a: "sparse.csr_array", degrees: Float[np.ndarray, "n"], normed: bool) -> "sparse.csr_array":
+    """D − A, or D^−½ (D − A) D^−½."""
+    sparse = need("scipy.sparse", "graphs", "eigenpairs")
+    matrix = (sparse.diags_array(degrees, format="csr") - a).tocsr()
+    if normed:
+        roots = np.sqrt(np.where(degrees > 0, 1 / np.where(degrees > 0, degrees, 1), 0))
+        matrix.data *= np.repeat(roots, np.diff(matrix.indptr))
+        matrix.data *= roots[matrix.indices]
+    return matrix
+
+
+def _null_space(graph: Graph, degrees: Float[np.ndarray, "n"], normed: bool, most: int) -> Float[np.ndarray, "n c"]:
+    """Eigenvectors of 0: for each component its indicator, times √d if normed, as unit vectors; ``most`` of them."""
+    of, sizes = connected_components(graph)
+    c = min(len(sizes), most)
+    columns = np.zeros((len(of), c))
+    inside = of < c
+    weight = np.sqrt(degrees) if normed else np.ones(len(of))
+    weight = np.where(degrees > 0, weight, 1)  # a vertex without edges is an eigenvector by itself
+    columns[np.flatnonzero(inside), of[inside]] = weight[inside]
+    return columns / np.linalg.norm(columns, axis=0)
+
+
+def _iterate(
+    matrix: "sparse.csr_array",
+    known: Float[np.ndarray, "n c"],
+    count: int,
+    method: str,
+    degrees: Float[np.ndarray, "n"] | None,
+    seed: int,
+) -> tuple[Float[np.ndarray, "n k"], str]:
+    """The next eigenvectors after those known: by Lanczos, and where that does not do, by LOBPCG."""
+    tried = None
+    if method in ("iterative", "lanczos"):
+        tried = _lanczos(matrix, known, count, seed)
+        if method == "lanczos" or (tried is not None and _all_converged(matrix, tried)):
+            if tried is None:
+                raise ValueError(f"Lanczos found none of {count} eigenvectors here; use method='lobpcg' or 'auto'")
+            return tried, "Lanczos"
+    return _lobpcg(matrix, known, count, degrees, tried, seed), "LOBPCG with multigrid"
+
+
+def _lanczos(
+    matrix: "sparse.csr_array", known: Float[np.ndarray, "n c"], count: int, seed: int
+) -> Float[np.ndarray, "n k"] | None:
+    """The largest eigenvectors of s I − L − 2s U Uᵀ: what is known is sent to the other end of the spectrum."""
+    linalg = need("scipy.sparse.linalg", "graphs", "eigenpairs")
+    n = matrix.shape[0]
+    s = float(2 * matrix.diagonal().max()) or 1.0  # no eigenvalue of L is larger (Gershgorin)
+
+    def product(x: np.ndarray) -> np.ndarray:
+        x = x.reshape(-1)
+        return s * x - matrix @ x - 2 * s * (known @ (known.T @ x))
+
+    operator = linalg.LinearOperator((n, n), matvec=product, dtype=np.float64)
+    start = draw_uniform(seed, "lanczos", 0, n) - 0.5
+    try:
+        _, vectors = linalg.eigsh(
+            operator,
+            k=count,
+            which="LA",
+            v0=start,
+            tol=1e-5,
+            ncv=min(n - 1, max(2 * count + 10, 24)),
+            maxiter=_RESTARTS,
+        )
+    except linalg.ArpackNoConvergence as stopped:
+        vectors = stopped.eigenvectors
+        if vectors is None or vectors.shape[1] < count:
+            return None
+    return _refined(matrix, vectors)
+
+
+def _lobpcg(
+    matrix: "sparse.csr_array",
+    known: Float[np.ndarray, "n c"],
+    count: int,
+    degrees: Float[np.ndarray, "n"] | None,
+    start: Float[np.ndarray, "n k"] | None,
+    seed: int,
+) -> Float[np.ndarray, "n k"]:
+    """The smallest eigenvectors orthogonal to those known, with smoothed aggregation as preconditioner."""
+    linalg = need("scipy.sparse.linalg", "graphs", "eigenpairs")
+    sparse = need("scipy.sparse", "graphs", "eigenpairs")
+    pyamg = need("pyamg", "graphs", "eigenpairs of a large graph")
+    n = matrix.shape[0]
+    wide = min(count + _GUARDS, n // 5)
+    x = draw_uniform(seed, "lobpcg", 0, n * wide).reshape(n, wide) - 0.5
+    if start is not None:
+        x[:, : start.shape[1]] = start
+    smooth = np.ones((n, 1)) if degrees is None else np.sqrt(np.maximum(degrees, 1e-300))[:, None]
+    shift = 1e-9 * float(matrix.diagonal().mean())
+    regular = sparse.csr_matrix(matrix + shift * sparse.eye_array(n))  # L is singular, its multigrid must not be
+    regular.indices, regular.indptr = regular.indices.astype(np.int32), regular.indptr.astype(np.int32)
+    levels = pyamg.smoothed_aggregation_solver(regular, B=smooth, max_coarse=500, coarse_solver="pinv")
+    preconditioner = levels.aspreconditioner()
+    for _ in range(_ROUNDS):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # how far it came is measured here
+            _, x = linalg.lobpcg(
+                matrix, x, M=preconditioner, Y=known if known.shape[1] else None, largest=False, tol=1e-14, maxiter=8
+            )
+        x = _refined(matrix, x)
+        if _all_converged(matrix, x[:, :count], TOLERANCE / 10):
+            break
+    return x[:, :count]
+
+
+def _refined(matrix: "sparse.csr_array", vectors: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
+    """Rayleigh–Ritz in the space of some vectors: the best eigenvectors that it holds, smallest first."""
+    q = np.linalg.qr(vectors)[0]
+    inner = q.T @ (matrix @ q)
+    return q @ np.linalg.eigh((inner + inner.T) / 2)[1]
+
+
+def _residuals(matrix: Any, vectors: Float[np.ndarray, "n k"]) -> tuple[np.ndarray, np.ndarray]:
+    """Rayleigh quotients and residuals of unit vectors."""
+    images = matrix @ vectors
+    values = (vectors * images).sum(0)
+    return values, np.linalg.norm(images - vectors * values, axis=0)
+
+
+def _all_converged(matrix: Any, vectors: Float[np.ndarray, "n k"], tolerance: float = TOLERANCE) -> bool:
+    values, residuals = _residuals(matrix, vectors)
+    return bool((residuals <= tolerance * np.abs(values)).all())
+
+
+def _measured(
+    matrix: "sparse.csr_array",
+    vectors: Float[np.ndarray, "n k"],
+    degrees: Float[np.ndarray, "n"],
+    kind: str,
+    method: str,
+    components: int,
+    zeros: int,
+) -> Eigenpairs:
+    values, residuals = _residuals(matrix, vectors)
+    order = np.argsort(values, kind="stable")
+    vectors, values, residuals = vectors[:, order], values[order], residuals[order]
+    scale = float(matrix.diagonal().max()) if matrix.shape[0] else 1.0
+    values[:zeros] = np.where(np.abs(values[:zeros]) <= _ZERO * max(scale, 1e-300), 0.0, values[:zeros])
+    if kind == "random_walk":  # L_rw = D⁻¹L has the eigenvectors D^−½ q
+        vectors = vectors / np.sqrt(np.where(degrees > 0, degrees, 1))[:, None]
+        vectors = vectors / np.linalg.norm(vectors, axis=0)
+        inverse = np.where(degrees > 0, 1 / np.where(degrees > 0, degrees, 1), 0)
+        root = np.sqrt(np.where(degrees > 0, degrees, 0))[:, None]
+        images = np.sqrt(inverse)[:, None] * (matrix @ (root * vectors))
+        residuals = np.linalg.norm(images - vectors * values, axis=0)
+    signs = np.sign(vectors[np.abs(vectors).argmax(0), np.arange(vectors.shape[1])])
+    converged = residuals <= np.maximum(TOLERANCE * np.abs(values), _ZERO * max(scale, 1e-300))
+    if not converged.all():
+        worst = int(np.argmax(np.where(converged, 0, residuals)))
+        warnings.warn(
+            f"{int((~converged).sum())} of {len(values)} eigenpairs did not converge: λ{worst + 1} = "
+            f"{values[worst]:.3g} has a residual of {residuals[worst]:.1e}, above 1 % of it; do not rely on these, or "
+            "ask for fewer",
+            stacklevel=3,
+        )
+    return Eigenpairs(values, vectors * signs, residuals, converged, kind, method, components)
+
+
+__all__ = ["Eigenpairs", "adjacency_matrix", "eigenpairs", "fiedler_vector"]

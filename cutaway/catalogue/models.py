@@ -19,6 +19,7 @@ from cutaway.models import (
     Diffusion,
     Forecaster,
     GPTSpec,
+    GraphPredictor,
     HeadSpec,
     LinkScorer,
     PositionSpec,
@@ -133,16 +134,24 @@ def ring() -> Graph:
 
 
 def vertex_classifier(layer: str) -> tuple[Any, ...]:
-    model = VertexClassifier(inputs=3, classes=2, layer=layer, width=4, heads=2, activation="tanh")
-    return model, Graph(ring().edges, x=torch.randn(5, 3))
+    model = VertexClassifier(inputs=5, classes=2, layer=layer, width=4, heads=2, activation="tanh")
+    return model, Graph(ring().edges, x=torch.randn(5, 5))
 
 
-for layer in ("gcn", "gat", "gin"):
+register(
+    GraphPredictor,
+    example=lambda: (
+        GraphPredictor(task="multi-class", outputs=3, inputs=3, layer="gin", width=4, norm="layer", readout="mean"),
+        Graph(ring().edges, x=torch.randn(5, 3)),
+    ),
+    kinks="ReLU bends",
+)
+for layer in ("gcn", "gat", "gin", "notes", "chebyshev", "gated", "fixed-point", "transformer"):
     register(
         VertexClassifier,
         name=f"VertexClassifier ({layer})",
         example=partial(vertex_classifier, layer),
-        kinks="" if layer == "gcn" else "ReLU bends",
+        kinks="ReLU bends" if layer in ("gat", "gin", "transformer") else "",
     )
 register(
     LinkScorer,

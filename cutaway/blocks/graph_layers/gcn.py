@@ -72,8 +72,10 @@ class GCNLayer(nn.Module):
         expect_vertices(x, graph, self.inputs)
         graph = self.wired(graph)
         a = symmetric_norm(graph, self.map.weight.dtype) if self.norm else arc_weights(graph, self.map.weight.dtype)
-        if self.inputs < self.outputs and not (self.messages.live or is_sparse_rows(x)):
+        if self.inputs < self.outputs and not (self.messages.edited or is_sparse_rows(x)):
             y = self.map(sum_weighted(x, graph, a))  # the same by associativity, over fewer features
+            if self.messages.live:  # read beside, so that looking changes nothing
+                self.messages(a.arcs[:, None] * self.map(x)[graph.arcs[0]])
         else:
             y = sum_weighted(map_features(self.map, x), graph, a, self.messages)
         if self.bias is not None:

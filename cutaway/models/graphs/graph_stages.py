@@ -11,12 +11,14 @@ Notes: N3 §7, N4.
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_choice, expect_positive, expect_probability
 from cutaway.blocks.dense.activations import find_activation
 from cutaway.blocks.dense.affine import Linear
+from cutaway.blocks.graph_layers.structural_encodings import RandomWalkEncoding
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.graphs.sparse_features import dropout_features, map_features
 from cutaway.blocks.norms.batch import BatchNorm
@@ -44,9 +46,11 @@ class GraphModelSpec(NamedSpec):
     residual: bool = False
     dropout: float = 0.0  # of what goes into a stage
     attention_dropout: float = 0.0  # of attention weights
-    rounds: int = 1  # of gated layers: steps; of Chebyshev's: the order of the filters
+    rounds: int = 3  # of gated layers: steps; of Chebyshev's: the order of the filters
+    contraction: float = 0.9  # of fixed-point layers
+    walks: int = 0  # steps of random walks whose returns describe a vertex beside its features; 0 for none
+    frequencies: int = 0  # of spectral layers: eigenvectors of the Laplacian
     graph_size: int = 0  # of spectral layers: vertices of the graph that they belong to
-    waves: int = 0  # of spectral layers: eigenvectors
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -60,6 +64,13 @@ class GraphModelSpec(NamedSpec):
             raise ValueError(
                 f"width must be a multiple of heads, got width={self.width}, heads={self.heads}; "
                 f"try width={self.width - self.width % self.heads or self.heads}"
+            )
+
+        belongs = LAYERS[self.layer].belongs_to_a_graph
+        if belongs != bool(self.frequencies) or belongs != bool(self.graph_size):
+            raise ValueError(
+                f"frequencies and graph_size are for layers that belong to one graph, got frequencies="
+                f"{self.frequencies}, graph_size={self.graph_size} for layer={self.layer!r}; spectral layers need both"
             )
 
     @property
@@ -88,7 +99,8 @@ class GraphStage(nn.Module):
         self.dropout = spec.dropout
         self.output = Tap()
 
-    def forward(self, x: Tensor, graph: Graph) -> Float[Tensor, "n o"]:
+    def forward(self, x: Tensor, graph: Graph | Tensor) -> Float[Tensor, "n o"]:
+        """``graph`` is that of the messages; for spectral layers, the eigenvectors of its Laplacian."""
         z = self.layer(dropout_features(x, self.dropout) if self.training and self.dropout else x, graph)
         if self.norm is not None:
             z = self.norm(z)
@@ -112,13 +124,22 @@ def make_stages(spec: GraphModelSpec, outputs: int | None = None) -> nn.ModuleLi
 
 
 class GraphModel(Model):
-    """The part that graph models share: features into the width where the layer keeps it, then the stages."""
+    """The part that graph models share: features into the width where the layer keeps it, then the stages.
+
+    ``eigenvectors`` (vertices, frequencies) are those of the graph that a model of spectral layers belongs to; they are
+    kept with its weights.
+    """
 
     spec: Any
 
     def __init__(self, spec: GraphModelSpec, outputs: int | None = None) -> None:
         super().__init__(spec)
         self.enter = Linear(spec.inputs, spec.width) if spec.keeps_width else None
+        self.walks = RandomWalkEncoding(spec.walks, spec.width) if spec.walks and spec.keeps_width else None
+        self.eigenvectors: Tensor | None
+        self.register_buffer(
+            "eigenvectors", torch.zeros(spec.graph_size, spec.frequencies) if spec.frequencies else None
+        )
         self.stages = make_stages(spec, outputs)
 
     def states(self, graph: Graph) -> Float[Tensor, "n w"]:
@@ -128,8 +149,9 @@ class GraphModel(Model):
     def every_state(self, graph: Graph) -> list[Tensor]:
         """The states of all vertices after each stage."""
         x, found = self.enter_features(graph), []
+        over = graph if self.eigenvectors is None else self.eigenvectors  # what messages run over
         for stage in self.stages:
-            x = stage(x, graph)
+            x = stage(x, over)
             found.append(x)
         return found
 
@@ -142,7 +164,12 @@ class GraphModel(Model):
                 f"every vertex must have {self.spec.inputs} features, got {got}; give the graph features x of shape "
                 f"(vertices, {self.spec.inputs})"
             )
-        return x if self.enter is None else map_features(self.enter, x)
+        like = next(self.parameters())
+        x = x if x.dtype == like.dtype else x.to(like.dtype)
+        if self.enter is None:
+            return x
+        x = map_features(self.enter, x)
+        return x if self.walks is None else x + self.walks(graph)
 
     @property
     def vertex_states(self) -> tuple[str, ...]:

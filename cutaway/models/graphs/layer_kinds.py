@@ -1,13 +1,19 @@
-r"""The layers that a graph model can be made of, by name; see the file of each in blocks/graphs for its equation."""
+r"""The layers that a graph model can be made of, by name; their equations are in blocks/graph_layers."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from torch import nn
 
+from cutaway.blocks.graph_layers.chebyshev import ChebyshevLayer
+from cutaway.blocks.graph_layers.fixed_point import FixedPointLayer
 from cutaway.blocks.graph_layers.gat import GATLayer
+from cutaway.blocks.graph_layers.gated_steps import GatedGraphLayer
 from cutaway.blocks.graph_layers.gcn import GCNLayer
 from cutaway.blocks.graph_layers.gin import GINLayer
+from cutaway.blocks.graph_layers.graph_conv import GraphConvLayer
+from cutaway.blocks.graph_layers.graph_transformer import GraphTransformerLayer
+from cutaway.blocks.graph_layers.spectral import SpectralLayer
 
 
 class LayerKind(NamedTuple):
@@ -45,11 +51,52 @@ def _gin(spec: Any, inputs: int, outputs: int, last: bool) -> nn.Module:
     )
 
 
+def _sage(spec: Any, inputs: int, outputs: int, last: bool) -> nn.Module:
+    return GraphConvLayer(inputs, outputs, activation=None, aggregate="mean")
+
+
+def _notes(spec: Any, inputs: int, outputs: int, last: bool) -> nn.Module:
+    return GraphConvLayer(inputs, outputs, activation=None)
+
+
+def _chebyshev(spec: Any, inputs: int, outputs: int, last: bool) -> nn.Module:
+    return ChebyshevLayer(inputs, outputs, order=spec.rounds)
+
+
+def _spectral(spec: Any, inputs: int, outputs: int, last: bool) -> nn.Module:
+    return SpectralLayer(inputs, outputs, spec.frequencies)
+
+
+def _gated(spec: Any, inputs: int, outputs: int, last: bool) -> nn.Module:
+    return GatedGraphLayer(inputs, outputs, steps=spec.rounds)
+
+
+def _fixed_point(spec: Any, inputs: int, outputs: int, last: bool) -> nn.Module:
+    return FixedPointLayer(inputs, outputs, contraction=spec.contraction)
+
+
+def _transformer(spec: Any, inputs: int, outputs: int, last: bool, scope: str = "edges") -> nn.Module:
+    edge_inputs = spec.edge_inputs or None if scope == "edges" else None
+    return GraphTransformerLayer(outputs, spec.heads, scope, edge_inputs=edge_inputs, dropout=spec.attention_dropout)
+
+
+def _all_pairs(spec: Any, inputs: int, outputs: int, last: bool) -> nn.Module:
+    return _transformer(spec, inputs, outputs, last, scope="pairs")
+
+
 LAYERS: dict[str, LayerKind] = {
     "gcn": LayerKind(_gcn),
     "gat": LayerKind(_gat, attention="attention"),
     "gatv2": LayerKind(_gatv2, attention="attention"),
     "gin": LayerKind(_gin),
+    "sage": LayerKind(_sage),
+    "notes": LayerKind(_notes),
+    "chebyshev": LayerKind(_chebyshev),
+    "spectral": LayerKind(_spectral, keeps_width=True, belongs_to_a_graph=True),
+    "gated": LayerKind(_gated, keeps_width=True, is_whole=True),
+    "fixed-point": LayerKind(_fixed_point, keeps_width=True, is_whole=True),
+    "transformer": LayerKind(_transformer, attention="attention.attention", keeps_width=True, is_whole=True),
+    "all-pairs": LayerKind(_all_pairs, keeps_width=True, is_whole=True),
 }
 
 __all__ = ["LAYERS", "LayerKind"]

@@ -67,6 +67,10 @@ class VertexClassifierRecipe(GraphRecipe):
             )
         return tuple(int(part) for part in parts)
 
+    def layer_name(self) -> str:
+        """The kind of layer, of cutaway/models/graphs/layer_kinds.py."""
+        return self.layer
+
     def layer_settings(self) -> dict[str, Any]:
         """The settings of the recipe that the model's spec has under the same name."""
         from cutaway.models.graphs.vertex_classifier import VertexClassifierSpec
@@ -81,12 +85,13 @@ class VertexClassifierRecipe(GraphRecipe):
         from cutaway.recipes.graphs.vertex_classes import decay_first_layer_only
 
         assert graph.x is not None
-        edge_inputs = 0 if graph.edge_features is None else graph.edge_features.shape[1]
+        reads_edges = graph.edge_features is not None and self.layer_name() in ("gat", "gatv2", "gin", "transformer")
+        edge_inputs = graph.edge_features.shape[1] if reads_edges and graph.edge_features is not None else 0
         model = VertexClassifier(
             inputs=graph.x.shape[1],
             edge_inputs=edge_inputs,
             classes=len(data.classes),
-            layer=self.layer,
+            layer=self.layer_name(),
             **self.layer_settings(),
         )
         if self.decays_first_layer_only:

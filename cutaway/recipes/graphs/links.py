@@ -41,7 +41,7 @@ class LinksRecipe(GraphRecipe):
     """share of the links to evaluate on; 0 for none"""
     test: float = setting(0.1, DATA)
     """share of the links for `cutaway test`; 0 for none"""
-    layer: Literal["gcn", "gat", "gatv2", "gin"] = setting("gcn", FIRST)
+    layer: Literal["gcn", "gat", "gatv2", "gin", "sage", "notes"] = setting("gcn", FIRST)
     """how messages are put together"""
     decoder: Literal["mlp", "dot", "ordered"] = "mlp"
     """how two vertices are compared: by a small network, by their dot product, or each in its place (directed)"""

@@ -12,6 +12,7 @@ from cutaway.runs.views import (
     embeddings,
     gates,
     general,
+    graphs,
     image_classes,
     language,
     latents,
@@ -24,7 +25,6 @@ from cutaway.runs.views import (
     tables,
     tags,
     text_classes,
-    vertices,
     words,
 )
 
@@ -68,10 +68,12 @@ register(
 )
 register(image_classes.field_at, suits=image_classes.classifies_images, section="From layer to layer", at=True)
 
-register(vertices.vertex_mistakes, suits=vertices.classifies_vertices, section="Predictions", report=True)
-register(vertices.cut_edges, suits=vertices.classifies_vertices, section="What a prediction depends on", report=True)
-register(vertices.smoothing, suits=vertices.classifies_vertices, section="From layer to layer", report=True)
-register(vertices.vertex_map, suits=vertices.classifies_vertices, section="Embeddings", report=True)
+register(graphs.graph_answers, suits=graphs.predicts_graphs, section="Predictions", report=True)
+register(graphs.link_scores, suits=graphs.finds_links, section="Predictions", report=True)
+register(graphs.vertex_mistakes, suits=graphs.classifies_vertices, section="Predictions", report=True)
+register(graphs.cut_edges, suits=graphs.classifies_vertices, section="What a prediction depends on", report=True)
+register(graphs.smoothing, suits=graphs.classifies_vertices, section="From layer to layer", report=True)
+register(graphs.vertex_map, suits=graphs.classifies_vertices, section="Embeddings", report=True)
 
 register(series_classes.mistakes, suits=series_classes.classifies_series, section="Predictions", report=True)
 register(series_classes.speaking_parts, suits=series_classes.classifies_series, section="Predictions", report=True)

@@ -1,15 +1,19 @@
-r"""Views of runs that give vertices classes: mistakes, how states grow alike, a map of them, and what edges carry."""
+r"""Views of runs on graphs: mistakes, how states of vertices grow alike, a map of them, what edges carry, links."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from cutaway.look import confusion_matrix, embedding_map
+from cutaway.look import confusion_matrix, embedding_map, histogram, scatter
 from cutaway.look.charts.bar_panels import bar_panels
 from cutaway.look.pages.picture import Picture
 from cutaway.recipes.graphs.classified_vertices import VertexClassifierRecipe
+from cutaway.recipes.graphs.gin import GINRecipe
+from cutaway.recipes.graphs.graph_outcomes import outcome_outputs
+from cutaway.recipes.graphs.links import LinksRecipe
 from cutaway.recipes.subjects import Subject
 
 if TYPE_CHECKING:
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
 _MAPPED = 1000  # vertices on a map
 _PAIRS = 2000  # pairs of vertices whose distance is measured
 _CUT = 12  # edges that are cut, one at a time
+_WHOLE = 20_000  # vertices of a graph that is passed through whole
+_COUNTED = 20_000  # held-out vertices that are counted
 
 
 def classifies_vertices(run: "Run") -> bool:
@@ -30,9 +36,10 @@ def classifies_vertices(run: "Run") -> bool:
 def vertex_mistakes(run: "Run", subject: Subject) -> list[Picture]:
     """How many held-out vertices of each class are taken for which."""
     data, rows = _held_out(run)
-    if data.targets is None:
-        return []
-    predicted = subject.output(run.model).argmax(1)[rows].numpy()
+    assert data.targets is not None
+    if len(rows) > _COUNTED:
+        rows = np.sort(np.random.default_rng(0).choice(rows, _COUNTED, replace=False))
+    predicted = run.recipe.classes_of(data).outputs(run.model, rows).argmax(1).numpy()  # type: ignore[attr-defined]
     counts = np.zeros((len(data.classes),) * 2, dtype=np.int64)
     np.add.at(counts, (data.targets[rows].numpy(), predicted), 1)
     return [confusion_matrix(counts, data.classes, title=f"What each class is taken for: {len(rows):,} vertices")]
@@ -42,6 +49,8 @@ def smoothing(run: "Run", subject: Subject) -> list[Picture]:
     """How far apart the states of vertices are, layer by layer: with too many layers all become the same."""
     model: Any = run.model
     graph: Graph = subject.arguments[0]
+    if graph.vertices > _WHOLE:
+        return []
     states = {"features": _dense(graph.x)} | subject.read(model, *model.vertex_states)
     rng = np.random.default_rng(0)
     arcs = graph.arcs[:, graph.arcs[0] != graph.arcs[1]]
@@ -71,6 +80,8 @@ def vertex_map(run: "Run", subject: Subject) -> list[Picture]:
     model: Any = run.model
     data = run.recipe.dataset(run)  # type: ignore[attr-defined]
     addresses = model.vertex_states
+    if subject.arguments[0].vertices > _WHOLE:
+        return []
     at = addresses[-2] if len(addresses) > 1 and not model.spec.keeps_width else addresses[-1]
     known = np.flatnonzero(data.targets.numpy() >= 0)
     rows = known if len(known) <= _MAPPED else np.sort(np.random.default_rng(0).choice(known, _MAPPED, replace=False))
@@ -93,7 +104,13 @@ def cut_edges(run: "Run", subject: Subject) -> list[Picture]:
     data = run.recipe.dataset(run)  # type: ignore[attr-defined]
     graph: Graph = subject.arguments[0]
     (v,) = subject.vertices
-    before = subject.output(model)[v].double().softmax(-1)
+    names: Sequence[str] = data.names
+    if graph.vertices > _WHOLE:  # what is further away than its layers reach cannot change a vertex's class
+        near = neighbourhood(graph, v, model.spec.depth + 1)
+        names = [data.names[i] for i in near.tolist()]
+        graph, v = graph.subgraph(near), 0
+    with torch.no_grad():
+        before = model(graph)[v].double().softmax(-1).cpu()
     k = int(before.argmax())
     edges = edges_around(graph, v, _CUT)
     if not len(edges):
@@ -104,10 +121,10 @@ def cut_edges(run: "Run", subject: Subject) -> list[Picture]:
         mask[e] = True
         with torch.no_grad():
             after = model(graph.without_edges(mask))[v].double().softmax(-1)[k]
-        i, j = (data.names[int(end)] for end in graph.edges[:, e])
+        i, j = (names[int(end)] for end in graph.edges[:, e])
         change[f"{i} – {j}"] = float(after.cpu() - before[k])
     change = dict(sorted(change.items(), key=lambda item: -abs(item[1])))
-    name, label = data.names[v], data.classes[k]
+    name, label = names[v], data.classes[k]
     return [
         bar_panels(
             {f"change of P({label}) for {name}": change},
@@ -119,12 +136,75 @@ def cut_edges(run: "Run", subject: Subject) -> list[Picture]:
     ]
 
 
+def neighbourhood(graph: "Graph", vertex: int, steps: int) -> Tensor:
+    """The numbers of the vertices at most so many edges away, whichever way edges point; the vertex itself first."""
+    found = torch.zeros(graph.vertices, dtype=torch.bool, device=graph.edges.device)
+    found[vertex] = True
+    for _ in range(steps):
+        at = found[graph.edges].any(0)
+        found[graph.edges[:, at].reshape(-1)] = True
+    found[vertex] = False
+    return torch.cat([torch.tensor([vertex], device=found.device), found.nonzero()[:, 0]])
+
+
 def edges_around(graph: "Graph", vertex: int, most: int) -> Tensor:
     """The numbers of the edges at a vertex, then of those at its neighbours; at most so many."""
     at = (graph.edges == vertex).any(0)
     neighbours = graph.edges[:, at].unique()
     near = torch.isin(graph.edges, neighbours).any(0) & ~at
     return torch.cat([at.nonzero()[:, 0], near.nonzero()[:, 0]])[:most]
+
+
+def predicts_graphs(run: "Run") -> bool:
+    """Runs of models of whole graphs."""
+    return isinstance(run.recipe, GINRecipe)
+
+
+def finds_links(run: "Run") -> bool:
+    """Runs of models of links."""
+    return isinstance(run.recipe, LinksRecipe)
+
+
+def graph_answers(run: "Run", subject: Subject) -> list[Picture]:
+    """What held-out graphs are taken for: class by class, or each value beside the true one."""
+    recipe = run.recipe
+    assert isinstance(recipe, GINRecipe)
+    data = recipe.dataset(run)
+    rows = data.train if data.validation is None else data.validation
+    assert rows.targets is not None
+    outputs = outcome_outputs(run.model, rows.graphs, recipe.scale_of(data))
+    if data.classes:
+        counts = np.zeros((len(data.classes),) * 2, dtype=np.int64)
+        np.add.at(counts, (rows.targets.numpy(), outputs.argmax(1).numpy()), 1)
+        return [confusion_matrix(counts, data.classes, title=f"What each class is taken for: {len(rows):,} graphs")]
+    points = torch.stack([rows.targets, outputs[:, 0]], 1).numpy()
+    picture = scatter(
+        points,
+        labels=list(rows.names),
+        title=f"{data.target or 'value'}: predicted beside true, {len(rows):,} graphs",
+        axes=("true", "predicted"),
+    )
+    return [picture.captioned("On the diagonal a prediction is right; graphs far from it are worth a look.")]
+
+
+def link_scores(run: "Run", subject: Subject) -> list[Picture]:
+    """The scores of held-out links and of pairs without one."""
+    recipe = run.recipe
+    assert isinstance(recipe, LinksRecipe)
+    task = recipe.link_task(recipe.dataset(run))
+    held = task.split.validation
+    if not len(held):
+        return []
+    p = 1 / (1 + np.exp(-task.scores(run.model, held.pairs)))
+    first, second = (task.kinds[1], task.kinds[0]) if task.kinds else ("links", "pairs without a link")
+    parts = {
+        f"{name} ({int((held.targets == k).sum()):,})": p[held.targets == k] for name, k in ((first, 1), (second, 0))
+    }
+    title = "What the network says of held-out pairs"
+    picture = histogram(
+        {name: values for name, values in parts.items() if len(values)}, title=title, bins=40, value="P"
+    )
+    return [picture.captioned(f"The {first} should lie at the right end and the {second} at the left.")]
 
 
 def _held_out(run: "Run") -> "tuple[GraphData, np.ndarray]":

@@ -1,0 +1,83 @@
+r"""`GraphPredictor` gives a whole graph one of several classes, or a value.
+
+    x_s = stage_s(x_{s−1}, graph)                      s = 1 … depth
+    z = [readout(x_1), …, readout(x_depth)]            jumping: what is near and what is far, side by side
+    outputs = drop(φ(z W + b)) W' + b'                 one row for every graph
+
+Xu et al. 2019, "How powerful are graph neural networks", §4.2 (GIN with the readouts of all layers); without
+``jumping`` the last readout alone. Notes: N3 §7, N4.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from cutaway.blocks.checks import expect_choice, expect_probability
+from cutaway.blocks.dense.activations import find_activation
+from cutaway.blocks.dense.affine import Dense
+from cutaway.blocks.graph_layers.readouts import AttentionReadout, readout_max, readout_mean, readout_sum
+from cutaway.blocks.graphs.graph import Graph
+from cutaway.blocks.losses.tasks import Head, Task
+from cutaway.inside.taps import Tap
+from cutaway.models.base import choose_spec
+from cutaway.models.graphs.graph_stages import GraphModel, GraphModelSpec
+from cutaway.models.specs.plain_data import NamedSpec
+from cutaway.models.transformers.construction import drop
+
+READOUTS: dict[str, Callable[[Tensor, Graph], Tensor]] = {
+    "sum": readout_sum,
+    "mean": readout_mean,
+    "max": readout_max,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphPredictorSpec(GraphModelSpec):
+    """Features of vertices and edges in, the outputs of a task for each graph out."""
+
+    model: ClassVar[str] = "GraphPredictor"
+
+    task: str  # multi-class | regression
+    outputs: int = 1
+    readout: str = "sum"  # sum | mean | max | attention
+    jumping: bool = True
+    head_dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        Task(self.task, self.outputs)
+        expect_probability(head_dropout=self.head_dropout)
+        expect_choice("readout", self.readout, (*READOUTS, "attention"))
+
+
+class GraphPredictor(GraphModel):
+    """outputs (graphs, outputs) = GraphPredictor(graph), of a graph that may hold several. Tap: ``pooled``."""
+
+    kind: ClassVar[type[NamedSpec]] = GraphPredictorSpec
+    spec: GraphPredictorSpec
+
+    def __init__(self, spec: GraphPredictorSpec | None = None, **sizes: Any) -> None:
+        super().__init__(choose_spec(spec, sizes, GraphPredictorSpec))
+        spec = self.spec
+        parts = spec.depth if spec.jumping else 1
+        learned = [AttentionReadout(spec.width) for _ in range(parts)] if spec.readout == "attention" else []
+        self.readouts = nn.ModuleList(learned)
+        self.pooled = Tap()
+        self.hidden = Dense(parts * spec.width, spec.width, find_activation(spec.activation))
+        self.head = Head(spec.width, Task(spec.task, spec.outputs))
+
+    def forward(self, graph: Graph) -> Float[Tensor, "g o"]:
+        states = self.every_state(graph)
+        states = states if self.spec.jumping else states[-1:]
+        readouts: list[Any] = list(self.readouts) or [READOUTS[self.spec.readout]] * len(states)
+        z = torch.cat([readout(x, graph) for readout, x in zip(readouts, states, strict=True)], -1)
+        if self.pooled.live:
+            z = self.pooled(z)
+        return self.head(drop(self.hidden(z), self.spec.head_dropout, self.training))
+
+
+__all__ = ["READOUTS", "GraphPredictor", "GraphPredictorSpec"]

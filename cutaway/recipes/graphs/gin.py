@@ -1,0 +1,216 @@
+r"""`gin`: the class or value of a whole graph: molecules, proteins, small networks."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from cutaway.recipes.base import Recipe
+from cutaway.recipes.checks import expect_at_least, expect_share
+from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from cutaway.data.graphs.graph_set import GraphRows, GraphSet
+    from cutaway.recipes.graphs.graph_outcomes import Scale
+    from cutaway.recipes.subjects import Subject
+    from cutaway.runs.run import Run
+    from cutaway.training.jobs import Job
+
+ABOUT = "graphs.json"  # in the run folder
+_SHOWN = 12  # graphs that a page looks at
+
+
+@dataclass(frozen=True)
+class GINRecipe(Recipe):
+    """Gives a whole graph one class, or a value, by sums over neighbours (GIN): the strongest kind of messages.
+
+    Data: a CSV of molecules (SMILES) and a target, a folder of graphs, TU files, or a .txt as of MUTAG. Whether the
+    target is a class or a value is found by its looks. A random forest that sees no edges stands beside it.
+    """
+
+    name: ClassVar[str] = "gin"
+    input: ClassVar[str] = "molecules.csv"
+    prediction: ClassVar[str] = "molecules (a SMILES, or a CSV of them) or graphs in; the class or value of each out"
+    unit: ClassVar[str] = "nats a graph; of values, squared deviations"
+
+    data: str = "trees"
+    """a CSV with a column of SMILES and a target, a folder or .txt of graphs, or an embedded sample"""
+    target: str = setting("", DATA)
+    """the column of the target in a table of molecules (default: one with a usual name)"""
+    split: Literal["random", "scaffold"] = setting("random", DATA)
+    """how graphs are divided; scaffold: molecules with one skeleton stay together, so that the test has new ones"""
+    validation: float = setting(0.1, DATA)
+    """share of the graphs to evaluate on; 0 for none"""
+    test: float = setting(0.1, DATA)
+    """share of the graphs for `cutaway test`; 0 for none"""
+    encoding: str = setting("utf-8", DATA)
+    """encoding of the files"""
+
+    layer: Literal["gin", "gcn", "gat", "gatv2", "sage", "notes"] = setting("gin", FIRST)
+    """how messages are put together"""
+    width: int = setting(64, FIRST)
+    """numbers that a vertex is described by between layers"""
+    depth: int = setting(4, FIRST)
+    """layers: how many edges away a vertex can see"""
+    readout: Literal["sum", "mean", "max", "attention"] = "sum"
+    """how the vertices of a graph become one vector"""
+    jumping: bool = True
+    """read out every layer, not the last alone"""
+    dropout: float = 0.3
+    """share of what is known of a graph that is dropped in training, before the output"""
+    norm: Literal["batch", "layer", "none"] = "batch"
+    """what brings the values after a layer to one scale"""
+    batch: int = setting(32, FIRST)
+    """graphs in a batch; fewer are taken whole"""
+    steps: int = 1000
+    """optimizer steps, at most"""
+    rate: float = 3e-3
+    """full learning rate"""
+    beta: float = 0.99
+    """how long Adam remembers squared gradients"""
+    weight_decay: float = 0.01
+    """pull of the matrices towards zero"""
+    patience: int = setting(10, SCHEDULE)
+    """evaluations without improvement before stopping; 0 to go on"""
+    evaluate_every: int = setting(25, RESULTS)
+    """steps between evaluations"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expect_share(self, "validation", "test", "dropout")
+        expect_at_least(self, 1, "width", "depth")
+        if self.patience and not self.validation:
+            object.__setattr__(self, "patience", 0)
+
+    def dataset(self, run: "Run | None" = None) -> "GraphSet":
+        """The graphs in their three parts; those of a ``run`` must be as they were."""
+        from cutaway.data.graphs.graph_set import read_graphs
+
+        found = read_graphs(
+            self.data,
+            target=self.target,
+            split=self.split,
+            validation=self.validation,
+            test=self.test,
+            seed=self.seed,
+            encoding=self.encoding,
+        )
+        if found.train.targets is None:
+            raise ValueError(
+                f"a model of graphs needs targets to learn from, got {found.name} without any; name their column by "
+                "target"
+            )
+        if run is not None:
+            run.expect_same_data(found.fingerprint)
+        return found
+
+    def scale_of(self, data: "GraphSet") -> "Scale | None":
+        """The scale of values; None of classes."""
+        from cutaway.recipes.graphs.graph_outcomes import Scale
+
+        return None if data.classes or data.train.targets is None else Scale.of(data.train.targets)
+
+    def build(self, data: "GraphSet") -> "nn.Module":
+        """The untrained model."""
+        from cutaway.models.graphs.graph_predictor import GraphPredictor
+
+        graph = data.train.graphs[0]
+        reads_edges = graph.edge_features is not None and self.layer in ("gin", "gat", "gatv2")
+        return GraphPredictor(
+            task="multi-class" if data.classes else "regression",
+            outputs=len(data.classes) or 1,
+            inputs=1 if graph.x is None else graph.x.shape[1],
+            edge_inputs=graph.edge_features.shape[1] if reads_edges and graph.edge_features is not None else 0,
+            layer=self.layer,
+            width=self.width,
+            depth=self.depth,
+            readout=self.readout,
+            jumping=self.jumping,
+            norm=self.norm,
+            head_dropout=self.dropout,
+        )
+
+    def job(self, rank: int = 0, world: int = 1) -> "Job":
+        import torch
+
+        from cutaway.atomic_files import write_json
+        from cutaway.recipes.graphs.graph_baselines import graph_baselines
+        from cutaway.recipes.graphs.graph_outcomes import (
+            GraphBatches,
+            outcome_cost,
+            outcome_metrics,
+            outcome_outputs,
+        )
+        from cutaway.training.jobs import Job
+
+        data = self.dataset()
+        scale, held = self.scale_of(data), data.validation
+        torch.manual_seed(self.seed)
+        model = self.build(data)
+        facts = {"summary": data.summary(), "fingerprint": data.fingerprint.to_dict(), "source": self.data}
+        if held is not None:
+            facts["baselines"] = graph_baselines(data.train, held, scale, len(data.classes))
+        about: dict[str, Any] = {"classes": list(data.classes), "target": data.target}
+        about |= {} if scale is None else {"mean": scale.mean, "std": scale.std}
+        batch = min(self.batch, len(data.train))
+
+        def evaluate(m: "nn.Module") -> dict[str, float]:
+            if held is None or held.targets is None:
+                return {}
+            return outcome_metrics(outcome_outputs(m, held.graphs, scale), held.targets, scale)
+
+        return Job(
+            model=model,
+            batches=GraphBatches(data.train, batch, self.seed, rank, world),
+            objective=partial(outcome_cost, scale=scale),
+            evaluate=evaluate,
+            units=batch,
+            unit="graphs",
+            files={ABOUT: lambda path: write_json(path, about)},
+            data=facts,
+        )
+
+    def test_metrics(self, run: "Run") -> dict[str, float]:
+        from cutaway.recipes.graphs.graph_baselines import graph_baselines
+        from cutaway.recipes.graphs.graph_outcomes import outcome_metrics, outcome_outputs
+
+        data = self.dataset(run)
+        scale, rows = self.scale_of(data), data.open_test()
+        assert rows.targets is not None
+        naive = graph_baselines(data.train, rows, scale, len(data.classes))["structure-blind"]["metrics"]
+        name = "accuracy" if scale is None else "rmse"
+        found = outcome_metrics(outcome_outputs(run.model, rows.graphs, scale), rows.targets, scale)
+        return found | {f"baseline_{name}": naive[name]}
+
+    def read_new(self, inputs: Any) -> "GraphRows":
+        """New graphs: a SMILES, several, a file or folder, or graphs in memory."""
+        from cutaway.recipes.graphs.new_graphs import read_new_graphs
+
+        return read_new_graphs(inputs, self.encoding)
+
+    def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:
+        """The class of each graph and P(label) for every label, or its value."""
+        from cutaway.recipes.graphs.graph_outcomes import outcome_outputs, predicted_graphs
+        from cutaway.recipes.graphs.new_graphs import graph_about
+
+        classes, target, scale = graph_about(run)
+        rows = self.read_new(inputs)
+        return predicted_graphs(outcome_outputs(run.model, rows.graphs, scale), rows.names, classes, target)
+
+    def subject(self, run: "Run", given: str | None = None) -> "Subject":
+        """Graphs of a path or a SMILES; without one, some that it was not trained on."""
+        from cutaway.recipes.graphs.graph_outcomes import batch_of
+        from cutaway.recipes.subjects import Subject
+
+        if given is not None:
+            rows, words = self.read_new(given), "your graphs"
+        else:
+            data = self.dataset(run)
+            rows = data.train if data.validation is None else data.validation
+            words = "graphs that it was " + ("trained on" if data.validation is None else "not trained on")
+        some = rows.take(range(min(_SHOWN, len(rows))))
+        return Subject((batch_of(run.model, some.graphs),), words, tokens=some.names)
+
+    def smaller(self) -> str:
+        return f"lower batch={self.batch} or width={self.width}"

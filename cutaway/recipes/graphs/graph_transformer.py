@@ -1,0 +1,47 @@
+r"""`graph-transformer`: the class of a vertex, by a transformer with attention along edges or between all pairs."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from cutaway.recipes.checks import expect_at_least, expect_heads, expect_share
+from cutaway.recipes.graphs.classified_vertices import VertexClassifierRecipe
+from cutaway.recipes.settings import FIRST, setting
+
+
+@dataclass(frozen=True)
+class GraphTransformerRecipe(VertexClassifierRecipe):
+    """Gives every vertex of a graph one class by attention and MLPs, as in a transformer.
+
+    Along edges each vertex looks at its neighbours; between all pairs at every vertex, and only encodings (how often a
+    random walk from a vertex comes back) tell it where it stands. Data as for gcn.
+    """
+
+    name: ClassVar[str] = "graph-transformer"
+
+    scope: Literal["edges", "pairs"] = setting("edges", FIRST)
+    """attention along edges, or between all pairs of vertices: memory grows with their square"""
+    width: int = setting(64, FIRST)
+    """numbers that a vertex is described by"""
+    heads: int = setting(4, FIRST)
+    """attention heads of a layer"""
+    walks: int = 8
+    """steps of the random walks whose returns are added to the features; 0 for none"""
+    dropout: float = setting(0.5, FIRST)
+    """share of what goes into each layer that is dropped in training"""
+    attention_dropout: float = 0.3
+    """share of what attention and MLP add that is dropped in training"""
+    steps: int = 150
+    """optimizer steps, at most"""
+    rate: float = 2e-3
+    """full learning rate"""
+    patience: int = 30
+    """evaluations without improvement before stopping; 0 to go on"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expect_share(self, "attention_dropout")
+        expect_at_least(self, 0, "walks")
+        expect_heads(self)
+
+    def layer_name(self) -> str:
+        return "transformer" if self.scope == "edges" else "all-pairs"

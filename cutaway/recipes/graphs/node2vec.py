@@ -1,0 +1,87 @@
+r"""`node2vec`: a vector for every vertex, learned from random walks as word vectors are from sentences."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from cutaway.recipes.checks import expect_at_least
+from cutaway.recipes.settings import DATA, FIRST, MODEL, RESULTS, setting
+from cutaway.recipes.words.wordvectors import WordVectorsRecipe
+
+if TYPE_CHECKING:
+    from cutaway.data.words.word_streams import WordCorpus
+
+
+@dataclass(frozen=True)
+class Node2VecRecipe(WordVectorsRecipe):
+    """Learns a vector for every vertex: vertices that random walks meet together get vectors that point alike.
+
+    `cutaway nearest RUN NAME` lists the vertices nearest to one, `cutaway export RUN --to vectors.txt` writes them all.
+    Walks are sentences of vertices; they are read by the recipe `wordvectors`, whose settings these are.
+    """
+
+    name: ClassVar[str] = "node2vec"
+    unit: ClassVar[str] = "nats a vertex of a walk"
+    quality: ClassVar[str] = ""
+
+    data: str = "karate-club"
+    """a list of edges (CSV, TSV, Parquet), GraphML, Matrix Market, an .npz, or an embedded sample"""
+    directed: bool = setting(False, DATA)
+    """walks go from the first vertex of an edge to the second alone"""
+    weight: str = setting("", DATA)
+    """the column of weights in the list of edges (default: one called weight)"""
+    walks: int = setting(10, FIRST)
+    """walks from every vertex"""
+    length: int = setting(40, FIRST)
+    """vertices of a walk"""
+    back: float = 1.0
+    """p of node2vec: above 1, walks seldom turn back"""
+    away: float = 1.0
+    """q of node2vec: above 1, walks stay near where they came from; below 1, they go far"""
+    words: Literal["letters", "spaces"] = setting("spaces", DATA)
+    """what parts words: of walks, spaces"""
+    keep_case: bool = setting(True, DATA)
+    """keep capital letters"""
+    min_count: int = setting(1, DATA)
+    """how often walks must meet a vertex for it to get a vector"""
+    validation: float = setting(0.02, DATA)
+    """share of the walks to evaluate on; 0 for none"""
+    test: float = setting(0.02, DATA)
+    """share of the walks for `cutaway test`; 0 for none"""
+    method: Literal["cbow", "skip-gram"] = setting("skip-gram", MODEL)
+    """guess a vertex from those around it in a walk, or from one of them"""
+    window: int = setting(5, MODEL)
+    """vertices on either side that a context reaches, at most"""
+    sample: float = 0.0
+    """share of the walks from which frequent vertices are thinned out; 0 for never"""
+    width: int = setting(64, FIRST)
+    """numbers of a vector"""
+    passes: float = setting(5.0, FIRST)
+    """times that the walks are read"""
+    steps: int = 100
+    """pieces that these passes are cut into"""
+    checkpoint_every: int = setting(50, RESULTS)
+    """steps between checkpoints"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expect_at_least(self, 1, "walks")
+        expect_at_least(self, 2, "length")
+        for name in ("back", "away"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be above 0, got {getattr(self, name)}; 1 for a plain walk")
+        fixed: dict[str, Any] = {"words": "spaces", "keep_case": True, "phrases": 0, "across_lines": False}
+        for name, value in (fixed | {"subwords": 0}).items():
+            if getattr(self, name) != value:
+                raise ValueError(f"walks are no text, got {name}={getattr(self, name)!r}; leave it out")
+
+    def dataset(self) -> "WordCorpus":
+        """The walks in three parts, a line each."""
+        from cutaway.data.files import TextSource
+        from cutaway.data.graphs.graph_data import read_graph
+        from cutaway.data.words.word_streams import read_words
+        from cutaway.recipes.graphs.walk_texts import walk_lines
+
+        found = read_graph(self.data, directed=self.directed, weight=self.weight or None, encoding=self.encoding)
+        lines = walk_lines(found, self.length, self.walks, self.seed, self.back, self.away)
+        text = TextSource.from_text(lines, f"walks on {found.name}")
+        return read_words(text, self.min_count, self.validation, self.test, by="spaces", lower=False, lines=True)

@@ -1,0 +1,128 @@
+"""`gin`: classes and values of graphs, from text, molecules and folders; killed and resumed; predictions."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from graph_runs import train
+from killing import expect_same_after_death
+
+import cutaway as cut
+from cutaway.blocks.graphs.graph import Graph
+from cutaway.data.graphs.graph_set import GraphRows
+from cutaway.recipes.graphs.gin import GINRecipe
+from cutaway.recipes.graphs.graph_baselines import graph_baselines, graph_sums
+from cutaway.recipes.graphs.graph_outcomes import GraphBatches, Scale, outcome_metrics, outcome_outputs
+
+LITTLE: dict[str, Any] = dict(width=8, depth=2, steps=12, batch=16, evaluate_every=4, checkpoint_every=3, log_every=2)
+ALKANES = ["C" * n for n in range(1, 25)] + ["C" * n + "O" for n in range(1, 25)]
+
+
+def molecules(folder: Path, value: bool = False) -> str:
+    """Alkanes and alcohols: the class is whether there is oxygen, the value how many carbons."""
+    target = [float(text.count("C")) + 0.5 if value else int("O" in text) for text in ALKANES]
+    pd.DataFrame({"smiles": ALKANES, "target": target}).to_csv(folder / "molecules.csv", index=False)
+    return str(folder / "molecules.csv")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> cut.runs.Run:
+    folder = tmp_path_factory.mktemp("gin")
+    return train("gin", data=molecules(folder), width=16, depth=2, steps=100, out=folder / "run")
+
+
+def test_learns_what_an_alcohol_is(run: cut.runs.Run):
+    assert run.model.spec.edge_inputs > 0
+    found = run.test()
+    assert found["accuracy"] == 1
+    assert {"balanced_accuracy", "auc", "baseline_accuracy"} <= set(found)
+    assert set(run.about["data"]["baselines"]) == {"same answer", "structure-blind"}
+
+
+def test_predicts_for_smiles_and_files(run: cut.runs.Run, tmp_path: Path):
+    one = run.predict("CCCCCO")
+    assert one[0]["graph"] == "CCCCCO"
+    assert one[0]["class"] == "1"
+    pd.DataFrame({"note": ["a", "b"], "SMILES": ["CCC", "CCCO"]}).to_csv(tmp_path / "new.csv", index=False)
+    assert [row["class"] for row in run.predict(str(tmp_path / "new.csv"))] == ["0", "1"]
+    assert [row["class"] for row in cut.load(run.path).predict(["CCC", "CCCO"])] == ["0", "1"]
+    pd.DataFrame({"note": ["a"]}).to_csv(tmp_path / "none.csv", index=False)
+    with pytest.raises(ValueError, match=r"must have a column of SMILES, got note in none.csv"):
+        run.predict(str(tmp_path / "none.csv"))
+
+
+def test_values(tmp_path: Path):
+    run = train(
+        "gin", data=molecules(tmp_path, value=True), width=16, depth=2, steps=200, dropout=0.0, patience=0,
+        out=tmp_path / "run",
+    )  # fmt: skip
+    assert run.model.spec.task == "regression"
+    found = run.test()
+    assert found["r2"] > 0.7
+    assert {"rmse", "mae", "baseline_rmse"} <= set(found)
+    assert abs(run.predict("C" * 12)[0]["target"] - 12.5) < 5
+
+
+def test_killed_and_resumed_it_ends_with_the_same_weights(tmp_path: Path):
+    expect_same_after_death(tmp_path, "gin", LITTLE | {"data": molecules(tmp_path)})
+
+
+def test_the_embedded_trees(tmp_path: Path):
+    run = train("gin", width=16, depth=3, steps=60, out=tmp_path / "run")
+    losses = [row["loss"] for row in run.metrics if row["split"] == "validation"]
+    assert losses[-1] < losses[0]
+
+
+def two_kinds() -> GraphRows:
+    """Rings and paths of six vertices, with one feature that says nothing."""
+    ring = torch.stack([torch.arange(6), (torch.arange(6) + 1) % 6])
+    graphs = [Graph(ring if i % 2 else ring[:, :5], 6, x=torch.ones(6, 1)) for i in range(8)]
+    return GraphRows(tuple(graphs), tuple(map(str, range(8))), torch.tensor([i % 2 for i in range(8)]))
+
+
+def test_batches_are_a_function_of_seed_and_step():
+    batches = GraphBatches(two_kinds(), 4, seed=1)
+    first, second = batches.at(0), batches.at(1)
+    assert sorted(first.names + second.names) == [str(i) for i in range(8)]
+    assert GraphBatches(two_kinds(), 4, seed=1).at(1).names == second.names
+
+
+def test_outputs_do_not_depend_on_how_many_are_taken_at_once(run: cut.runs.Run, monkeypatch: pytest.MonkeyPatch):
+    from cutaway.recipes.graphs import graph_outcomes
+
+    graphs = run.recipe.dataset(run).train.graphs
+    whole = outcome_outputs(run.model, graphs)
+    monkeypatch.setattr(graph_outcomes, "_VERTICES", 20)
+    assert torch.allclose(outcome_outputs(run.model, graphs), whole, atol=1e-5)
+
+
+def test_metrics_by_hand():
+    values = outcome_metrics(torch.tensor([[1.0], [4.0]]), torch.tensor([2.0, 2.0]), Scale(0.0, 2.0))
+    assert values["rmse"] == pytest.approx(np.sqrt(2.5))
+    assert values["mae"] == 1.5
+    assert values["loss"] == pytest.approx(2.5 / 4)
+    logits = torch.tensor([[0.0, 1.0], [0.0, 2.0], [3.0, 0.0]])
+    classes = outcome_metrics(logits, torch.tensor([0, 1, 0]))
+    assert classes["accuracy"] == pytest.approx(2 / 3)
+    assert classes["auc"] == 1.0
+
+
+def test_a_graph_as_a_bag_of_vertices():
+    rows = two_kinds()
+    z = graph_sums(rows.graphs)
+    assert z[0].tolist() == pytest.approx([np.log(7), np.log(6), 6, 1])
+    found = graph_baselines(rows, rows, None, 2)
+    assert found["same answer"]["metrics"]["accuracy"] == 0.5
+    assert found["structure-blind"]["metrics"]["accuracy"] == 1.0  # a ring has an edge more
+
+
+def test_messages(tmp_path: Path):
+    with pytest.raises(ValueError, match=r"depth must be at least 1, got 0"):
+        GINRecipe.make(depth=0)
+    with pytest.raises(ValueError, match=r"there must be a graph to predict for, got none"):
+        from cutaway.recipes.graphs.new_graphs import read_new_graphs
+
+        read_new_graphs([])

@@ -1,0 +1,33 @@
+"""`graph-transformer`: along edges and between all pairs."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from graph_runs import train
+
+import cutaway as cut
+from cutaway.recipes.graphs.graph_transformer import GraphTransformerRecipe
+
+
+@pytest.mark.parametrize("scope", ["edges", "pairs"])
+def test_learns_the_clubs(scope: str, tmp_path: Path):
+    run = train(
+        "graph-transformer", data="karate-club", scope=scope, width=16, dropout=0.2, steps=60, out=tmp_path / "run"
+    )
+    losses = [row["loss"] for row in run.metrics if row["split"] == "validation"]
+    assert min(losses) < 0.9 * losses[0]
+    graph = run.recipe.subject(run).arguments[0]
+    if scope == "edges":
+        assert run.test()["accuracy"] >= 0.7
+        with cut.trace(run.model, *run.model.edge_attention) as seen:
+            run.model(graph)
+        arcs = run.model.stages[0].layer.wired(graph).arcs
+        first = seen["stages.0.layer.attention.attention"]
+        sums = torch.zeros(graph.vertices, 4).index_add(0, arcs[1], first)
+        assert torch.allclose(sums, torch.ones_like(sums), atol=1e-5)
+
+
+def test_refuses_settings_that_cannot_be():
+    with pytest.raises(ValueError, match=r"width must be a multiple of heads, got width=10, heads=4"):
+        GraphTransformerRecipe.make(width=10)

@@ -1,0 +1,59 @@
+"""Views of vertices: what an edge says is what cutting it changes; neighbourhoods; alike states are seen."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from graph_runs import train
+
+import cutaway as cut
+from cutaway.blocks.graphs.graph import Graph
+from cutaway.runs.views import graphs
+
+PATH = Graph(torch.tensor([[0, 1, 2, 3], [1, 2, 3, 4]]))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> cut.runs.Run:
+    folder = tmp_path_factory.mktemp("views")
+    return train("gat", data="karate-club", heads=2, width=8, steps=40, out=folder / "run")
+
+
+def test_neighbourhood_of_a_path():
+    assert graphs.neighbourhood(PATH, 2, 1).tolist() == [2, 1, 3]
+    assert graphs.neighbourhood(PATH, 0, 2).tolist() == [0, 1, 2]
+    assert graphs.edges_around(PATH, 1, 10).tolist() == [0, 1, 2]
+    assert graphs.edges_around(PATH, 1, 2).tolist() == [0, 1]
+
+
+def test_a_cut_edge_changes_what_it_said(run: cut.runs.Run):
+    subject = run.recipe.subject(run, "9")
+    assert subject.vertices == (9,)
+    (picture,) = graphs.cut_edges(run, subject)
+    assert "9" in picture.title
+    assert picture.caption
+
+
+def test_a_large_graph_is_cut_out_around_the_vertex(run: cut.runs.Run, monkeypatch: pytest.MonkeyPatch):
+    """What a vertex is told does not change if only its surroundings are passed through."""
+    subject = run.recipe.subject(run, "16")
+    whole = graphs.cut_edges(run, subject)[0].alt
+    monkeypatch.setattr(graphs, "_WHOLE", 10)
+    assert graphs.cut_edges(run, subject)[0].alt == whole
+    assert graphs.smoothing(run, subject) == []
+
+
+def test_every_view_draws(run: cut.runs.Run):
+    subject = run.recipe.subject(run)
+    for view in (graphs.vertex_mistakes, graphs.smoothing, graphs.vertex_map):
+        for picture in view(run, subject):
+            assert picture.caption
+            assert picture.alt
+
+
+def test_a_page_of_a_vertex(run: cut.runs.Run, tmp_path: Path):
+    from cutaway.runs.pages import make_page
+
+    page, placed = make_page(run, run.recipe.subject(run, "5"), None)
+    assert {one.source for one in placed} >= {"vertex_mistakes", "cut_edges", "smoothing", "vertex_map"}
+    assert page.save(tmp_path / "page.html").stat().st_size > 10_000

@@ -1,12 +1,16 @@
 """`cutaway attack`: what is printed and drawn, another run's changes, images of one's own, and mistakes."""
 
 import json
+import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from cutaway import registry
 from cutaway.cli import run as cutaway
 from cutaway.recipes.images import pixels
+from cutaway.recipes.images.cnn import CNNRecipe
 from cutaway.runs.views import robustness
 
 
@@ -91,7 +95,8 @@ def test_only_image_classifiers_are_attacked(trained, capsys):
 def test_views(own_run):
     run = own_run("cnn")
     subject = run.recipe.subject(run)
-    assert robustness.classifies_images(run)
+    assert robustness.learned_from_images_as_they_are(run)
+    assert not robustness.learned_from_attacks(run)
     curve = robustness.resistance(run, subject)
     shares = {(row["change"], row["size"]): row["share"] for row in curve.spec()["datasets"]["rows"]}
     last = max(size for _, size in shares)
@@ -99,3 +104,17 @@ def test_views(own_run):
     assert shares["many steps (PGD)", last] < shares["noise", last]
     picture = robustness.attacked(run, subject)
     assert "changed by at most 0.1" in picture.title
+    lost = re.search(r"(\d+) of (\d+) images lost their class; these are shown before others", picture.note)
+    assert lost
+    assert 0 < int(lost[1]) <= int(lost[2]) <= 100
+
+
+def test_reports_of_runs_that_were_trained_on_attacks_show_them():
+    """Each view suits a run once, and stands in the report only where it was trained for."""
+    known = {view.name: view for view in registry.views()}
+    runs = [SimpleNamespace(recipe=CNNRecipe.make(preset)) for preset in (None, "robust")]
+    for name in ("attacked", "resistance"):
+        plain, robust = known[name], known[f"{name}_robust"]
+        assert [plain.suits(run) for run in runs] == [True, False]
+        assert [robust.suits(run) for run in runs] == [False, True]
+        assert (plain.report, robust.report) == (False, True)

@@ -111,8 +111,22 @@ register(series.by_horizon, suits=series.forecasts_windows, section="Forecasts",
 register(series.ranks, suits=series.forecasts_windows, section="Forecasts", report=True)
 register(anomalies.odd_stretches, suits=anomalies.looks_for_oddities, section="Odd stretches", report=True)
 
-register(robustness.attacked, suits=robustness.classifies_images, section="Robustness")
-register(robustness.resistance, suits=robustness.classifies_images, section="Robustness")
+register(robustness.attacked, suits=robustness.learned_from_images_as_they_are, section="Robustness")
+register(robustness.resistance, suits=robustness.learned_from_images_as_they_are, section="Robustness")
+register(
+    robustness.attacked,
+    name="attacked_robust",
+    suits=robustness.learned_from_attacks,
+    section="Robustness",
+    report=True,
+)
+register(
+    robustness.resistance,
+    name="resistance_robust",
+    suits=robustness.learned_from_attacks,
+    section="Robustness",
+    report=True,
+)
 register(latents.samples, suits=latents.makes_images, section="New images", report=True)
 register(latents.denoising, suits=latents.denoises_in_steps, section="New images", report=True)
 register(latents.guidance_table, suits=latents.denoises_in_steps, section="New images")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cutaway.runs.run import Run
 
 _SHOWN = 8  # images with their changes
+_TRIED = 100  # images that are attacked, to show some
 _COUNT = 200  # images behind a point of the curve
 _STEPS = 20
 
@@ -25,6 +26,16 @@ _STEPS = 20
 def classifies_images(run: "Run") -> bool:
     """Runs whose recipe gives an image one of several classes."""
     return isinstance(run.recipe, ImageClassifierRecipe)
+
+
+def learned_from_attacks(run: "Run") -> bool:
+    """Runs that were trained to withstand: their reports show whether they do."""
+    return classifies_images(run) and bool(run.recipe.adversarial)  # type: ignore[attr-defined]
+
+
+def learned_from_images_as_they_are(run: "Run") -> bool:
+    """The other runs that give images a class."""
+    return classifies_images(run) and not run.recipe.adversarial  # type: ignore[attr-defined]
 
 
 def attacked(run: "Run", subject: Subject) -> Picture:
@@ -58,12 +69,16 @@ def resistance(run: "Run", subject: Subject) -> Picture:
 def attack_picture(
     run: "Run", images: Tensor, labels: Tensor, epsilon: float, steps: int, step: float, seed: int = 0
 ) -> Picture:
-    """Images that the run gives their class, the change that takes it away (or tries to), and the changed images."""
+    """Images that the run gives their class, the change that takes it away (or tries to), and the changed images.
+
+    Those that lose it are shown first, one of each class; how many do, of the first ones, is said.
+    """
     names = image_about(run)["labels"]
     model: Any = run.model
-    chosen = _of_each(model, images, labels)
-    x, y = images[chosen], labels[chosen]
-    changed = attack(model, x, y, "pgd", epsilon, steps=steps, step=step, seed=seed).images
+    tried = _right(model, images, labels)
+    found = attack(model, images[tried], labels[tried], "pgd", epsilon, steps=steps, step=step, seed=seed)
+    chosen = _of_each(labels[tried], found.success)
+    x, changed = images[tried][chosen], found.images[chosen]
     change = (changed - x).cpu()
     times = 1 / epsilon if epsilon else 1.0
     return image_grid(
@@ -72,21 +87,26 @@ def attack_picture(
         columns=len(chosen),
         rows=["image", f"change, × {times:.3g}", "changed image"],
         names=[*_said(model, x, names), *[""] * len(chosen), *_said(model, changed, names)],
-        framed=[False] * 2 * len(chosen) + (model(changed).argmax(1) != y).tolist(),
+        framed=[False] * 2 * len(chosen) + found.success[chosen].tolist(),
         caption="The change in the middle (red: lighter, blue: darker) turns the image above it into the one below, "
         "which the model gives another class where its frame is red.",
+        note=f"{int(found.success.sum())} of {len(tried)} images lost their class; these are shown before others.",
     )
 
 
 @torch.no_grad()
-def _of_each(model: nn.Module, images: Tensor, labels: Tensor) -> list[int]:
-    """Places of images that the model gives their class, one of each class; else the first images."""
-    right = model(images).argmax(1) == labels
+def _right(model: nn.Module, images: Tensor, labels: Tensor) -> list[int]:
+    """Places of the first images that the model gives their class; of all, if there are none."""
+    right = (model(images[:_TRIED]).argmax(1) == labels[:_TRIED]).nonzero()[:, 0].tolist()
+    return right or list(range(min(_TRIED, len(images))))
+
+
+def _of_each(labels: Tensor, fallen: Tensor) -> list[int]:
+    """Places of images of different classes, in the order of these; fallen ones rather than others."""
     first: dict[int, int] = {}
-    for i, (label, good) in enumerate(zip(labels.tolist(), right.tolist(), strict=True)):
-        if good:
-            first.setdefault(label, i)
-    return sorted(first.values(), key=lambda i: int(labels[i]))[:_SHOWN] or list(range(min(_SHOWN, len(images))))
+    for i in sorted(range(len(labels)), key=lambda i: not fallen[i]):
+        first.setdefault(int(labels[i]), i)
+    return sorted(list(first.values())[:_SHOWN], key=lambda i: int(labels[i]))
 
 
 @torch.no_grad()
@@ -96,4 +116,11 @@ def _said(model: nn.Module, images: Tensor, names: list[str]) -> list[str]:
     return [f"{names[int(i)]}, {p:.0%}" for i, p in zip(best, share.tolist(), strict=True)]
 
 
-__all__ = ["attack_picture", "attacked", "classifies_images", "resistance"]
+__all__ = [
+    "attack_picture",
+    "attacked",
+    "classifies_images",
+    "learned_from_attacks",
+    "learned_from_images_as_they_are",
+    "resistance",
+]

@@ -21,6 +21,7 @@ VERBS = {
     "sample": ("new images of a trained model", "cutaway.commands.sample:main"),
     "nearest": ("the words nearest to a word, and analogies", "cutaway.commands.nearest:main"),
     "attack": ("how little must change in an image for another class", "cutaway.commands.attack:main"),
+    "cluster": ("groups in a graph or among points, by its spectrum", "cutaway.commands.cluster:main"),
     "look": ("see inside a trained model: pictures on one page", "cutaway.commands.look:main"),
     "import": (
         "make a run of a Hugging Face checkpoint, or of word vectors",

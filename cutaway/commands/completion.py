@@ -43,6 +43,7 @@ def main(argv: Sequence[str]) -> None:
 def verbs() -> dict[str, Any]:
     """Every verb with the flags that it takes."""
     from cutaway.commands.attack import AttackImages
+    from cutaway.commands.cluster import ClusterGraph
     from cutaway.commands.demo import Demo
     from cutaway.commands.forecast import ForecastSeries
     from cutaway.commands.generate import Generate
@@ -65,6 +66,7 @@ def verbs() -> dict[str, Any]:
         "sample": SampleImages,
         "nearest": Nearest,
         "attack": AttackImages,
+        "cluster": ClusterGraph,
         "look": Look,
         "import": Import,
         "export": Export,

@@ -31,6 +31,11 @@ from cutaway.look.gradient_flow.over_training import flow_history as flow_histor
 from cutaway.look.gradient_flow.over_training import flow_pictures as flow_pictures
 from cutaway.look.gradient_flow.over_training import update_picture as update_picture
 from cutaway.look.graph_drawing.svg import graph_picture as graph_picture
+from cutaway.look.graph_signals.spectra import eigenvector_picture as eigenvector_picture
+from cutaway.look.graph_signals.spectra import spectrum_picture as spectrum_picture
+from cutaway.look.graph_signals.vertex_graphs import draw_graph as draw_graph
+from cutaway.look.graph_signals.vertex_layouts import force_layout as force_layout
+from cutaway.look.graph_signals.vertex_layouts import spectral_layout as spectral_layout
 from cutaway.look.graphs import Edge as Edge
 from cutaway.look.graphs import Graph as Graph
 from cutaway.look.graphs import Node as Node

@@ -1,7 +1,7 @@
 r"""Spectral clustering: vertices by the first eigenvectors of the Laplacian, then k-means.
 
     e_v = (q_1v, …, q_Kv)           embedding of vertex v: its entries in the first K eigenvectors of L_rw
-    K by the eigengap               the K ≥ 2 with the widest step from λ_K to λ_K+1, where it is not given
+    K by the eigengap               the K ≥ 2 with the widest step 1 − λ_K/λ_K+1, where it is not given
 
 With L_rw the eigenvectors relax the normalised cut, with the plain L the ratio cut. Components too small to be a
 cluster (fewer than a tenth of n/K vertices) would each take an eigenvector of 0: they are set aside as cluster −1.
@@ -97,14 +97,17 @@ def spectral_clusters(graph: Graph, clusters: int | None = None, kind: Kind = "r
 
 
 def eigengap(values: Float[np.ndarray, "k"]) -> int:
-    """The number of clusters K ≥ 2 after which eigenvalues make their widest step.
+    """The number of clusters K ≥ 2 after which eigenvalues make their widest step, 1 − λ_K/λ_K+1.
+
+    The step is taken beside the eigenvalue that it leads to: from 0.01 to 0.1 is wider than from 0.6 to 0.8.
 
     >>> eigengap(np.array([0.0, 0.01, 0.02, 0.5, 0.6]))
     3
     """
     if len(values) < 3:
         return min(2, len(values))
-    return int(np.argmax(np.diff(values)[1:])) + 2
+    low, high = values[1:-1], values[2:]
+    return int(np.argmax(np.where(high > 0, 1 - low / np.where(high > 0, high, 1), 0))) + 2
 
 
 def _large_enough(graph: Graph, clusters: int) -> Int[np.ndarray, "m"]:

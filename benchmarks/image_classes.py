@@ -22,7 +22,11 @@ RUNS: dict[str, tuple[str, str, dict[str, object]]] = {
         "fashion-mnist",
         dict(width=48, steps=8000, rate=4e-3, ema=0.998, augment="shift,flip", evaluate_every=1000),
     ),
-    "vit": ("vit", "mnist", dict(steps=1800, ema=0.995, augment="shift", evaluate_every=300)),
+    "vit": (
+        "vit",
+        "mnist",
+        dict(width=96, depth=4, batch=128, steps=1800, ema=0.995, augment="shift", evaluate_every=300),
+    ),
 }
 
 

@@ -15,7 +15,14 @@ from cutaway.recipes.images.vit import ViTRecipe
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> cut.runs.Run:
     return cut.train(
-        "vit", augment="", width=32, depth=1, steps=50, out=tmp_path_factory.mktemp("runs") / "run", show="quiet"
+        "vit",
+        augment="",
+        width=32,
+        depth=1,
+        steps=50,
+        batch=128,
+        out=tmp_path_factory.mktemp("runs") / "run",
+        show="quiet",
     )
 
 
@@ -58,7 +65,7 @@ def test_the_mean_over_patches(tmp_path: Path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"heads": 5}, r"width must be a multiple of heads, got width=96, heads=5"),
+        ({"heads": 5}, r"width must be a multiple of heads, got width=64, heads=5"),
         ({"patch": -1}, r"patch must be at least 0, got -1"),
     ],
 )

@@ -35,13 +35,17 @@ class Look:
         "cutaway look runs/gpt-1",
         'cutaway look runs/gpt-1 "The function returns" --out page.html',
         "cutaway look runs/gpt-1 --perplexity 5 30 100",
+        "cutaway look runs/gat-1 --vertex Ann",
         'cutaway look runs/gpt-1 --at "blocks.*.attention.weights" --out weights.png',
     )
 
     run: Annotated[str, tyro.conf.Positional]
     """the run folder"""
     input: Annotated[str, tyro.conf.Positional] = ""
-    """a text, or for tables a CSV or Parquet file; - for standard input (default: data not trained on)"""
+    """a text, for tables a CSV or Parquet file, for graphs a vertex; - for standard input (default: data not trained
+    on)"""
+    vertex: str = ""
+    """of a graph: the name of a vertex, in place of the input"""
     at: str = ""
     """the address of a value, or a pattern: blocks.0.attention.weights, blocks.*.mlp.hidden"""
     out: str = ""
@@ -61,8 +65,14 @@ def main(argv: Sequence[str]) -> None:
     from cutaway.runs.pages import make_page, picture_rows
 
     run = load(asked.run)
+    if asked.vertex and not run.recipe.input.startswith("NAME"):
+        raise ValueError(f"--vertex is for runs on a graph, got a run of {run.recipe.name!r}; leave it out")
+    if asked.vertex and asked.input:
+        raise ValueError(
+            f"a vertex stands in place of the input, got both {asked.vertex!r} and {asked.input!r}; leave one"
+        )
     with tempfile.TemporaryDirectory() as folder:
-        subject = run.recipe.subject(run, _given(run, asked.input, Path(folder)))
+        subject = run.recipe.subject(run, _given(run, asked.vertex or asked.input, Path(folder)))
     if any(not 1 <= perplexity < float("inf") for perplexity in asked.perplexity):
         raise ValueError(f"--perplexity must be 1 or more, got {min(asked.perplexity):g}; try --perplexity 5 30 100")
     subject = dataclasses.replace(subject, perplexity=asked.perplexity)

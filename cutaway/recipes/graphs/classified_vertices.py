@@ -125,12 +125,17 @@ class VertexClassifierRecipe(GraphRecipe):
         held = data.validation
         if held is not None:
             facts["baselines"] = vertex_baselines(data, held)
+
+        def evaluate(m: "nn.Module") -> dict[str, float]:
+            return {} if held is None else task.metrics(m, held)
+
         batches = task.batches(data.train, self.batch, self.seed, rank, world)
         return Job(
             model=model,
             batches=batches,
             objective=task.cost,
-            evaluate=lambda m: {} if held is None else task.metrics(m, held),
+            evaluate=evaluate,
+            whole=evaluate,
             units=batches.batch if task.neighbours else len(data.train),
             unit="vertices",
             files=self.graph_files() | {LABELS: lambda path: write_json(path, {"classes": list(data.classes)})},

@@ -165,6 +165,7 @@ class GINRecipe(Recipe):
             batches=GraphBatches(data.train, batch, self.seed, rank, world),
             objective=partial(outcome_cost, scale=scale),
             evaluate=evaluate,
+            whole=evaluate,
             units=batch,
             unit="graphs",
             files={ABOUT: lambda path: write_json(path, about)},

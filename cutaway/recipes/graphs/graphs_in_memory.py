@@ -43,6 +43,8 @@ class GraphInMemory(str):
             labels = np.array(["", *data.classes], dtype=np.str_)
             arrays["target"] = np.array(data.target)
             arrays["y"] = labels[data.targets.numpy() + 1] if data.classes else data.targets.numpy()
+        if data.edge_targets is not None and len(data.edge_classes) == 2:  # two kinds of edges, as signs
+            arrays["weights"] = np.where(data.edge_targets.numpy() == 1, 1.0, -1.0)
         for part, rows in (("train", data.train), ("validation", data.validation)):
             if rows is not None and len(rows):
                 arrays[part] = rows

@@ -8,6 +8,8 @@ from cutaway.recipes.graphs.graph_base import GraphRecipe
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from cutaway.data.graphs.graph_data import GraphData
     from cutaway.recipes.graphs.link_pairs import LinkTask
     from cutaway.recipes.subjects import Subject
@@ -96,12 +98,17 @@ class LinksRecipe(GraphRecipe):
         if len(held):
             facts["baselines"] = task.baselines(held)
         facts["summary"] += "\n" + task.summary()
+
+        def evaluate(m: "nn.Module") -> dict[str, float]:
+            return task.metrics(m, held) if len(held) else {}
+
         batches = task.batches(self.batch, rank, world)
         return Job(
             model=model,
             batches=batches,
             objective=task.cost,
-            evaluate=lambda m: task.metrics(m, held) if len(held) else {},
+            evaluate=evaluate,
+            whole=evaluate,
             units=batches.batch,
             unit="links",
             files=self.graph_files(),

@@ -1,14 +1,17 @@
 r"""Views of runs on graphs: mistakes, how states of vertices grow alike, a map of them, what edges carry, links."""
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from cutaway.look import confusion_matrix, embedding_map, histogram, scatter
-from cutaway.look.charts.bar_panels import bar_panels
+from cutaway.inside.tracing import trace
+from cutaway.look import confusion_matrix, draw_graph, embedding_map, histogram, scatter
+from cutaway.look.charts.bars import bar_chart
 from cutaway.look.pages.picture import Picture
 from cutaway.recipes.graphs.classified_vertices import VertexClassifierRecipe
 from cutaway.recipes.graphs.gin import GINRecipe
@@ -21,11 +24,15 @@ if TYPE_CHECKING:
     from cutaway.data.graphs.graph_data import GraphData
     from cutaway.runs.run import Run
 
+_read: "WeakKeyDictionary[Run, GraphData]" = WeakKeyDictionary()
 _MAPPED = 1000  # vertices on a map
 _PAIRS = 2000  # pairs of vertices whose distance is measured
 _CUT = 12  # edges that are cut, one at a time
 _WHOLE = 20_000  # vertices of a graph that is passed through whole
 _COUNTED = 20_000  # held-out vertices that are counted
+_DRAWN = 3_000  # vertices of a graph that is drawn whole
+_MARKED = 12  # mistakes with a ring
+_NEAR = 40  # vertices around the chosen one
 
 
 def classifies_vertices(run: "Run") -> bool:
@@ -60,16 +67,20 @@ def smoothing(run: "Run", subject: Subject) -> list[Picture]:
     far = torch.from_numpy(rng.integers(0, graph.vertices, (2, _PAIRS)))
     far = far[:, far[0] != far[1]]
     names = ["the features", *(f"layer {s + 1}" for s in range(len(model.vertex_states)))]
-    groups = {
-        what: {name: _distance(x, pairs) for name, x in zip(names, states.values(), strict=True)}
-        for what, pairs in (("neighbours", near), ("any two vertices", far))
+    bars = {
+        f"{name}, {what}": _distance(x, pairs)
+        for name, x in zip(names, states.values(), strict=True)
+        for what, pairs in (("neighbours", near), ("any two", far))
     }
+    chart, rows = bar_chart(bars, "mean distance of states, 1 − cosine", of="layer")
     return [
-        bar_panels(
-            groups,
-            title="How alike the states of vertices become, layer by layer",
-            value="mean distance, 1 − cosine",
-            caption="Neighbours should come closer and others stay apart; where both bars go to 0, vertices can no "
+        Picture(
+            chart,
+            "How alike the states of vertices become, layer by layer",
+            f"Bars: mean distance of the states of neighbours and of any two vertices; after the last layer "
+            f"{bars[f'{names[-1]}, neighbours']:.2f} and {bars[f'{names[-1]}, any two']:.2f}.",
+            data=rows,
+            caption="Neighbours should come closer while others stay apart; where both bars go to 0, vertices can no "
             "longer be told apart (over-smoothing).",
         )
     ]
@@ -78,7 +89,8 @@ def smoothing(run: "Run", subject: Subject) -> list[Picture]:
 def vertex_map(run: "Run", subject: Subject) -> list[Picture]:
     """The states of vertices before the last layer on a plane, by t-SNE, coloured by class."""
     model: Any = run.model
-    data = run.recipe.dataset(run)  # type: ignore[attr-defined]
+    data = _data_of(run)
+    assert data.targets is not None
     addresses = model.vertex_states
     if subject.arguments[0].vertices > _WHOLE:
         return []
@@ -101,14 +113,8 @@ def vertex_map(run: "Run", subject: Subject) -> list[Picture]:
 def cut_edges(run: "Run", subject: Subject) -> list[Picture]:
     """What becomes of the chosen vertex's class when one edge near it is cut, edge by edge."""
     model: Any = run.model
-    data = run.recipe.dataset(run)  # type: ignore[attr-defined]
-    graph: Graph = subject.arguments[0]
-    (v,) = subject.vertices
-    names: Sequence[str] = data.names
-    if graph.vertices > _WHOLE:  # what is further away than its layers reach cannot change a vertex's class
-        near = neighbourhood(graph, v, model.spec.depth + 1)
-        names = [data.names[i] for i in near.tolist()]
-        graph, v = graph.subgraph(near), 0
+    data = _data_of(run)
+    graph, v, names = _surroundings(run, subject, data)
     with torch.no_grad():
         before = model(graph)[v].double().softmax(-1).cpu()
     k = int(before.argmax())
@@ -125,15 +131,102 @@ def cut_edges(run: "Run", subject: Subject) -> list[Picture]:
         change[f"{i} – {j}"] = float(after.cpu() - before[k])
     change = dict(sorted(change.items(), key=lambda item: -abs(item[1])))
     name, label = names[v], data.classes[k]
+    chart, rows = bar_chart(change, f"change of P({label}) when the edge is cut", of="edge")
+    first = next(iter(change))
     return [
-        bar_panels(
-            {f"change of P({label}) for {name}": change},
-            title=f"What vertex {name} is told along each edge",
-            value=f"change of P({label}), which is {float(before[k]):.2f}, when the edge is cut",
+        Picture(
+            chart,
+            f"What vertex {name} is told along each edge: P({label}) is {float(before[k]):.2f}",
+            f"Bars: how P({label}) of {name} changes when an edge is cut; most for {first}, {change[first]:+.3f}.",
+            data=rows,
             caption="A bar to the left: without this edge the network is less sure of its answer, so the edge spoke "
             "for it; to the right: it spoke against it.",
         )
     ]
+
+
+def predicted_graph(run: "Run", subject: Subject) -> list[Picture]:
+    """The graph in the colours of the classes that vertices are given, with a ring around some mistakes."""
+    graph: Graph = subject.arguments[0]
+    if graph.vertices > _DRAWN:
+        return []
+    data, rows = _held_out(run)
+    assert data.targets is not None
+    predicted = subject.output(run.model).argmax(1)
+    wrong = rows[(predicted[rows] != data.targets[rows]).numpy()]
+    right = 1 - len(wrong) / max(len(rows), 1)
+    return [
+        draw_graph(
+            graph,
+            groups=[data.classes[int(k)] for k in predicted],
+            names=data.names,
+            marked=wrong[:_MARKED].tolist(),
+            title="The classes that vertices are given",
+            caption=f"Colours are predicted classes; {right:.0%} of {len(rows):,} held-out vertices are right"
+            + ("; a ring marks some that are wrong: they often lie where colours meet." if len(wrong) else "."),
+        )
+    ]
+
+
+def heard(run: "Run", subject: Subject) -> list[Picture]:
+    """Whom the chosen vertex listens to: attention on the edges to it, or the size of messages."""
+    model: Any = run.model
+    data = _data_of(run)
+    graph, v, names = _surroundings(run, subject, data)
+    near = neighbourhood(graph, v, 1)[:_NEAR]
+    places = {int(i): place for place, i in enumerate(near)}
+    with torch.no_grad():
+        predicted = model(graph).argmax(1)
+    found = []
+    for stage in dict.fromkeys((0, model.spec.depth - 1)):
+        address = _what_is_heard(model, stage)
+        if not address:
+            continue
+        with torch.no_grad(), trace(model, address, detach=True) as seen:
+            model(graph)
+        value = seen.calls[address][-1].float()
+        layer = model.stages[stage].layer
+        arcs = (layer.wired(graph) if hasattr(layer, "wired") else graph).arcs
+        inside = torch.isin(arcs[0], near) & (arcs[1] == v) & (arcs[0] != v)
+        if not inside.any():
+            continue
+        ends = torch.tensor([[places[int(i)] for i in row] for row in arcs[:, inside]])
+        what = "attention" if "attention" in address else "size of the message"
+        sizes = value.mean(1) if what == "attention" else value.norm(dim=1)
+        own = sizes[(arcs == v).all(0)]
+        itself = f" Its own is {float(own[0]):.2g}." if len(own) else ""
+        found.append(
+            draw_graph(
+                SimpleNamespace(edges=ends, vertices=len(near), weights=None, directed=True),
+                groups=[data.classes[int(predicted[i])] for i in near],
+                names=[names[int(i)] for i in near],
+                edge_values=sizes[inside].cpu().numpy(),
+                edge_value=what,
+                marked=[0],
+                title=f"Whom {names[v]} listens to, layer {stage + 1}",
+                caption=f"The wider an arrow, the larger the {what} along it; colours are predicted classes.{itself}",
+            )
+        )
+    return found
+
+
+def _what_is_heard(model: Any, stage: int) -> str:
+    """The address of attention on arcs, else of messages; "" where a layer has neither."""
+    if model.edge_attention:
+        return model.edge_attention[stage]
+    has_messages = hasattr(model.stages[stage].layer, "messages")
+    return f"stages.{stage}.layer.messages" if has_messages else ""
+
+
+def _surroundings(run: "Run", subject: Subject, data: "GraphData") -> "tuple[Graph, int, Sequence[str]]":
+    """The graph, the chosen vertex and names; of a large graph, the part that the vertex's class depends on."""
+    graph: Graph = subject.arguments[0]
+    (v,) = subject.vertices
+    if graph.vertices <= _WHOLE:
+        return graph, v, data.names
+    model: Any = run.model
+    near = neighbourhood(graph, v, model.spec.depth + 1)
+    return graph.subgraph(near), 0, [data.names[i] for i in near.tolist()]
 
 
 def neighbourhood(graph: "Graph", vertex: int, steps: int) -> Tensor:
@@ -207,8 +300,15 @@ def link_scores(run: "Run", subject: Subject) -> list[Picture]:
     return [picture.captioned(f"The {first} should lie at the right end and the {second} at the left.")]
 
 
+def _data_of(run: "Run") -> "GraphData":
+    """The graph of a run, read once for all views of a page."""
+    if run not in _read:
+        _read[run] = run.recipe.dataset(run)  # type: ignore[attr-defined]
+    return _read[run]
+
+
 def _held_out(run: "Run") -> "tuple[GraphData, np.ndarray]":
-    data = run.recipe.dataset(run)  # type: ignore[attr-defined]
+    data = _data_of(run)
     return data, data.train if data.validation is None else data.validation
 
 

@@ -16,6 +16,10 @@ class GCNRecipe(VertexClassifierRecipe):
     """
 
     name: ClassVar[str] = "gcn"
+    quality: ClassVar[str] = (
+        "Test accuracy on the public splits, mean of ten seeds, weights chosen on validation: Cora 81.8 % (published "
+        "81.5), Citeseer 70.9 % (70.3), 2 s of one core each. `python benchmarks/run.py graph_classes` measures it."
+    )
     layer: ClassVar[str] = "gcn"
     decays_first_layer_only: ClassVar[bool] = True
 

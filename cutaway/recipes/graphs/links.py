@@ -27,6 +27,10 @@ class LinksRecipe(GraphRecipe):
     """
 
     name: ClassVar[str] = "links"
+    quality: ClassVar[str] = (
+        "Cora, 10 % of the citations held out: AUC 94 %, average precision 94 % in 6 s of one core; common neighbours "
+        "reach an AUC of 71 %. `python benchmarks/run.py graph_links` measures it."
+    )
     unit: ClassVar[str] = "nats a pair"
     input: ClassVar[str] = "NAME or pairs.csv"
     prediction: ClassVar[str] = (

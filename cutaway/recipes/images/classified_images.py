@@ -82,6 +82,7 @@ class ImageClassifierRecipe(ImageRecipe):
             batches=ImageBatches(data.train, batch, self.seed, rank, world),
             objective=partial(image_cost, change=self.change(data), adversary=adversary),
             evaluate=evaluate,
+            whole=evaluate,  # the weights that are kept need not be those of the last evaluation
             units=batch,
             unit="images",
             files=self.image_files(data),

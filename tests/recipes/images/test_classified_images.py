@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 import cutaway as cut
 from cutaway.recipes.images.classified_images import ImageClassifierRecipe
+from cutaway.recipes.images.image_classes import class_metrics
 from cutaway.recipes.index import register_recipe
 
 if TYPE_CHECKING:
@@ -49,6 +50,22 @@ class LinearImages(ImageClassifierRecipe):
 def run(tmp_path_factory: pytest.TempPathFactory) -> cut.runs.Run:
     register_recipe(LinearImages)
     return cut.train("linear-images", out=tmp_path_factory.mktemp("runs") / "run", show="quiet")
+
+
+def test_the_figures_at_the_end_are_those_of_the_weights_that_are_kept(tmp_path: Path):
+    """A rate at which the last evaluations are not the best ones, by what withstands an attack."""
+    register_recipe(LinearImages)
+    settings = dict(steps=30, evaluate_every=5, rate=0.3, schedule="constant", adversarial=0.2, adversarial_steps=1)
+    run = cut.train("linear-images", out=tmp_path / "run", show="quiet", **settings)
+    rows = [row for row in run.metrics if row["split"] == "validation"]
+    last = list(run.metrics)[-1]
+    assert last["split"] == "validation-whole"
+    best = min(rows, key=lambda row: row["robust_error"])
+    assert {name: last[name] for name in ("loss", "robust_error")} == pytest.approx(
+        {name: best[name] for name in ("loss", "robust_error")}, abs=1e-6
+    )
+    found = class_metrics(run.model, run.recipe.dataset(run).validation)
+    assert found["accuracy"] == pytest.approx(last["accuracy"])
 
 
 def test_learns_the_digits_and_shows_the_nearest_images_beside(run: cut.runs.Run):

@@ -107,9 +107,7 @@ class Graph:
         edges, number = self.edges, torch.arange(self.edges.shape[1], device=self.edges.device)
         if self.directed:
             return edges, number
-        back = number
-        if self.loops:
-            back = torch.argsort((edges[0] == edges[1]).int(), stable=True)[: len(number) - self.loops]
+        back = self._other_edges() if self.loops else number
         return torch.cat([edges, edges[:, back].flip(0)], 1), torch.cat([number, back])
 
     @property
@@ -261,7 +259,22 @@ class Graph:
         """Without self-loops."""
         if not self.loops:
             return self
-        return self.keep("without_loops", lambda: self.without_edges(self.edges[0] == self.edges[1]))
+        return self.keep("without_loops", self._drop_loops)
+
+    def _drop_loops(self) -> "Graph":
+        others = self._other_edges()
+        other = copy(self)
+        other._kept = {}
+        other.edges = self.edges[:, others]
+        other.weights = None if self.weights is None else self.weights[others]
+        other.edge_features = None if self.edge_features is None else self.edge_features[others]
+        other.loops = other.looped = 0
+        return other
+
+    def _other_edges(self) -> Tensor:
+        """The numbers of the edges that are no self-loops; how many is known, as compilers want it."""
+        is_loop = self.edges[0] == self.edges[1]
+        return torch.argsort(is_loop.int(), stable=True)[: self.edges.shape[1] - self.loops]
 
     def subgraph(self, vertices: Tensor) -> "Graph":
         """The chosen vertices (numbers, in this order, or a mask) and the edges between them."""

@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from cutaway.blocks.checks import expect_width
-
 if TYPE_CHECKING:
     from cutaway.blocks.graphs.graph import Graph
 
@@ -96,7 +94,11 @@ def edge_features_of(graph: "Graph", width: int) -> Tensor:
             f"this layer reads {width} features of every edge (edge_inputs={width}), got a graph without "
             "edge_features; give it some, or build the layer without edge_inputs"
         )
-    expect_width("edge_features", graph.edge_features, width)
+    if graph.edge_features.shape[1] != width:
+        raise ValueError(
+            f"this layer reads {width} features of every edge (edge_inputs={width}), got a graph with "
+            f"{graph.edge_features.shape[1]}; build the layer with edge_inputs={graph.edge_features.shape[1]}"
+        )
     return graph.edge_features
 
 

@@ -134,7 +134,7 @@ def test_mistakes_are_told():
         GATLayer(3, 6, version=3)
     with pytest.raises(ValueError, match=r"reads 2 features of every edge .* got a graph without edge_features"):
         GATLayer(3, 6, edge_inputs=2)(torch.zeros(2, 3), Graph(torch.tensor([[0], [1]])))
-    with pytest.raises(ValueError, match=r"edge_features must have width 2, got shape \(1, 5\)"):
+    with pytest.raises(ValueError, match=r"\(edge_inputs=2\), got a graph with 5; build the layer with edge_inputs=5"):
         GATLayer(3, 6, edge_inputs=2)(
             torch.zeros(2, 3), Graph(torch.tensor([[0], [1]]), edge_features=torch.zeros(1, 5))
         )

@@ -63,7 +63,13 @@ def main() -> None:
         for name in SETS:
             start = time.process_time()
             run = cut.train(
-                "siamese", data=str(DATA / name), validation=0.0, seed=seed, out=Path(place) / name, show="quiet"
+                "siamese",
+                data=str(DATA / name),
+                steps=1500,
+                validation=0.0,
+                seed=seed,
+                out=Path(place) / name,
+                show="quiet",
             )
             seconds = time.process_time() - start
             shares = one_shot_errors(run, runs)

@@ -72,7 +72,7 @@ class SiameseRecipe(ImageRecipe):
 
     size: int = setting(32, DATA)
     """pixels on the longer side; 0 for that of the images, at most 64"""
-    steps: int = 1500
+    steps: int = 800
     """optimizer steps"""
     rate: float = 2e-3
     """full learning rate"""

@@ -137,7 +137,7 @@ def test_settings_that_cannot_be(settings: dict[str, Any], message: str):
 
 @pytest.mark.slow
 def test_stated_quality(data_folder: Path, tmp_path: Path):
-    """A third of the usual steps: 20 letters of an alphabet that it never saw, by one example each."""
+    """Fewer steps than usual: 20 letters of an alphabet that it never saw, by one example each."""
     data = data_folder / "images" / "omniglot" / "images_background_small1.zip"
     run = cut.train("siamese", data=str(data), steps=300, out=tmp_path / "run", show="quiet")
     found = [row for row in run.metrics if row["split"] == "validation-whole"][-1]

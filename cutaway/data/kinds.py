@@ -1,4 +1,4 @@
-r"""`open_data` opens data of any kind, and finds out whether it is text, a table, pairs, labelled texts or series."""
+r"""`open_data` opens data of any kind, and finds out whether it is text, a table, pairs, series, images, a graph …"""
 
 import os
 from pathlib import Path
@@ -6,6 +6,8 @@ from typing import Any
 
 from cutaway.data.checks import expect_choice
 from cutaway.data.files import TextSource
+from cutaway.data.graphs.graph_data import GraphData, read_graph
+from cutaway.data.graphs.graph_set import GraphSet, read_graphs
 from cutaway.data.images.image_data import ImageData, read_images
 from cutaway.data.labelled.labelled_texts import LabelledTexts, read_labelled
 from cutaway.data.samples.embedded import expect_data, list_samples
@@ -24,20 +26,23 @@ _READERS: dict[str, Any] = {
     "series": read_series,
     "images": read_images,
     "tagged text": read_tagged,
+    "graph": read_graph,
+    "graphs": read_graphs,
 }
 _TABLES = (".csv", ".tsv", ".parquet", ".pq", ".xlsx", ".xls", ".ods")
+_GRAPHS = (".graphml", ".gexf", ".gml", ".mtx")
 _PACKED = (".gz", ".xz", ".bz2", ".zip")
 
 
 def open_data(
     data: Any, kind: str | None = None, **options: Any
-) -> Corpus | Table | Pairs | LabelledTexts | SeriesTable | TaggedText | ImageData:
-    """Text, a table, pairs, labelled texts, series, tagged text or images, ready to train on.
+) -> Corpus | Table | Pairs | LabelledTexts | SeriesTable | TaggedText | ImageData | GraphData | GraphSet:
+    """Text, a table, pairs, labelled texts, series, tagged text, images or graphs, ready to train on.
 
     ``data`` is the name of a sample (see `list_samples`), a path (./name for a file that is called like a sample), a
-    DataFrame or a `TextSource`. ``kind`` is "text", "table", "pairs", "labelled", "series", "tagged text" or
-    "images"; without it, it is found from ``data``. ``options`` go to `read_text`, `read_table`, `read_pairs`,
-    `read_labelled`, `read_series`, `read_tagged` or `read_images`.
+    DataFrame or a `TextSource`. ``kind`` is "text", "table", "pairs", "labelled", "series", "tagged text", "images",
+    "graph" or "graphs"; without it, it is found from ``data``. ``options`` go to `read_text`, `read_table`,
+    `read_pairs`, `read_labelled`, `read_series`, `read_tagged`, `read_images`, `read_graph` or `read_graphs`.
     """
     if kind is None:
         expect_data(data)
@@ -62,6 +67,8 @@ def find_kind(data: Any) -> str:
         endings.pop()
     if ".conllu" in endings:
         return "tagged text"
+    if endings and endings[-1] in _GRAPHS:
+        return "graph"
     return kinds.get(os.fspath(data), "table" if endings and endings[-1] in _TABLES else "text")
 
 

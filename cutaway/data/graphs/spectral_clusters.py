@@ -46,7 +46,7 @@ def spectral_embedding(graph: Graph, dimensions: int = 2, kind: Kind = "random_w
     """The first eigenvectors after the constant one as coordinates of the vertices; of a connected graph.
 
     >>> path = Graph(torch.tensor([[0, 1], [1, 2]]))
-    >>> spectral_embedding(path, 1, "plain").round(3).reshape(-1).tolist()
+    >>> (spectral_embedding(path, 1, "plain").round(3) + 0).reshape(-1).tolist()
     [0.707, 0.0, -0.707]
     """
     if not 1 <= dimensions < graph.vertices:

@@ -65,7 +65,7 @@ def image_grid(
             places.append({"url": pixel_url(image, 2 * cell), "x": x, "y": y, "frame": frame, "told": told})
         for k, line in enumerate(lines[i] if names else ()):
             labels.append(
-                {"x": x + wide / 2, "y": y + tall + 10 + 14 * k, "text": short(line, letters), "anchor": "middle"}
+                {"x": x + wide / 2, "y": y + tall + 10 + 14 * k, "text": fitted(line, letters), "anchor": "middle"}
             )
     labels += [
         {"x": left - 8, "y": top + i * step_y + tall / 2, "text": short(row, 24), "anchor": "right"}
@@ -110,4 +110,16 @@ def image_grid(
     return Picture(chart, title, told, note, {"rows": places, "words": labels}, caption=caption)
 
 
-__all__ = ["RED", "image_grid"]
+def fitted(name: str, letters: int) -> str:
+    """A name cut to so many letters; a share at its end stays whole.
+
+    >>> fitted("triangle 98%", 11), fitted("triangle", 6)
+    ('triang… 98%', 'trian…')
+    """
+    words, _, share = name.rpartition(" ")
+    if len(name) <= letters or not share.endswith("%") or letters < len(share) + 4:
+        return short(name, letters)
+    return f"{short(words, letters - len(share) - 1)} {share}"
+
+
+__all__ = ["RED", "fitted", "image_grid"]

@@ -37,3 +37,13 @@ def test_frames_and_empty_places():
 def test_grids_that_cannot_be(images, more, message):
     with pytest.raises(ValueError, match=message):
         image_grid(images, title="x", **more)
+
+
+def test_a_share_below_an_image_is_never_cut():
+    picture = image_grid(
+        [np.zeros((4, 4))] * 3, title="Classes", columns=3, names=["a very long class 98%", "b 7%", "c"]
+    )
+    shown = [row["text"] for row in picture.spec()["datasets"]["words"]]
+    assert shown[0].startswith("a very")
+    assert shown[0].endswith("… 98%")
+    assert shown[1:] == ["b 7%", "c"]

@@ -55,7 +55,7 @@ register(gather_messages, example=lambda: (gather_messages, torch.randn(11, 3), 
 
 register(MessagePassing, example=lambda: (MessagePassing(5, 3, aggregate="mean", edge_inputs=2), _x(), _graph()))
 register(GraphConvLayer, example=lambda: (GraphConvLayer(5, 3), _x(), _graph()))
-register(GCNLayer, example=lambda: (GCNLayer(5, 3), _x(), _graph()))
+register(GCNLayer, example=lambda: (GCNLayer(3, 5), _x(3), _graph()))
 register(GATLayer, example=lambda: (GATLayer(5, 6, heads=3, edge_inputs=2), _x(), _graph()))
 register(GINLayer, example=lambda: (GINLayer(5, 3), _x(), _graph()))
 register(ChebyshevLayer, example=lambda: (ChebyshevLayer(5, 3, order=4), _x(), _graph()))

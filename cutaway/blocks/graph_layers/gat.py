@@ -17,6 +17,7 @@ from torch.nn.functional import leaky_relu
 from cutaway.blocks.checks import expect_positive, expect_probability, near_divisors
 from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.depth.dropouts import fast_dropout
+from cutaway.blocks.graphs.arc_attention import attend_arcs
 from cutaway.blocks.graphs.arc_softmax import add_ends, softmax_arcs, softmax_arcs_open
 from cutaway.blocks.graphs.arc_sums import sum_arcs
 from cutaway.blocks.graphs.graph import Graph
@@ -94,35 +95,57 @@ class GATLayer(nn.Module):
     def forward(self, x: Float[Tensor, "n i"], graph: Graph) -> Float[Tensor, "n o"]:
         expect_vertices(x, graph, self.inputs)
         graph = self.wired(graph)
-        wiring = wire(graph)
-        z = map_features(self.map, x)
-        e = self._additive_scores(z, graph, wiring) if self.version == 1 else self._scores_of_pairs(x, z, graph)
-        α = self._see(softmax_arcs(e, wiring.starts, wiring.targets), graph)
-        if self.dropout and self.training:
-            α = fast_dropout(α, self.dropout)
-        y = sum_arcs(self._by_head(z), α, None, *wiring.way)
-        y = y.transpose(0, 1).flatten(1) if self.concat else y.mean(0)
-        if self.bias is not None:
-            y = y + self.bias
+        if self.version == 1 and not self.attention.edited and self.map.weight.dtype.itemsize >= 4:
+            y = self._in_one_pass(x, graph)
+        else:
+            y = self._written_out(x, graph)
         if self.output.live:
             y = self.output(y)
         return y
 
-    def _by_head(self, z: Tensor) -> Tensor:
-        return z.view(-1, self.heads, self.width).transpose(0, 1).contiguous()  # n (h d) -> h n d
+    def _in_one_pass(self, x: Tensor, graph: Graph) -> Tensor:
+        """Scores, weights and sums of GAT at once; who reads the weights is shown those that were used."""
+        z, wiring, u = map_features(self.map, x), wire(graph), self._edge_scores(graph)
+        kept, bias = self._kept(wiring, z.dtype), self.bias if self.concat else None
+        y, α, _ = attend_arcs(z, self.source, self.target, u, bias, kept, self.negative_slope, *wiring.way)
+        if self.attention.live:
+            self.attention(to_arc_order(α, graph).T)
+        return y if self.concat else self._finish(y)
 
-    def _additive_scores(self, z: Tensor, graph: Graph, wiring: Wiring) -> Tensor:
+    def _written_out(self, x: Tensor, graph: Graph) -> Tensor:
+        """Step by step, so that the weights can be changed on the way."""
+        z, wiring = map_features(self.map, x), wire(graph)
+        e = self._additive_scores(z, graph) if self.version == 1 else self._pair_scores(x, z, graph)
+        α = softmax_arcs(e, wiring.starts, wiring.targets)
+        if self.attention.live:
+            shown = self.attention(to_arc_order(α, graph).T)
+            α = to_incoming_order(shown.T, graph) if self.attention.edited else α
+        kept = self._kept(wiring, α.dtype)
+        by_head = z.view(-1, self.heads, self.width).transpose(0, 1).contiguous()  # n (h d) -> h n d
+        y = sum_arcs(by_head, α if kept is None else α * kept, None, *wiring.way)
+        return self._finish(y.transpose(0, 1).flatten(1))
+
+    def _finish(self, y: Tensor) -> Tensor:
+        y = y if self.concat else y.view(-1, self.heads, self.width).mean(1)
+        return y if self.bias is None else y + self.bias
+
+    def _additive_scores(self, z: Tensor, graph: Graph) -> Tensor:
         """e_a = LeakyReLU(s_i + t_j + u_a), (heads, arcs) in incoming order."""
         assert self.target is not None
+        wiring, u = wire(graph), self._edge_scores(graph)
         s, t = ((z.view(-1, self.heads, self.width) * a).sum(-1).T.contiguous() for a in (self.source, self.target))
         e = add_ends(s, t, wiring.starts, wiring.sources, wiring.targets, wiring.back_starts, wiring.crossing)
-        if self.map_edges is not None:
-            assert self.edge is not None
-            u = (self._edge_vectors(graph) * self.edge).sum(-1)  # (edges, heads)
-            e = e + to_incoming_order(u.T[:, graph.arc_edges], graph)
-        return leaky_relu(e, self.negative_slope)
+        return leaky_relu(e if u is None else e + u, self.negative_slope)
 
-    def _scores_of_pairs(self, x: Tensor, z: Tensor, graph: Graph) -> Tensor:
+    def _edge_scores(self, graph: Graph) -> Tensor | None:
+        """u_a, (heads, arcs) in incoming order."""
+        if self.map_edges is None:
+            return None
+        assert self.edge is not None
+        u = (self._edge_vectors(graph) * self.edge).sum(-1).T  # (heads, edges)
+        return to_incoming_order(u[:, graph.arc_edges], graph)
+
+    def _pair_scores(self, x: Tensor, z: Tensor, graph: Graph) -> Tensor:
         """e_a = aᵀ LeakyReLU(x_i W + x_j W_t + u_a), (heads, arcs) in incoming order."""
         assert self.map_target is not None
         pairs = take_sources(z, graph) + take_targets(map_features(self.map_target, x), graph)
@@ -132,16 +155,17 @@ class GATLayer(nn.Module):
         e = (leaky_relu(pairs, self.negative_slope) * self.source).sum(-1)
         return to_incoming_order(e.T, graph)
 
+    def _kept(self, wiring: Wiring, dtype: torch.dtype) -> Tensor | None:
+        """What dropout multiplies each weight with, in training."""
+        if not (self.dropout and self.training):
+            return None
+        ones = torch.ones(self.heads, len(wiring.sources), dtype=dtype, device=wiring.sources.device)
+        return fast_dropout(ones, self.dropout)
+
     def _edge_vectors(self, graph: Graph) -> Tensor:
         assert self.map_edges is not None
         features = edge_features_of(graph, self.map_edges.inputs)
         return self.map_edges(features.to(self.map_edges.weight.dtype)).view(-1, self.heads, self.width)
-
-    def _see(self, α: Tensor, graph: Graph) -> Tensor:
-        if not self.attention.live:
-            return α
-        shown = self.attention(to_arc_order(α, graph).T)
-        return to_incoming_order(shown.T, graph) if self.attention.edited else α
 
     def extra_repr(self) -> str:
         return f"heads={self.heads}" + (", GATv2" if self.version == 2 else "")

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.graphs.graph_checks import expect_unsigned
-from cutaway.blocks.graphs.neighbours import ArcWeights, arc_weights, expect_vertices, order_weights, sum_weighted
-from cutaway.blocks.graphs.sparse_features import is_sparse_rows, map_features
+from cutaway.blocks.graphs.neighbours import ArcWeights, arc_weights, expect_vertices, order_weights
+from cutaway.blocks.graphs.sparse_features import map_and_sum
 from cutaway.inside.taps import Tap
 
 
@@ -72,14 +72,7 @@ class GCNLayer(nn.Module):
         expect_vertices(x, graph, self.inputs)
         graph = self.wired(graph)
         a = symmetric_norm(graph, self.map.weight.dtype) if self.norm else arc_weights(graph, self.map.weight.dtype)
-        if self.inputs < self.outputs and not (self.messages.edited or is_sparse_rows(x)):
-            y = self.map(sum_weighted(x, graph, a))  # the same by associativity, over fewer features
-            if self.messages.live:  # read beside, so that looking changes nothing
-                self.messages(a.arcs[:, None] * self.map(x)[graph.arcs[0]])
-        else:
-            y = sum_weighted(map_features(self.map, x), graph, a, self.messages)
-        if self.bias is not None:
-            y = y + self.bias
+        y = map_and_sum(self.map, x, graph, a, self.messages, self.bias)
         if self.output.live:
             y = self.output(y)
         return y

@@ -15,11 +15,10 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_choice
 from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.graph_layers.message_passing import AGGREGATES, gather_messages
-from cutaway.blocks.graphs.compressed_rows import is_sparse_rows
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.graphs.messages import take_sources
-from cutaway.blocks.graphs.neighbours import arc_counts, arc_weights, expect_vertices, sum_weighted
-from cutaway.blocks.graphs.sparse_features import map_features
+from cutaway.blocks.graphs.neighbours import arc_counts, arc_weights, expect_vertices
+from cutaway.blocks.graphs.sparse_features import map_and_sum, map_features
 from cutaway.inside.taps import Tap
 
 
@@ -65,10 +64,7 @@ class GraphConvLayer(nn.Module):
         if self.aggregate == "max":
             m = a.arcs[:, None] * take_sources(map_features(self.others, x), graph)
             return gather_messages(self.messages(m) if self.messages.live else m, graph, "max")
-        if self.inputs < self.outputs and not (self.messages.live or is_sparse_rows(x)):
-            s = self.others(sum_weighted(x, graph, a))  # the same, over fewer features
-        else:
-            s = sum_weighted(map_features(self.others, x), graph, a, self.messages)
+        s = map_and_sum(self.others, x, graph, a, self.messages)
         return s if self.aggregate == "sum" else s / arc_counts(graph)[:, None].to(s.dtype)
 
     def extra_repr(self) -> str:

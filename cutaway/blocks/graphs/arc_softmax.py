@@ -15,7 +15,7 @@ from torch import Tensor
 
 def softmax_arcs_open(scores: Tensor, targets: Tensor, vertices: int) -> Tensor:
     """The bare equation; the largest score of each vertex is taken off first, which changes nothing but the range."""
-    at = targets.expand_as(scores)
+    at = targets.long().expand_as(scores)
     zeros = scores.new_zeros(scores.shape[0], vertices)
     top = zeros.scatter_reduce(1, at, scores.detach(), "amax", include_self=False)
     p = (scores - top[:, targets]).exp()

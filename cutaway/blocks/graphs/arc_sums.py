@@ -34,7 +34,11 @@ def multiply_rows(starts: Tensor, columns: Tensor, values: Tensor, x: Tensor) ->
     A = sparse_rows(starts, columns, values.to(wide.dtype), x.shape[0])
     if not A.shape[0] or not len(columns) or not wide.shape[1]:
         return x.new_zeros(A.shape[0], x.shape[1])
-    y = torch.sparse.mm(A, wide, "sum") if wide.shape[1] >= WIDE and wide.device.type == "cpu" else A @ wide
+    if wide.shape[1] >= WIDE and wide.device.type == "cpu":
+        y = torch.sparse.mm(A, wide, "sum")
+    else:
+        y = torch.empty(A.shape[0], wide.shape[1], dtype=wide.dtype, device=wide.device)
+        torch.addmm(y, A, wide, beta=0, out=y)  # beta = 0: what y held before is not read
     return y.to(x.dtype)
 
 
@@ -49,8 +53,13 @@ def sum_arcs(
     back_starts: Tensor,
     back_targets: Tensor,
     crossing: Tensor,
+    bias: Tensor | None = None,
 ) -> Tensor:
-    """y_j = Σ w_a x_i. ``back_weights`` are the weights by source, where they are constant and known."""
+    """y_j = Σ w_a x_i (+ b). ``back_weights`` are the weights by source, where they are constant and known."""
+    if len(x) == 1:  # one head needs no copy
+        y = multiply_rows(starts, sources, weights[0], x[0])[None]
+        return y if bias is None else y.add_(bias)
+    assert bias is None
     return torch.stack([multiply_rows(starts, sources, w, part) for w, part in zip(weights, x)])
 
 
@@ -85,7 +94,7 @@ def _(g: Tensor, x: Tensor, starts: Tensor, sources: Tensor, *others: Any) -> Te
 
 
 def _remember_sum(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    x, weights, back_weights, *way = inputs
+    x, weights, back_weights, *way, _ = inputs
     ctx.save_for_backward(x, weights, back_weights, *way)
 
 
@@ -102,7 +111,8 @@ def _sum_backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
             back_w = w.index_select(-1, crossing) if back_w is None else back_w
             dx = sum_arcs(g, back_w, w, *_turned(way))
         dw = dot_arcs(g, x, *way) if need_w else None
-    return dx, dw, *[None] * 7
+    db = g.sum((0, 1)) if ctx.needs_input_grad[-1] else None
+    return dx, dw, *[None] * 7, db
 
 
 def _turned(way: list[Tensor]) -> tuple[Tensor, ...]:

@@ -139,8 +139,17 @@ class Graph:
     def keep(self, name: Any, make: Callable[[], T]) -> T:
         """What ``make()`` gives, made once: for what follows from edges and fixed weights alone."""
         if name not in self._kept:
-            self._kept[name] = make()
+            if torch.is_inference_mode_enabled():  # what is kept may be needed in training later
+                with torch.inference_mode(False):
+                    self._kept[name] = make()
+            else:
+                self._kept[name] = make()
         return self._kept[name]
+
+    @property
+    def learns(self) -> bool:
+        """Whether gradients reach its weights or edge features: what is made of them is not kept."""
+        return any(part is not None and part.requires_grad for part in (self.weights, self.edge_features))
 
     # ---- matrices
 
@@ -232,6 +241,8 @@ class Graph:
 
         Its features are the mean of those of the arcs to the vertex. With ``replace`` loops that are there make way.
         """
+        if self.learns:
+            return self._add_loops(replace)
         return self.keep(("with_loops", replace), lambda: self._add_loops(replace))
 
     def _add_loops(self, replace: bool) -> "Graph":
@@ -259,7 +270,7 @@ class Graph:
         """Without self-loops."""
         if not self.loops:
             return self
-        return self.keep("without_loops", self._drop_loops)
+        return self._drop_loops() if self.learns else self.keep("without_loops", self._drop_loops)
 
     def _drop_loops(self) -> "Graph":
         others = self._other_edges()

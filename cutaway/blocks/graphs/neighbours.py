@@ -67,16 +67,19 @@ def sum_neighbours(x: Float[Tensor, "n w"], graph: Graph) -> Float[Tensor, "n w"
     return sum_weighted(x, graph, arc_weights(graph, x.dtype))
 
 
-def sum_weighted(x: Tensor, graph: Graph, weights: ArcWeights, tap: Tap | None = None) -> Tensor:
-    """y_j = Σ w_a x_i with weights of one's own; a ``tap`` sees, and may change, the messages w_a x_i (arcs, width)."""
+def sum_weighted(
+    x: Tensor, graph: Graph, weights: ArcWeights, tap: Tap | None = None, bias: Tensor | None = None
+) -> Tensor:
+    """y_j = Σ w_a x_i + b with weights of one's own; a ``tap`` sees, and may change, the messages w_a x_i (arcs, w)."""
     if tap is not None and tap.live:
         i, j = graph.arcs
         messages = weights.arcs[:, None] * x[i]
         if tap.edited:
-            return sum_messages_open(tap(messages), j, graph.vertices)
+            y = sum_messages_open(tap(messages), j, graph.vertices)
+            return y if bias is None else y + bias
         tap(messages)
     back = None if weights.back is None else weights.back[None]
-    return sum_arcs(x[None], weights.incoming[None], back, *wire(graph).way)[0]
+    return sum_arcs(x[None], weights.incoming[None], back, *wire(graph).way, bias)[0]
 
 
 def mean_neighbours_open(x: Float[Tensor, "n w"], graph: Graph) -> Float[Tensor, "n w"]:

@@ -5,6 +5,7 @@ r"""Vertex features that are mostly zero, kept sparse: bags of words, one-hot co
 A row of words in a vocabulary of thousands costs what its few words cost. Saad 2003, §3.4. Notes: N3 §4.
 """
 
+import torch
 from torch import Tensor, nn
 from torch.utils.weak import WeakTensorKeyDictionary
 
@@ -13,8 +14,12 @@ from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.depth.dropouts import fast_dropout
 from cutaway.blocks.graphs.arc_sums import sum_arcs
 from cutaway.blocks.graphs.compressed_rows import is_sparse_rows, list_neighbours, rows_of, sparse_rows
+from cutaway.blocks.graphs.graph import Graph
+from cutaway.blocks.graphs.neighbours import ArcWeights, sum_weighted
+from cutaway.blocks.graphs.wiring import compact
+from cutaway.inside.taps import Tap
 
-Way = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]
+Way = tuple[Tensor, ...]
 _ways: WeakTensorKeyDictionary = WeakTensorKeyDictionary()  # how X and its transpose are read, while X is alive
 
 
@@ -30,11 +35,17 @@ def multiply_sparse(x: Tensor, weight: Tensor) -> Tensor:
 
 def _way(x: Tensor) -> Way:
     if x not in _ways:
-        starts, columns = x.crow_indices().long(), x.col_indices().long()
-        rows = rows_of(starts, len(columns))
-        back = list_neighbours(columns, rows, max(x.shape))
-        _ways[x] = (starts, columns, rows, back.starts[: x.shape[1] + 1], back.ends, back.arcs)
+        with torch.inference_mode(False):  # it may be needed in training later
+            _ways[x] = _work_out(x)
     return _ways[x]
+
+
+def _work_out(x: Tensor) -> Way:
+    starts, columns = x.crow_indices().long(), x.col_indices().long()
+    rows = rows_of(starts, len(columns))
+    back = list_neighbours(columns, rows, max(x.shape))
+    by_column = compact(back.starts[: x.shape[1] + 1], back.ends, back.arcs)
+    return (*compact(starts, columns, rows), *by_column)
 
 
 def map_features(layer: nn.Module, x: Tensor) -> Tensor:
@@ -55,3 +66,18 @@ def dropout_features(x: Tensor, rate: float) -> Tensor:
     dropped = sparse_rows(x.crow_indices(), x.col_indices(), fast_dropout(x.values(), rate), x.shape[1])
     _ways[dropped] = _way(x)
     return dropped
+
+
+def map_and_sum(
+    layer: Linear, x: Tensor, graph: Graph, weights: ArcWeights, tap: Tap, bias: Tensor | None = None
+) -> Tensor:
+    """y_j = Σ w_a x_i W + b. The narrower of x and x W is summed: (A x) W = A (x W).
+
+    The ``tap`` sees, and may change, the messages w_a x_i W (arcs, outputs). ``layer``: W, without a bias of its own.
+    """
+    if is_sparse_rows(x) or tap.edited or layer.outputs <= layer.inputs:
+        return sum_weighted(map_features(layer, x), graph, weights, tap, bias)
+    if tap.live:
+        tap(weights.arcs[:, None] * layer(x)[graph.arcs[0]])
+    y = layer(sum_weighted(x, graph, weights))
+    return y if bias is None else y + bias

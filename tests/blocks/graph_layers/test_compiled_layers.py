@@ -1,4 +1,4 @@
-"""Graph layers under torch.compile, with a graph that nothing is known of yet, and in many threads at once."""
+"""Graph layers under torch.compile, in many threads, in inference mode and in training, one graph for all."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -45,3 +45,45 @@ def test_threads_share_a_graph(name: str):
     with ThreadPoolExecutor(8) as pool:
         for y in pool.map(lambda _: layer(x, graph), range(32)):
             assert torch.equal(y, right)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_graph_seen_in_inference_mode_trains(name: str):
+    layer, graph = shaken(LAYERS[name]()), odd_graph()
+    dense = vertex_features(graph, 4)
+    x = dense.to_sparse_csr() if name == "gcn" else dense
+    with torch.inference_mode():
+        seen = layer(x, graph)
+    y = layer(x, graph)
+    torch.testing.assert_close(seen, y)
+    y.sum().backward()
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_weights_and_features_that_learn_take_many_steps(name: str):
+    """What is made of them is not kept from one step to the next."""
+    plain = odd_graph()
+    weights, features = (v.clone().requires_grad_() for v in (plain.weights, plain.edge_features))
+    graph = Graph(plain.edges, 13, weights=weights, edge_features=features)
+    layer, x = shaken(LAYERS[name]()), vertex_features(graph, 4)
+    for _ in range(2):
+        layer(x, graph).square().sum().backward()
+        with torch.no_grad():
+            weights.mul_(0.9)
+    changed = Graph(plain.edges, 13, weights=weights.detach(), edge_features=features.detach())
+    torch.testing.assert_close(layer(x, graph), layer(x, changed))
+
+
+def test_second_derivatives_of_layers():
+    for name, make in LAYERS.items():
+        layer, graph = shaken(make()), odd_graph()
+        x = vertex_features(graph, 4).requires_grad_()
+        if name != "max":
+            assert torch.autograd.gradgradcheck(lambda x, f=layer, g=graph: f(x, g).tanh(), (x,), fast_mode=True)
+
+
+def test_edges_may_lie_in_memory_as_they_like():
+    graph = odd_graph(weights=False, features=0)
+    other = Graph(graph.edges.T.contiguous().T, 13)
+    layer, x = shaken(GCNLayer(4, 6)), vertex_features(graph, 8)[:, ::2]
+    assert torch.equal(layer(x, graph), layer(x, other))

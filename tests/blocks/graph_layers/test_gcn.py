@@ -76,6 +76,7 @@ def test_messages_are_seen_and_changed(outputs: int):
     i, j = wired.arcs
     right = symmetric_norm(wired, torch.float64).arcs[:, None] * layer.map(x)[i]
     torch.testing.assert_close(seen["messages"], right)
+    assert torch.equal(y, layer(x, graph))  # looking changes nothing
     silenced = (i == 3) & (j != 3)  # vertex 3 says nothing to others
     with cut.patch(layer, {"messages": lambda m: m.masked_fill(silenced[:, None], 0)}):
         changed = (layer(x, graph) - y).abs().sum(1) > 1e-9

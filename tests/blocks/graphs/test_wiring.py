@@ -11,7 +11,7 @@ from cutaway.blocks.graphs.wiring import to_arc_order, to_incoming_order, wire
 def test_every_order_lists_the_same_arcs(directed: bool):
     graph = odd_graph(directed)
     wiring = wire(graph)
-    assert torch.equal(graph.arcs[:, wiring.arcs], torch.stack([wiring.sources, wiring.targets]))
+    assert torch.equal(graph.arcs[:, wiring.arcs].int(), torch.stack([wiring.sources, wiring.targets]))
     assert torch.equal(wiring.targets[wiring.crossing], wiring.back_targets)
     assert torch.equal(wiring.sources[wiring.crossing].sort().values, wiring.sources[wiring.crossing])
     assert wire(graph) is wiring
@@ -21,4 +21,4 @@ def test_there_and_back():
     graph = odd_graph()
     values = torch.randn(2, graph.arcs.shape[1])
     assert torch.equal(to_arc_order(to_incoming_order(values, graph), graph), values)
-    assert torch.equal(to_incoming_order(graph.arcs, graph)[1], wire(graph).targets)
+    assert torch.equal(to_incoming_order(graph.arcs, graph)[1].int(), wire(graph).targets)

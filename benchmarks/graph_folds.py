@@ -22,7 +22,7 @@ from cutaway.recipes.graphs.graph_outcomes import GraphBatches, outcome_cost, ou
 from cutaway.runs.execution import optimizers_of
 
 FOLDS = 10
-EPOCHS = {"MUTAG": 100, "PROTEINS": 30}
+EPOCHS = {"MUTAG": 100, "PROTEINS": 20}
 SETTINGS = dict(width=32, depth=4, dropout=0.5, rate=0.01, weight_decay=0.0, batch=32)  # of the paper's choices
 EVERY = {"MUTAG": 2, "PROTEINS": 1}  # epochs between evaluations
 

@@ -32,6 +32,11 @@ class GINRecipe(Recipe):
     name: ClassVar[str] = "gin"
     input: ClassVar[str] = "molecules.csv"
     prediction: ClassVar[str] = "molecules (a SMILES, or a CSV of them) or graphs in; the class or value of each out"
+    quality: ClassVar[str] = (
+        "MUTAG, nested 10-fold cross-validation: accuracy 87.3 ± 9.8 % (a random forest without edges: 85.6 ± 4.7); "
+        "with the epoch chosen on the test folds, as in the paper, it would read 89.4 ± 4.6 (published 89.4 ± 5.6). "
+        "`python benchmarks/run.py graph_folds` measures it, `… molecules` BBBP and ESOL."
+    )
     unit: ClassVar[str] = "nats a graph; of values, squared deviations"
 
     data: str = "trees"

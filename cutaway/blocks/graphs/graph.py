@@ -139,7 +139,8 @@ class Graph:
     def keep(self, name: Any, make: Callable[[], T]) -> T:
         """What ``make()`` gives, made once: for what follows from edges and fixed weights alone."""
         if name not in self._kept:
-            if torch.is_inference_mode_enabled():  # what is kept may be needed in training later
+            # what is kept may be needed in training later; a compiler cannot ask for the mode
+            if not torch.compiler.is_compiling() and torch.is_inference_mode_enabled():
                 with torch.inference_mode(False):
                     self._kept[name] = make()
             else:

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_choice, expect_positive, expect_probability
 from cutaway.blocks.dense.activations import find_activation
 from cutaway.blocks.dense.affine import Linear
-from cutaway.blocks.graph_layers.structural_encodings import RandomWalkEncoding
+from cutaway.blocks.graph_layers.structural_encodings import LaplacianEncoding, RandomWalkEncoding
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.graphs.sparse_features import dropout_features, map_features
 from cutaway.blocks.norms.batch import BatchNorm
@@ -49,8 +49,8 @@ class GraphModelSpec(NamedSpec):
     rounds: int = 3  # of gated layers: steps; of Chebyshev's: the order of the filters
     contraction: float = 0.9  # of fixed-point layers
     walks: int = 0  # steps of random walks whose returns describe a vertex beside its features; 0 for none
-    frequencies: int = 0  # of spectral layers: eigenvectors of the Laplacian
-    graph_size: int = 0  # of spectral layers: vertices of the graph that they belong to
+    frequencies: int = 0  # eigenvectors of the Laplacian: of spectral layers, else beside a vertex's features
+    graph_size: int = 0  # vertices of the graph whose eigenvectors they are
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -66,10 +66,10 @@ class GraphModelSpec(NamedSpec):
                 f"try width={self.width - self.width % self.heads or self.heads}"
             )
 
-        belongs = LAYERS[self.layer].belongs_to_a_graph
-        if belongs != bool(self.frequencies) or belongs != bool(self.graph_size):
+        belongs, takes = LAYERS[self.layer].belongs_to_a_graph, self.keeps_width
+        if bool(self.frequencies) != bool(self.graph_size) or not belongs <= bool(self.frequencies) <= takes:
             raise ValueError(
-                f"frequencies and graph_size are for layers that belong to one graph, got frequencies="
+                f"frequencies and graph_size go together, for layers that keep their width, got frequencies="
                 f"{self.frequencies}, graph_size={self.graph_size} for layer={self.layer!r}; spectral layers need both"
             )
 
@@ -126,8 +126,8 @@ def make_stages(spec: GraphModelSpec, outputs: int | None = None) -> nn.ModuleLi
 class GraphModel(Model):
     """The part that graph models share: features into the width where the layer keeps it, then the stages.
 
-    ``eigenvectors`` (vertices, frequencies) are those of the graph that a model of spectral layers belongs to; they are
-    kept with its weights.
+    ``eigenvectors`` (vertices, frequencies) are those of the graph that a model belongs to, if its layers are spectral
+    or its vertices are told where they stand by them; they are kept with its weights.
     """
 
     spec: Any
@@ -136,6 +136,8 @@ class GraphModel(Model):
         super().__init__(spec)
         self.enter = Linear(spec.inputs, spec.width) if spec.keeps_width else None
         self.walks = RandomWalkEncoding(spec.walks, spec.width) if spec.walks and spec.keeps_width else None
+        belongs = LAYERS[spec.layer].belongs_to_a_graph
+        self.places = LaplacianEncoding(spec.frequencies, spec.width) if spec.frequencies and not belongs else None
         self.eigenvectors: Tensor | None
         self.register_buffer(
             "eigenvectors", torch.zeros(spec.graph_size, spec.frequencies) if spec.frequencies else None
@@ -149,7 +151,7 @@ class GraphModel(Model):
     def every_state(self, graph: Graph) -> list[Tensor]:
         """The states of all vertices after each stage."""
         x, found = self.enter_features(graph), []
-        over = graph if self.eigenvectors is None else self.eigenvectors  # what messages run over
+        over = self.eigenvectors if LAYERS[self.spec.layer].belongs_to_a_graph else graph  # what messages run over
         for stage in self.stages:
             x = stage(x, over)
             found.append(x)
@@ -169,7 +171,11 @@ class GraphModel(Model):
         if self.enter is None:
             return x
         x = map_features(self.enter, x)
-        return x if self.walks is None else x + self.walks(graph)
+        if self.walks is not None:
+            x = x + self.walks(graph)
+        if self.places is not None:
+            x = x + self.places(self.eigenvectors, graph)
+        return x
 
     @property
     def vertex_states(self) -> tuple[str, ...]:

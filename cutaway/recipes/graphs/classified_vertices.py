@@ -14,7 +14,7 @@ from cutaway.recipes.graphs.graph_base import GraphRecipe
 from cutaway.recipes.settings import MACHINE, SCHEDULE, setting
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
     from cutaway.blocks.graphs.graph import Graph
     from cutaway.data.graphs.graph_data import GraphData
@@ -76,8 +76,12 @@ class VertexClassifierRecipe(GraphRecipe):
         from cutaway.models.graphs.vertex_classifier import VertexClassifierSpec
 
         own = {field.name for field in dataclasses.fields(self)}
-        shared = {field.name for field in dataclasses.fields(VertexClassifierSpec)} & own
+        shared = {field.name for field in dataclasses.fields(VertexClassifierSpec)} & own - {"frequencies"}
         return {name: getattr(self, name) for name in sorted(shared)}
+
+    def eigenvectors_asked(self) -> int:
+        """How many eigenvectors of the Laplacian the model is given; it then belongs to the graph."""
+        return 0
 
     def build(self, data: "GraphData", graph: "Graph") -> "nn.Module":
         """The untrained model."""
@@ -87,16 +91,36 @@ class VertexClassifierRecipe(GraphRecipe):
         assert graph.x is not None
         reads_edges = graph.edge_features is not None and self.layer_name() in ("gat", "gatv2", "gin", "transformer")
         edge_inputs = graph.edge_features.shape[1] if reads_edges and graph.edge_features is not None else 0
+        vectors = self._eigenvectors(graph)
         model = VertexClassifier(
             inputs=graph.x.shape[1],
             edge_inputs=edge_inputs,
             classes=len(data.classes),
             layer=self.layer_name(),
+            frequencies=0 if vectors is None else vectors.shape[1],
+            graph_size=0 if vectors is None else len(vectors),
             **self.layer_settings(),
         )
+        if model.eigenvectors is not None and vectors is not None:
+            model.eigenvectors.copy_(vectors)
         if self.decays_first_layer_only:
             decay_first_layer_only(model)
         return model
+
+    def _eigenvectors(self, graph: "Graph") -> "Tensor | None":
+        """The eigenvectors of the lowest frequencies, (vertices, count), where they are asked for."""
+        if not self.eigenvectors_asked():
+            return None
+        from cutaway.data.graphs.eigenpairs import eigenpairs
+
+        return eigenpairs(graph, min(self.eigenvectors_asked(), graph.vertices), kind="symmetric").tensors()[1]
+
+    def expect_whole_graph(self, what: str) -> None:
+        """Eigenvectors are those of the whole graph, and of an undirected one."""
+        if self.directed:
+            raise ValueError(f"{what} are of an undirected graph, got directed=True; leave it out")
+        if self.neighbours:
+            raise ValueError(f"{what} see the whole graph, got neighbours={self.neighbours!r}; leave it out")
 
     def classes_of(self, data: "GraphData") -> "VertexClasses":
         """The graph with its features on the network's scale, and the classes of its vertices."""

@@ -12,8 +12,8 @@ from cutaway.recipes.settings import FIRST, setting
 class GraphTransformerRecipe(VertexClassifierRecipe):
     """Gives every vertex of a graph one class by attention and MLPs, as in a transformer.
 
-    Along edges each vertex looks at its neighbours; between all pairs at every vertex, and only encodings (how often a
-    random walk from a vertex comes back) tell it where it stands. Data as for gcn.
+    Along edges each vertex looks at its neighbours; between all pairs at every vertex, and only encodings tell it where
+    it stands: how often a random walk comes back to it, its entries of the Laplacian's eigenvectors. Data as for gcn.
     """
 
     name: ClassVar[str] = "graph-transformer"
@@ -26,6 +26,8 @@ class GraphTransformerRecipe(VertexClassifierRecipe):
     """attention heads of a layer"""
     walks: int = 8
     """steps of the random walks whose returns are added to the features; 0 for none"""
+    frequencies: int = 0
+    """eigenvectors of the Laplacian that are added to the features, with signs at random; 0 for none"""
     dropout: float = setting(0.5, FIRST)
     """share of what goes into each layer that is dropped in training"""
     attention_dropout: float = 0.3
@@ -40,8 +42,13 @@ class GraphTransformerRecipe(VertexClassifierRecipe):
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_share(self, "attention_dropout")
-        expect_at_least(self, 0, "walks")
+        expect_at_least(self, 0, "walks", "frequencies")
         expect_heads(self)
+        if self.frequencies:
+            self.expect_whole_graph("eigenvectors of the Laplacian")
+
+    def eigenvectors_asked(self) -> int:
+        return self.frequencies
 
     def layer_name(self) -> str:
         return "transformer" if self.scope == "edges" else "all-pairs"

@@ -1,17 +1,11 @@
 r"""`spectral`: the class of a vertex, by filters on the spectrum of the graph's Laplacian."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.graphs.classified_vertices import VertexClassifierRecipe
 from cutaway.recipes.settings import FIRST, setting
-
-if TYPE_CHECKING:
-    from torch import nn
-
-    from cutaway.blocks.graphs.graph import Graph
-    from cutaway.data.graphs.graph_data import GraphData
 
 
 @dataclass(frozen=True)
@@ -38,38 +32,10 @@ class SpectralRecipe(VertexClassifierRecipe):
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "rounds", "frequencies")
-        if self.directed:
-            raise ValueError("the spectrum is that of an undirected graph, got directed=True; leave it out")
-        if self.neighbours:
-            raise ValueError(
-                f"filters on the spectrum see the whole graph, got neighbours={self.neighbours!r}; leave it out"
-            )
+        self.expect_whole_graph("filters on the spectrum")
 
     def layer_name(self) -> str:
         return "chebyshev" if self.filters == "chebyshev" else "spectral"
 
-    def layer_settings(self) -> dict[str, Any]:
-        found = super().layer_settings()
-        found.pop("frequencies")
-        return found
-
-    def build(self, data: "GraphData", graph: "Graph") -> "nn.Module":
-        if self.filters == "chebyshev":
-            return super().build(data, graph)
-        from cutaway.data.graphs.eigenpairs import eigenpairs
-        from cutaway.models.graphs.vertex_classifier import VertexClassifier
-
-        assert graph.x is not None
-        count = min(self.frequencies, graph.vertices)
-        vectors = eigenpairs(graph, count, kind="symmetric").tensors()[1]
-        model = VertexClassifier(
-            inputs=graph.x.shape[1],
-            classes=len(data.classes),
-            layer="spectral",
-            frequencies=vectors.shape[1],
-            graph_size=graph.vertices,
-            **self.layer_settings(),
-        )
-        assert model.eigenvectors is not None
-        model.eigenvectors.copy_(vectors)
-        return model
+    def eigenvectors_asked(self) -> int:
+        return self.frequencies if self.filters == "eigenvectors" else 0

@@ -222,9 +222,9 @@ def _surroundings(run: "Run", subject: Subject, data: "GraphData") -> "tuple[Gra
     """The graph, the chosen vertex and names; of a large graph, the part that the vertex's class depends on."""
     graph: Graph = subject.arguments[0]
     (v,) = subject.vertices
-    if graph.vertices <= _WHOLE:
-        return graph, v, data.names
     model: Any = run.model
+    if graph.vertices <= _WHOLE or model.eigenvectors is not None:  # eigenvectors are those of the whole graph
+        return graph, v, data.names
     near = neighbourhood(graph, v, model.spec.depth + 1)
     return graph.subgraph(near), 0, [data.names[i] for i in near.tolist()]
 

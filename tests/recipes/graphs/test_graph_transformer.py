@@ -28,6 +28,21 @@ def test_learns_the_clubs(scope: str, tmp_path: Path):
         assert torch.allclose(sums, torch.ones_like(sums), atol=1e-5)
 
 
+def test_places_in_the_eigenvectors_are_added_with_signs_at_random(tmp_path: Path):
+    settings = dict(data="karate-club", width=16, dropout=0.0, attention_dropout=0.0, walks=0, frequencies=5, steps=40)
+    run = train("graph-transformer", **settings, out=tmp_path / "run")
+    model, graph = run.model, run.recipe.subject(run).arguments[0]
+    assert model.eigenvectors.shape == (34, 5)
+    plain = model(graph)
+    assert torch.equal(plain, cut.load(tmp_path / "run").model(graph))
+    model.eigenvectors.zero_()
+    assert not torch.allclose(plain, model(graph), atol=1e-3)  # they matter
+    again = cut.load(tmp_path / "run").model.train()
+    assert len({again(graph).sum().item() for _ in range(8)}) > 1  # a sign means nothing: each pass draws its own
+
+
 def test_refuses_settings_that_cannot_be():
+    with pytest.raises(ValueError, match=r"eigenvectors of the Laplacian see the whole graph, got neighbours='5,5'"):
+        GraphTransformerRecipe.make(frequencies=4, neighbours="5,5")
     with pytest.raises(ValueError, match=r"width must be a multiple of heads, got width=10, heads=4"):
         GraphTransformerRecipe.make(width=10)

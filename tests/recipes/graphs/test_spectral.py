@@ -23,7 +23,7 @@ def test_learns_the_clubs(filters: str, tmp_path: Path):
 
 
 def test_refuses_settings_that_cannot_be():
-    with pytest.raises(ValueError, match=r"that of an undirected graph, got directed=True"):
+    with pytest.raises(ValueError, match=r"spectrum are of an undirected graph, got directed=True"):
         SpectralRecipe.make(directed=True)
     with pytest.raises(ValueError, match=r"see the whole graph, got neighbours='5,5'"):
         SpectralRecipe.make(neighbours="5,5")

@@ -42,7 +42,7 @@ def test_attention_equals_torch_geometric():
     torch.testing.assert_close(readout_sum(seen["weights"][:, None], graph), torch.ones(4, 1, dtype=torch.float64))
 
 
-@pytest.mark.parametrize("readout", [*PEERS, shaken(AttentionReadout(3))], ids=str)
+@pytest.mark.parametrize("readout", [*PEERS, shaken(AttentionReadout(3))], ids=["sum", "mean", "max", "attention"])
 def test_invariant(readout):
     graph = batch_of_graphs()
     x, order = vertex_features(graph, 3), torch.randperm(13, generator=torch.Generator().manual_seed(1))

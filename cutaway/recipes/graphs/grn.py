@@ -17,6 +17,10 @@ class GRNRecipe(VertexClassifierRecipe):
     """
 
     name: ClassVar[str] = "grn"
+    quality: ClassVar[str] = (
+        "Test accuracy on Cora's public split, mean of three seeds: 74.2 ± 3.7 % (gcn 81.8; features alone 56.6, label "
+        "propagation 71.3), 11 s of one core. `python benchmarks/run.py graph_classes` measures it."
+    )
 
     design: Literal["gated", "fixed-point"] = setting("gated", FIRST)
     """steps of a GRU, or a state at rest"""

@@ -17,6 +17,11 @@ class SpectralRecipe(VertexClassifierRecipe):
     """
 
     name: ClassVar[str] = "spectral"
+    quality: ClassVar[str] = (
+        "Test accuracy on Cora's public split, mean of three seeds: chebyshev 82.1 % (published 79.5), 31 s of a core; "
+        "eigenvectors 58.7 %, little more than features alone (56.6): 32 low frequencies tell little of a class. "
+        "`python benchmarks/run.py graph_classes` measures it."
+    )
 
     filters: Literal["eigenvectors", "chebyshev"] = setting("eigenvectors", FIRST)
     """a gain for each frequency, or polynomials of the Laplacian"""

@@ -74,7 +74,7 @@ def test_a_run_does_not_go_on_with_another_table(tmp_path: Path):
     frame = little_frame()[[*INPUTS, "sold"]]
     with pytest.raises(RuntimeError, match="power cut"):
         train("mlp", data=frame, out=tmp_path / "run", callbacks=[Broken()], **QUICK | SMALL)
-    with pytest.raises(ValueError, match=r"on the data that it began with, got .*data.parquet of"):
+    with pytest.raises(ValueError, match=r"have the data that it began with, got .*data.parquet of"):
         train("mlp", data=frame[::-1], out=tmp_path / "run", resume=True, show="quiet")
 
 

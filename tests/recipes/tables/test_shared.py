@@ -190,7 +190,7 @@ def test_a_test_file_is_not_read_before_the_test(tmp_path: Path, monkeypatch: py
 def test_other_data_is_no_test(tmp_path: Path):
     run = trained(tmp_path, "sold")
     little_table(tmp_path, "sold", seed=1)
-    with pytest.raises(ValueError, match="on the data that it began with"):
+    with pytest.raises(ValueError, match="have the data that it began with"):
         run.test()
 
 

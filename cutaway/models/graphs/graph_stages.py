@@ -138,6 +138,9 @@ class GraphModel(Model):
         self.walks = RandomWalkEncoding(spec.walks, spec.width) if spec.walks and spec.keeps_width else None
         belongs = LAYERS[spec.layer].belongs_to_a_graph
         self.places = LaplacianEncoding(spec.frequencies, spec.width) if spec.frequencies and not belongs else None
+        for encoding in (self.walks, self.places):
+            for parameter in () if encoding is None else encoding.parameters():
+                nn.init.zeros_(parameter)  # features speak first: small ones would drown in what encodings say
         self.eigenvectors: Tensor | None
         self.register_buffer(
             "eigenvectors", torch.zeros(spec.graph_size, spec.frequencies) if spec.frequencies else None

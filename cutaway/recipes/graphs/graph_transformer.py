@@ -17,6 +17,11 @@ class GraphTransformerRecipe(VertexClassifierRecipe):
     """
 
     name: ClassVar[str] = "graph-transformer"
+    quality: ClassVar[str] = (
+        "Test accuracy on Cora's public split, mean of three seeds: 74.0 ± 2.0 % (gcn 81.8; features alone 56.6, label "
+        "propagation 71.3), 13 s of one core: with 140 labels a freer network learns less. `python benchmarks/run.py "
+        "graph_classes` measures it."
+    )
 
     scope: Literal["edges", "pairs"] = setting("edges", FIRST)
     """attention along edges, or between all pairs of vertices: memory grows with their square"""

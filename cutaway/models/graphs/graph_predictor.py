@@ -2,7 +2,7 @@ r"""`GraphPredictor` gives a whole graph one of several classes, or a value.
 
     x_s = stage_s(x_{s−1}, graph)                      s = 1 … depth
     z = [readout(x_1), …, readout(x_depth)]            jumping: what is near and what is far, side by side
-    outputs = drop(φ(z W + b)) W' + b'                 one row for every graph
+    outputs = drop(φ(norm(z) W + b)) W' + b'           one row for every graph
 
 Xu et al. 2019, "How powerful are graph neural networks", §4.2 (GIN with the readouts of all layers); without
 ``jumping`` the last readout alone. Notes: N3 §7, N4.
@@ -24,7 +24,7 @@ from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.losses.tasks import Head, Task
 from cutaway.inside.taps import Tap
 from cutaway.models.base import choose_spec
-from cutaway.models.graphs.graph_stages import GraphModel, GraphModelSpec
+from cutaway.models.graphs.graph_stages import NORMS, GraphModel, GraphModelSpec
 from cutaway.models.specs.plain_data import NamedSpec
 from cutaway.models.transformers.construction import drop
 
@@ -67,6 +67,8 @@ class GraphPredictor(GraphModel):
         learned = [AttentionReadout(spec.width) for _ in range(parts)] if spec.readout == "attention" else []
         self.readouts = nn.ModuleList(learned)
         self.pooled = Tap()
+        norm = NORMS[spec.norm]
+        self.norm = None if norm is None else norm(parts * spec.width)  # sums grow with the graph: to one scale
         self.hidden = Dense(parts * spec.width, spec.width, find_activation(spec.activation))
         self.head = Head(spec.width, Task(spec.task, spec.outputs))
 
@@ -77,6 +79,8 @@ class GraphPredictor(GraphModel):
         z = torch.cat([readout(x, graph) for readout, x in zip(readouts, states, strict=True)], -1)
         if self.pooled.live:
             z = self.pooled(z)
+        if self.norm is not None:
+            z = self.norm(z)
         return self.head(drop(self.hidden(z), self.spec.head_dropout, self.training))
 
 

@@ -2,12 +2,10 @@ r"""`open_data` opens data of any kind, and finds out whether it is text, a tabl
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cutaway.data.checks import expect_choice
 from cutaway.data.files import TextSource
-from cutaway.data.graphs.graph_data import GraphData, read_graph
-from cutaway.data.graphs.graph_set import GraphSet, read_graphs
 from cutaway.data.images.image_data import ImageData, read_images
 from cutaway.data.labelled.labelled_texts import LabelledTexts, read_labelled
 from cutaway.data.samples.embedded import expect_data, list_samples
@@ -18,6 +16,23 @@ from cutaway.data.text.corpus import Corpus, read_text
 from cutaway.data.text.pairs import Pairs, read_pairs
 from cutaway.data.text.tagged_sentences import TaggedText, read_tagged
 
+if TYPE_CHECKING:
+    from cutaway.data.graphs.graph_data import GraphData
+    from cutaway.data.graphs.graph_set import GraphSet
+
+
+def _graph(data: Any, **options: Any) -> "GraphData":
+    from cutaway.data.graphs.graph_data import read_graph  # graphs are tensors: torch waits until one is read
+
+    return read_graph(data, **options)
+
+
+def _graphs(data: Any, **options: Any) -> "GraphSet":
+    from cutaway.data.graphs.graph_set import read_graphs
+
+    return read_graphs(data, **options)
+
+
 _READERS: dict[str, Any] = {
     "text": read_text,
     "table": read_table,
@@ -26,8 +41,8 @@ _READERS: dict[str, Any] = {
     "series": read_series,
     "images": read_images,
     "tagged text": read_tagged,
-    "graph": read_graph,
-    "graphs": read_graphs,
+    "graph": _graph,
+    "graphs": _graphs,
 }
 _TABLES = (".csv", ".tsv", ".parquet", ".pq", ".xlsx", ".xls", ".ods")
 _GRAPHS = (".graphml", ".gexf", ".gml", ".mtx")
@@ -36,7 +51,7 @@ _PACKED = (".gz", ".xz", ".bz2", ".zip")
 
 def open_data(
     data: Any, kind: str | None = None, **options: Any
-) -> Corpus | Table | Pairs | LabelledTexts | SeriesTable | TaggedText | ImageData | GraphData | GraphSet:
+) -> "Corpus | Table | Pairs | LabelledTexts | SeriesTable | TaggedText | ImageData | GraphData | GraphSet":
     """Text, a table, pairs, labelled texts, series, tagged text, images or graphs, ready to train on.
 
     ``data`` is the name of a sample (see `list_samples`), a path (./name for a file that is called like a sample), a

@@ -168,7 +168,7 @@ def predicted_graph(run: "Run", subject: Subject) -> list[Picture]:
     ]
 
 
-def heard(run: "Run", subject: Subject) -> list[Picture]:
+def neighbours_heard(run: "Run", subject: Subject) -> list[Picture]:
     """Whom the chosen vertex listens to: attention on the edges to it, or the size of messages."""
     model: Any = run.model
     data = _data_of(run)

@@ -72,7 +72,7 @@ register(graphs.graph_answers, suits=graphs.predicts_graphs, section="Prediction
 register(graphs.link_scores, suits=graphs.finds_links, section="Predictions", report=True)
 register(graphs.vertex_mistakes, suits=graphs.classifies_vertices, section="Predictions", report=True)
 register(graphs.predicted_graph, suits=graphs.classifies_vertices, section="Predictions", report=True)
-register(graphs.heard, suits=graphs.classifies_vertices, section="What a prediction depends on", report=True)
+register(graphs.neighbours_heard, suits=graphs.classifies_vertices, section="What a prediction depends on", report=True)
 register(graphs.cut_edges, suits=graphs.classifies_vertices, section="What a prediction depends on", report=True)
 register(graphs.smoothing, suits=graphs.classifies_vertices, section="From layer to layer", report=True)
 register(graphs.vertex_map, suits=graphs.classifies_vertices, section="Embeddings", report=True)

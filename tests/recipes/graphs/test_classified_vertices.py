@@ -109,7 +109,6 @@ def test_samples_of_neighbours_learn_too(tmp_path: Path):
         steps=100,
         width=8,
         out=tmp_path / "run",
-        show="quiet",
     )
     assert run.test()["accuracy"] >= 0.7
 

@@ -79,10 +79,17 @@ def parse_smiles(texts: Iterable[str]) -> list[Any]:
         return [chem.MolFromSmiles(str(text).strip()) or None for text in texts]
 
 
+def scaffolds(molecules: Iterable[Any]) -> list[str]:
+    """The skeletons of molecules, rings and what links them, as SMILES. Bemis, Murcko 1996."""
+    murcko = need("rdkit.Chem.Scaffolds.MurckoScaffold", "molecules", "reading SMILES")
+    base = need("rdkit.rdBase", "molecules", "reading SMILES")
+    with base.BlockLogs():
+        return [murcko.MurckoScaffoldSmiles(mol=molecule, includeChirality=False) for molecule in molecules]
+
+
 def read_molecules(source: Any, target: str = "", smiles: str = "", encoding: str = "utf-8") -> RawGraphSet:
     """The molecules of a table with a column of SMILES, or of a list of SMILES without targets."""
     chem = need("rdkit.Chem", "molecules", "reading SMILES")
-    scaffold = need("rdkit.Chem.Scaffolds.MurckoScaffold", "molecules", "reading SMILES")
     if isinstance(source, (list, tuple)):
         texts, values, label, name = list(source), None, "", "molecules"
         fingerprint = fingerprint_bytes("\n".join(texts).encode())
@@ -113,7 +120,7 @@ def read_molecules(source: Any, target: str = "", smiles: str = "", encoding: st
         fingerprint,
         ATOM_FEATURES,
         BOND_FEATURES,
-        [scaffold.MurckoScaffoldSmiles(mol=molecules[i], includeChirality=False) for i in kept],
+        scaffolds([molecules[i] for i in kept]),
         notes,
     )
 

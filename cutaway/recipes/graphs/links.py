@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from cutaway.data.graphs.graph_data import GraphData
-    from cutaway.recipes.graphs.link_pairs import LinkTask
+    from cutaway.recipes.graphs.edges.link_pairs import LinkTask
     from cutaway.recipes.subjects import Subject
     from cutaway.runs.run import Run
     from cutaway.training.jobs import Job
@@ -73,7 +73,7 @@ class LinksRecipe(GraphRecipe):
 
     def link_task(self, data: "GraphData") -> "LinkTask":
         """The graph of training edges, with features on the network's scale, and the pairs to tell apart."""
-        from cutaway.recipes.graphs.link_pairs import LinkTask, edge_kinds
+        from cutaway.recipes.graphs.edges.link_pairs import LinkTask, edge_kinds
         from cutaway.recipes.graphs.vertex_features import with_features
 
         graph, kinds = edge_kinds(data, self.task)
@@ -133,7 +133,7 @@ class LinksRecipe(GraphRecipe):
 
     def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:
         """P(link) of pairs of names; of one name, its ten most probable new links."""
-        from cutaway.recipes.graphs.link_pairs import new_links, predicted_pairs
+        from cutaway.recipes.graphs.edges.link_pairs import new_links, predicted_pairs
         from cutaway.recipes.graphs.vertex_names import find_pairs, find_vertices
 
         data = self.dataset(run)
@@ -148,7 +148,7 @@ class LinksRecipe(GraphRecipe):
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         """The graph of training edges and some pairs that it was not trained on; those of a vertex, if one is named."""
-        from cutaway.recipes.graphs.link_pairs import link_subject
+        from cutaway.recipes.graphs.edges.link_pairs import link_subject
 
         data = self.dataset(run)
         return link_subject(run, self.link_task(data), data, given)

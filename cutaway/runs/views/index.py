@@ -12,7 +12,6 @@ from cutaway.runs.views import (
     embeddings,
     gates,
     general,
-    graphs,
     image_classes,
     language,
     latents,
@@ -27,6 +26,7 @@ from cutaway.runs.views import (
     text_classes,
     words,
 )
+from cutaway.runs.views.graph_views import links, vertices, whole_graphs
 
 register(general.losses, suits=general.has_metrics, section="Training")
 register(general.gradient_flow, suits=general.has_flow, section="Training", report=True)
@@ -68,14 +68,16 @@ register(
 )
 register(image_classes.field_at, suits=image_classes.classifies_images, section="From layer to layer", at=True)
 
-register(graphs.graph_answers, suits=graphs.predicts_graphs, section="Predictions", report=True)
-register(graphs.link_scores, suits=graphs.finds_links, section="Predictions", report=True)
-register(graphs.vertex_mistakes, suits=graphs.classifies_vertices, section="Predictions", report=True)
-register(graphs.predicted_graph, suits=graphs.classifies_vertices, section="Predictions", report=True)
-register(graphs.neighbours_heard, suits=graphs.classifies_vertices, section="What a prediction depends on", report=True)
-register(graphs.cut_edges, suits=graphs.classifies_vertices, section="What a prediction depends on", report=True)
-register(graphs.smoothing, suits=graphs.classifies_vertices, section="From layer to layer", report=True)
-register(graphs.vertex_map, suits=graphs.classifies_vertices, section="Embeddings", report=True)
+register(whole_graphs.graph_answers, suits=whole_graphs.predicts_graphs, section="Predictions", report=True)
+register(links.link_scores, suits=links.finds_links, section="Predictions", report=True)
+register(vertices.vertex_mistakes, suits=vertices.classifies_vertices, section="Predictions", report=True)
+register(vertices.predicted_graph, suits=vertices.classifies_vertices, section="Predictions", report=True)
+register(
+    vertices.neighbours_heard, suits=vertices.classifies_vertices, section="What a prediction depends on", report=True
+)
+register(vertices.cut_edges, suits=vertices.classifies_vertices, section="What a prediction depends on", report=True)
+register(vertices.smoothing, suits=vertices.classifies_vertices, section="From layer to layer", report=True)
+register(vertices.vertex_map, suits=vertices.classifies_vertices, section="Embeddings", report=True)
 
 register(series_classes.mistakes, suits=series_classes.classifies_series, section="Predictions", report=True)
 register(series_classes.speaking_parts, suits=series_classes.classifies_series, section="Predictions", report=True)

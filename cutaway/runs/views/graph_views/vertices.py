@@ -1,4 +1,4 @@
-r"""Views of runs on graphs: mistakes, how states of vertices grow alike, a map of them, what edges carry, links."""
+r"""Views of runs on vertices: mistakes, how states grow alike, a map of them, what edges carry."""
 
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -10,13 +10,10 @@ import torch
 from torch import Tensor
 
 from cutaway.inside.tracing import trace
-from cutaway.look import confusion_matrix, draw_graph, embedding_map, histogram, scatter
+from cutaway.look import confusion_matrix, draw_graph, embedding_map
 from cutaway.look.charts.bars import bar_chart
 from cutaway.look.pages.picture import Picture
 from cutaway.recipes.graphs.classified_vertices import VertexClassifierRecipe
-from cutaway.recipes.graphs.gin import GINRecipe
-from cutaway.recipes.graphs.graph_outcomes import outcome_outputs
-from cutaway.recipes.graphs.links import LinksRecipe
 from cutaway.recipes.subjects import Subject
 
 if TYPE_CHECKING:
@@ -246,58 +243,6 @@ def edges_around(graph: "Graph", vertex: int, most: int) -> Tensor:
     neighbours = graph.edges[:, at].unique()
     near = torch.isin(graph.edges, neighbours).any(0) & ~at
     return torch.cat([at.nonzero()[:, 0], near.nonzero()[:, 0]])[:most]
-
-
-def predicts_graphs(run: "Run") -> bool:
-    """Runs of models of whole graphs."""
-    return isinstance(run.recipe, GINRecipe)
-
-
-def finds_links(run: "Run") -> bool:
-    """Runs of models of links."""
-    return isinstance(run.recipe, LinksRecipe)
-
-
-def graph_answers(run: "Run", subject: Subject) -> list[Picture]:
-    """What held-out graphs are taken for: class by class, or each value beside the true one."""
-    recipe = run.recipe
-    assert isinstance(recipe, GINRecipe)
-    data = recipe.dataset(run)
-    rows = data.train if data.validation is None else data.validation
-    assert rows.targets is not None
-    outputs = outcome_outputs(run.model, rows.graphs, recipe.scale_of(data))
-    if data.classes:
-        counts = np.zeros((len(data.classes),) * 2, dtype=np.int64)
-        np.add.at(counts, (rows.targets.numpy(), outputs.argmax(1).numpy()), 1)
-        return [confusion_matrix(counts, data.classes, title=f"What each class is taken for: {len(rows):,} graphs")]
-    points = torch.stack([rows.targets, outputs[:, 0]], 1).numpy()
-    picture = scatter(
-        points,
-        labels=list(rows.names),
-        title=f"{data.target or 'value'}: predicted beside true, {len(rows):,} graphs",
-        axes=("true", "predicted"),
-    )
-    return [picture.captioned("On the diagonal a prediction is right; graphs far from it are worth a look.")]
-
-
-def link_scores(run: "Run", subject: Subject) -> list[Picture]:
-    """The scores of held-out links and of pairs without one."""
-    recipe = run.recipe
-    assert isinstance(recipe, LinksRecipe)
-    task = recipe.link_task(recipe.dataset(run))
-    held = task.split.validation
-    if not len(held):
-        return []
-    p = 1 / (1 + np.exp(-task.scores(run.model, held.pairs)))
-    first, second = (task.kinds[1], task.kinds[0]) if task.kinds else ("links", "pairs without a link")
-    parts = {
-        f"{name} ({int((held.targets == k).sum()):,})": p[held.targets == k] for name, k in ((first, 1), (second, 0))
-    }
-    title = "What the network says of held-out pairs"
-    picture = histogram(
-        {name: values for name, values in parts.items() if len(values)}, title=title, bins=40, value="P"
-    )
-    return [picture.captioned(f"The {first} should lie at the right end and the {second} at the left.")]
 
 
 def _data_of(run: "Run") -> "GraphData":

@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from cutaway.recipes.graphs.link_baselines import LinkRules
+from cutaway.recipes.graphs.edges.link_baselines import LinkRules
 
 
 @pytest.fixture

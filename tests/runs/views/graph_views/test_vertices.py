@@ -8,7 +8,7 @@ from graph_runs import train
 
 import cutaway as cut
 from cutaway.blocks.graphs.graph import Graph
-from cutaway.runs.views import graphs
+from cutaway.runs.views.graph_views import vertices
 
 PATH = Graph(torch.tensor([[0, 1, 2, 3], [1, 2, 3, 4]]))
 
@@ -20,16 +20,16 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> cut.runs.Run:
 
 
 def test_neighbourhood_of_a_path():
-    assert graphs.neighbourhood(PATH, 2, 1).tolist() == [2, 1, 3]
-    assert graphs.neighbourhood(PATH, 0, 2).tolist() == [0, 1, 2]
-    assert graphs.edges_around(PATH, 1, 10).tolist() == [0, 1, 2]
-    assert graphs.edges_around(PATH, 1, 2).tolist() == [0, 1]
+    assert vertices.neighbourhood(PATH, 2, 1).tolist() == [2, 1, 3]
+    assert vertices.neighbourhood(PATH, 0, 2).tolist() == [0, 1, 2]
+    assert vertices.edges_around(PATH, 1, 10).tolist() == [0, 1, 2]
+    assert vertices.edges_around(PATH, 1, 2).tolist() == [0, 1]
 
 
 def test_a_cut_edge_changes_what_it_said(run: cut.runs.Run):
     subject = run.recipe.subject(run, "9")
     assert subject.vertices == (9,)
-    (picture,) = graphs.cut_edges(run, subject)
+    (picture,) = vertices.cut_edges(run, subject)
     assert "9" in picture.title
     assert picture.caption
 
@@ -37,15 +37,15 @@ def test_a_cut_edge_changes_what_it_said(run: cut.runs.Run):
 def test_a_large_graph_is_cut_out_around_the_vertex(run: cut.runs.Run, monkeypatch: pytest.MonkeyPatch):
     """What a vertex is told does not change if only its surroundings are passed through."""
     subject = run.recipe.subject(run, "16")
-    whole = graphs.cut_edges(run, subject)[0].alt
-    monkeypatch.setattr(graphs, "_WHOLE", 10)
-    assert graphs.cut_edges(run, subject)[0].alt == whole
-    assert graphs.smoothing(run, subject) == []
+    whole = vertices.cut_edges(run, subject)[0].alt
+    monkeypatch.setattr(vertices, "_WHOLE", 10)
+    assert vertices.cut_edges(run, subject)[0].alt == whole
+    assert vertices.smoothing(run, subject) == []
 
 
 def test_every_view_draws(run: cut.runs.Run):
     subject = run.recipe.subject(run)
-    for view in (graphs.vertex_mistakes, graphs.smoothing, graphs.vertex_map):
+    for view in (vertices.vertex_mistakes, vertices.smoothing, vertices.vertex_map):
         for picture in view(run, subject):
             assert picture.caption
             assert picture.alt

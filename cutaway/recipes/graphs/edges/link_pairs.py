@@ -19,7 +19,7 @@ from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.losses.metrics import accuracy, macro_f1
 from cutaway.data.batches import Batches, ShuffledRows
 from cutaway.data.graphs.link_splits import PairDraws, Pairs, pair_keys, sides, split_links, split_signs
-from cutaway.recipes.graphs.link_baselines import LinkRules
+from cutaway.recipes.graphs.edges.link_baselines import LinkRules
 from cutaway.recipes.graphs.ranking_metrics import ranking_metrics
 from cutaway.recipes.subjects import Subject
 

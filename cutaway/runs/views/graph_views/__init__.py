@@ -1,0 +1,1 @@
+"""Views of runs on graphs: vertices, whole graphs, links."""

@@ -3,7 +3,7 @@ r"""`bert`: a model that reads text in both directions, and guesses masked token
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, RESULTS, setting
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 class BERTRecipe(TextRecipe):
     """Trains a small BERT on text to guess masked tokens; its hidden states are vectors of words in their context.
 
-    Of every stretch of text 15 % of the tokens are chosen; 80 % of these are masked, 10 % replaced, 10 % kept, and the
-    model is to say what stood there. Heads start by looking at neighbours; all else is BERT's own, and `cutaway export`
-    makes a checkpoint that transformers loads as BertForMaskedLM.
+    Of every stretch of text 15 % of the tokens are chosen, alone or as whole words or spans of words; 80 % of these are
+    masked, 10 % replaced, 10 % kept, and the model is to say what stood there. Heads start by looking at neighbours;
+    all else is BERT's own, and `cutaway export` makes a checkpoint that transformers loads as BertForMaskedLM.
     """
 
     name: ClassVar[str] = "bert"
@@ -46,6 +46,8 @@ class BERTRecipe(TextRecipe):
     """bpe, bpe-N for a vocabulary of N, characters, bytes, or the path of a tokenizer.json that has a mask"""
     masked: float = setting(0.15, DATA)
     """share of the tokens that are to be guessed"""
+    mask: Literal["tokens", "words", "spans"] = setting("tokens", DATA)
+    """what is masked: single tokens, whole words, or spans of 1 to 10 words (3.8 on average)"""
     context: int = 32
     """tokens that the model sees at once, the special tokens at both ends among them"""
 
@@ -83,8 +85,11 @@ class BERTRecipe(TextRecipe):
         """How stretches of a text are masked."""
         from cutaway.data.text.masking import Masking
         from cutaway.data.text.special_tokens import find_special_tokens
+        from cutaway.data.text.word_starts import word_table
 
-        return Masking(find_special_tokens(corpus.tokenizer), corpus.vocabulary, self.context, self.masked)
+        special = find_special_tokens(corpus.tokenizer)
+        words = None if self.mask == "tokens" else word_table(corpus.tokenizer)
+        return Masking(special, corpus.vocabulary, self.context, self.masked, self.mask, words)
 
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         import torch

@@ -39,8 +39,9 @@ def _logits(model: nn.Module, batch: MaskedBatch) -> tuple[Tensor, Tensor]:
 
 
 def masked_cost(model: nn.Module, batch: MaskedBatch) -> Tensor:
-    """Mean of −log p over the chosen tokens, in nats."""
-    return nn.functional.cross_entropy(*_logits(model, batch))
+    """Mean of −log p over the chosen tokens, in nats; 0 of a share of a batch that has none."""
+    logits, targets = _logits(model, batch)
+    return nn.functional.cross_entropy(logits, targets) if len(targets) else logits.sum()
 
 
 @torch.no_grad()

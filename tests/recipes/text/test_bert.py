@@ -57,6 +57,16 @@ def test_gaps_are_filled_in_every_vocabulary(tokenizer: str):
     assert z.shape == (1, len(run.tokenizer.encode("the dog")), 16)
 
 
+@pytest.mark.parametrize("mask", ["words", "spans"])
+def test_whole_words_and_spans_are_learned_too(mask: str):
+    run = train(mask=mask, steps=30, evaluate_every=30)
+    first, *_, last = [row["loss"] for row in run.metrics if row["split"] == "validation"]
+    assert last < first
+    assert run.config.mask == mask
+    assert run.test().keys() == {"loss", "accuracy"}
+    assert "[MASK]" in run.recipe.subject(run).tokens
+
+
 def test_training_learns():
     """Every third word is 'the': a model of gaps soon beats the most frequent token."""
     metrics = train(steps=120, evaluate_every=120, tokenizer="characters", width=32).metrics
@@ -78,9 +88,12 @@ def test_a_job_is_the_same_every_time_and_shared_among_processes():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("moment", ["between the files of a checkpoint", "before a checkpoint becomes the latest"])
-def test_killed_and_resumed_it_ends_the_same(moment: str, tmp_path: Path):
-    settings = BERT_SETTINGS | dict(data=str(tmp_path / "little.txt"), dropout=0.1, ema=0.9, accumulate=2)
+@pytest.mark.parametrize(
+    ("moment", "mask"),
+    [("between the files of a checkpoint", "spans"), ("before a checkpoint becomes the latest", "tokens")],
+)
+def test_killed_and_resumed_it_ends_the_same(moment: str, mask: str, tmp_path: Path):
+    settings = BERT_SETTINGS | dict(data=str(tmp_path / "little.txt"), dropout=0.1, ema=0.9, accumulate=2, mask=mask)
     expect_same_after_death(tmp_path, "bert", settings, moment)
 
 

@@ -18,15 +18,21 @@ _NAMES = {
     "addresses": "inside.tracing",
     "attack": "training.attacks.attacking",
     "flow": "look.flows",
+    "freeze": "training.tuning.freezing",
     "from_pretrained": "hub",
     "graph": "look.graphs",
     "load": "runs.execution",
+    "lora": "training.tuning.low_rank_layers",
+    "merge": "training.tuning.merging",
     "patch": "inside.tracing",
     "record": "look.graphs",
     "register": "registry",
+    "remove_adapter": "training.tuning.low_rank_layers",
     "save_pretrained": "hub",
     "trace": "inside.tracing",
     "train": "runs.execution",
+    "unmerge": "training.tuning.merging",
+    "use": "training.tuning.low_rank_layers",
 }
 __all__ = ["__version__", *_PARTS, *_NAMES]
 

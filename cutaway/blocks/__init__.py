@@ -234,6 +234,8 @@ from cutaway.blocks.losses.quantiles import (
 )
 from cutaway.blocks.losses.tasks import Head, Task, find_task
 from cutaway.blocks.losses.warping import time_warping_distance
+from cutaway.blocks.low_rank.lora import LoRA
+from cutaway.blocks.low_rank.updates import LowRank, low_rank_update
 from cutaway.blocks.norms.batch import BatchNorm, batch_norm
 from cutaway.blocks.norms.channels import ChannelScale
 from cutaway.blocks.norms.contrast import ContrastCurve
@@ -328,6 +330,8 @@ __all__ = [
     "LinearScaling",
     "LinearState",
     "Llama3Scaling",
+    "LoRA",
+    "LowRank",
     "MaxPool2d",
     "MeanPool2d",
     "MemoryCache",
@@ -486,6 +490,7 @@ __all__ = [
     "log_loss",
     "logistic",
     "lookup",
+    "low_rank_update",
     "lp_distance",
     "lstm_step",
     "macro_f1",

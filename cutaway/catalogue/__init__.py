@@ -13,6 +13,7 @@ from cutaway.catalogue import (
     likelihoods,
     linear_regions,
     losses,
+    low_rank,
     models,
     norms,
     positions,

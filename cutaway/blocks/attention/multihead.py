@@ -54,6 +54,7 @@ class MultiHeadAttention(nn.Module):
 
     attention_weights = {"weights": ("tokens", "tokens")}  # the tap, and whose tokens its queries and keys are
     residual_writers = ("out",)  # the child whose output is added to the residual stream
+    part_names = {"qkv": ("queries", "keys", "values")}  # of `fused_parts`, for what changes one of them alone
 
     def __init__(
         self,

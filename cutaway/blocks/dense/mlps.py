@@ -67,6 +67,7 @@ class GatedMLP(nn.Module):
 
     residual_writers = ("down",)
     fused_parts = {"up": 2}  # W_g and W_u, for optimizers that treat each by itself
+    part_names = {"up": ("gates", "ups")}
 
     def __init__(
         self,

@@ -36,6 +36,7 @@ class EdgeAttention(nn.Module):
     """
 
     residual_writers = ("out",)  # the child whose output is added to the residual stream
+    part_names = {"qkv": ("queries", "keys", "values")}  # of `fused_parts`, for what changes one of them alone
 
     def __init__(self, width: int, heads: int, edge_inputs: int | None = None, dropout: float = 0.0) -> None:
         super().__init__()

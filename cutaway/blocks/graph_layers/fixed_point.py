@@ -149,6 +149,8 @@ class FixedPointLayer(nn.Module):
     ``graph.arcs``; an edit acts in every iteration. ``output``.
     """
 
+    bare_matrices = ("recurrent",)  # the child whose matrix is read without calling it
+
     def __init__(
         self,
         inputs: int,

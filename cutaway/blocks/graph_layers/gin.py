@@ -7,6 +7,8 @@ It tells apart all graphs that the Weisfeiler–Leman test does. Xu et al. 2019,
 Notes: N3 §7.8.5. Axis letters: docs/notation.md.
 """
 
+from typing import Any
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -82,7 +84,7 @@ class GINLayer(nn.Module):
         s = (1 + self.epsilon) * x + heard
         return self.sums(s) if self.sums.live else s
 
-    def _edge_vectors(self, graph: Graph, layer: Linear) -> Tensor:
+    def _edge_vectors(self, graph: Graph, layer: Any) -> Tensor:
         return layer(edge_features_of(graph, layer.inputs).to(layer.weight.dtype))[graph.arc_edges]
 
     def extra_repr(self) -> str:

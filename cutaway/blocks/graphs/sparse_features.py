@@ -5,6 +5,8 @@ r"""Vertex features that are mostly zero, kept sparse: bags of words, one-hot co
 A row of words in a vocabulary of thousands costs what its few words cost. Saad 2003, §3.4. Notes: N3 §4.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.utils.weak import WeakTensorKeyDictionary
@@ -69,11 +71,12 @@ def dropout_features(x: Tensor, rate: float) -> Tensor:
 
 
 def map_and_sum(
-    layer: Linear, x: Tensor, graph: Graph, weights: ArcWeights, tap: Tap, bias: Tensor | None = None
+    layer: Any, x: Tensor, graph: Graph, weights: ArcWeights, tap: Tap, bias: Tensor | None = None
 ) -> Tensor:
     """y_j = Σ w_a x_i W + b. The narrower of x and x W is summed: (A x) W = A (x W).
 
-    The ``tap`` sees, and may change, the messages w_a x_i W (arcs, outputs). ``layer``: W, without a bias of its own.
+    The ``tap`` sees, and may change, the messages w_a x_i W (arcs, outputs). ``layer``: W, without a bias of its
+    own, or what stands in for such a Linear.
     """
     if is_sparse_rows(x) or tap.edited or layer.outputs <= layer.inputs:
         return sum_weighted(map_features(layer, x), graph, weights, tap, bias)

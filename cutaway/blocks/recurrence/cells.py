@@ -28,6 +28,7 @@ class Cell(nn.Module, ABC):
 
     names: ClassVar[tuple[str, ...]]  # the values of one step, each of which has a tap
     kept: ClassVar[tuple[str, ...]]  # those that are the state
+    bare_matrices = ("map_input", "map_hidden")  # children whose matrices are read without calling them
 
     def __init__(self, inputs: int, width: int, gates: int) -> None:
         super().__init__()

@@ -115,7 +115,7 @@ def hidden_matrices(model: nn.Module) -> list[dict[str, Any]]:
     model. Nor are maps with a single input or output, which are vectors. A map of real inputs (the columns of a table,
     the patches of an image) counts as inside.
     """
-    left_out = _lookup_tables(model) | _outputs(model)
+    left_out = _lookup_tables(model) | output_weights(model)
     groups: dict[Any, list[nn.Parameter]] = {}
     for weight, axis, parts in _maps(model):
         if id(weight) in left_out or not weight.requires_grad or min(weight.shape) == 1:
@@ -169,7 +169,8 @@ def _lookup_tables(model: nn.Module) -> set[int]:
     return torchs | _declared_parameters(model, "lookup_tables")
 
 
-def _outputs(model: nn.Module) -> set[int]:
+def output_weights(model: nn.Module) -> set[int]:
+    """The ids of the weights that make a model's outputs."""
     layers = [module for path, module in model.named_modules() if path.rpartition(".")[2] in _OUTPUT_NAMES]
     layers += [
         getattr(module, child, None) for module in model.modules() for child in _declared(module, "output_layers")

@@ -1,0 +1,22 @@
+"""Small trained parts on top of frozen weights."""
+
+import torch
+
+from cutaway.blocks.dense.affine import Linear
+from cutaway.blocks.low_rank.lora import LoRA
+from cutaway.blocks.low_rank.updates import LowRank, low_rank_update
+from cutaway.registry import register
+
+
+def _drawn(module: torch.nn.Module) -> torch.nn.Module:
+    """As if trained: what is zero at first is drawn too."""
+    for parameter in module.parameters():
+        torch.nn.init.normal_(parameter)
+    return module
+
+
+register(
+    low_rank_update, example=lambda: (low_rank_update, torch.randn(2, 5, 3), torch.randn(3, 2), torch.randn(2, 7), 0.5)
+)
+register(LowRank, example=lambda: (_drawn(LowRank(5, 7, rank=3)), torch.randn(2, 3, 5)))
+register(LoRA, example=lambda: (_drawn(LoRA(Linear(5, 7), rank=3)), torch.randn(2, 3, 5)))

@@ -1,0 +1,69 @@
+r"""Freezing: which parameters may change in training.
+
+    θ = (θ_frozen, θ_trained)       no gradient is computed for θ_frozen, and no optimizer keeps state for it
+
+Notes: N3 §8 (fine-tuning: head only, partly frozen, full).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from torch import nn
+
+from cutaway.inside.address_globs import UnknownAddress, matching, unknown_address, walk_modules
+from cutaway.training.tuning.records import named_parameters, unwrapped
+
+Globs = str | Iterable[str]
+
+
+@dataclass(frozen=True)
+class TrainableShare:
+    """How much of a model can be trained: numbers of parameters, shared ones counted once."""
+
+    trainable: int
+    parameters: int
+
+    @property
+    def share(self) -> float:
+        return self.trainable / self.parameters if self.parameters else 0.0
+
+    def __str__(self) -> str:
+        return f"{self.trainable:,} of {self.parameters:,} parameters can be trained ({100 * self.share:.2f} %)"
+
+
+def trainable_share(model: nn.Module) -> TrainableShare:
+    parameters = list(unwrapped(model).parameters())
+    return TrainableShare(sum(p.numel() for p in parameters if p.requires_grad), sum(p.numel() for p in parameters))
+
+
+def freeze(model: nn.Module, parts: Globs = "**", but: Globs = ()) -> TrainableShare:
+    """Freezes the named parts of a model, and lets those of ``but`` be trained: ``freeze(model, but="head.**")``.
+
+    Both are globs of addresses, of modules (then all that is inside) or of single parameters. What neither names stays
+    as it is. Returns the share of the parameters that can be trained.
+    """
+    frozen, trained = find_parameters(model, parts), find_parameters(model, but)
+    for path, parameter in frozen.items():
+        if path not in trained:
+            parameter.requires_grad_(False)
+            parameter.grad = None
+    for parameter in trained.values():
+        parameter.requires_grad_(True)
+    return trainable_share(model)
+
+
+def find_parameters(model: nn.Module, patterns: Globs) -> dict[str, nn.Parameter]:
+    """The parameters that globs name, by their addresses; a glob that names none is refused."""
+    patterns = [patterns] if isinstance(patterns, str) else list(patterns)
+    known = named_parameters(model)
+    holders = [path for path, _ in walk_modules(unwrapped(model)) if path]
+    found: dict[str, nn.Parameter] = {}
+    for pattern in patterns:
+        if not isinstance(pattern, str):
+            raise ValueError(f"a part must be an address or a glob, got {pattern!r}; try 'head.**'")
+        inside = tuple(f"{path}." for path in matching(pattern, holders))
+        named = {*matching(pattern, known), *(path for path in known if inside and path.startswith(inside))}
+        if not named:
+            raise UnknownAddress(unknown_address(pattern, [*holders, *known], "name parameters or what holds some"))
+        found |= {path: parameter for path, parameter in known.items() if path in named}
+    return found

@@ -12,7 +12,15 @@ from cutaway.blocks.attention.linear_time import (
     linear_step,
 )
 from cutaway.blocks.attention.multihead import MultiHeadAttention
-from cutaway.blocks.attention.pooling import AttentionPool, pool_first, pool_last, pool_max, pool_mean
+from cutaway.blocks.attention.pooling import (
+    AttentionPool,
+    pool_first,
+    pool_last,
+    pool_max,
+    pool_mean,
+    pool_mean_sqrt,
+    pool_weighted,
+)
 from cutaway.blocks.attention.queryless import (
     Forgetting,
     GatedSummary,
@@ -529,6 +537,8 @@ __all__ = [
     "pool_last",
     "pool_max",
     "pool_mean",
+    "pool_mean_sqrt",
+    "pool_weighted",
     "power_loss",
     "prototypes",
     "prototypical_loss",

@@ -13,7 +13,15 @@ from cutaway.blocks.attention.linear_time import (
     linear_step,
 )
 from cutaway.blocks.attention.multihead import MultiHeadAttention
-from cutaway.blocks.attention.pooling import AttentionPool, pool_first, pool_last, pool_max, pool_mean
+from cutaway.blocks.attention.pooling import (
+    AttentionPool,
+    pool_first,
+    pool_last,
+    pool_max,
+    pool_mean,
+    pool_mean_sqrt,
+    pool_weighted,
+)
 from cutaway.blocks.attention.queryless import (
     Forgetting,
     GatedSummary,
@@ -110,6 +118,8 @@ def _mask() -> torch.Tensor:
 register(pool_first, example=lambda: (pool_first, torch.randn(2, 5, 3), _mask()))
 register(pool_last, example=lambda: (pool_last, torch.randn(2, 5, 3), _mask()))
 register(pool_mean, example=lambda: (pool_mean, torch.randn(2, 5, 3), _mask()))
+register(pool_mean_sqrt, example=lambda: (pool_mean_sqrt, torch.randn(2, 5, 3), _mask()))
+register(pool_weighted, example=lambda: (pool_weighted, torch.randn(2, 5, 3), _mask()))
 register(pool_max, example=lambda: (pool_max, torch.randn(2, 5, 3), _mask()))
 register(AttentionPool, example=lambda: (AttentionPool(3), torch.randn(2, 5, 3), _mask()))
 

@@ -21,6 +21,12 @@ FETCHED = (
     "vocab.*",
     "merges.txt",
     "*.model",
+    "modules.json",
+    "sentence_bert_config.json",
+    "config_sentence_transformers.json",
+    "*_Pooling/config.json",
+    "*_Dense/config.json",
+    "*_Dense/model.safetensors",
 )
 
 

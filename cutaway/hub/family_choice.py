@@ -15,7 +15,7 @@ from cutaway.hub.families.shared import Family
 from cutaway.hub.families.t5 import T5
 from cutaway.hub.families.vit import VIT
 from cutaway.hub.tensor_rules import Rules
-from cutaway.models.specs.architectures import GPTSpec, ModelSpec
+from cutaway.models.specs.architectures import GPTSpec, ModelSpec, TextSpec
 
 FAMILIES = (GPT2, LLAMA, BERT, ROBERTA, T5, VIT)
 
@@ -83,8 +83,10 @@ def try_family(family: Family, spec: ModelSpec) -> tuple[CheckpointLayout | None
 
 
 def canonical(spec: ModelSpec) -> ModelSpec:
-    """Without what does not change the function that is computed: dropout, checkpointing, a default spelled out."""
+    """Without what does not change the hidden states and logits: dropout, checkpointing, a default spelled out."""
     spec = spec.but(dropout=0.0, attention__dropout=0.0, mlp__dropout=0.0, checkpointing=False)
+    if isinstance(spec, TextSpec):
+        spec = spec.but(sentence=None)  # which has files of its own
     if spec.head is not None and spec.head.pooling == ("last" if isinstance(spec, GPTSpec) else "cls"):
         spec = spec.but(head__pooling=None)
     return spec

@@ -27,9 +27,11 @@ from cutaway.hub.generation_settings import (
     with_special_ids,
 )
 from cutaway.hub.mapped_tensors import FLOATS, Stored, Tensors
+from cutaway.hub.sentence_files import read_sentence, write_sentence
 from cutaway.hub.tensor_rules import Rules
 from cutaway.hub.tokenizers import find_tokenizer
 from cutaway.models import Model, from_spec
+from cutaway.models.transformers.sentence_vectors import text_context
 
 
 def from_pretrained(source: str | Path, dtype: torch.dtype | None = None) -> Model:
@@ -38,7 +40,8 @@ def from_pretrained(source: str | Path, dtype: torch.dtype | None = None) -> Mod
     ``source`` is a folder or a hub id. ``dtype`` converts the weights; by default they stay as stored, and if the file
     mixes several kinds of numbers, all become the kind that holds each of them without loss. Tensors that are missing,
     surplus or of another shape are an error that lists them; NaN or infinite weights are a warning.
-    ``model.tokenizer`` is what came with it, or None.
+    ``model.tokenizer`` is what came with it, or None. Files of sentence-transformers say how ``model.embed(texts)``
+    makes a vector of a text.
 
     The weights are mapped from the file, which must stay as it is while the model is in use.
     """
@@ -57,11 +60,16 @@ def from_pretrained(source: str | Path, dtype: torch.dtype | None = None) -> Mod
     expect_tensors(family, rules, names)
     used = {name: tensors.stored[name] for rule in rules.values() for name in rule.theirs}
     expect_floats(used)
+    layers: dict[str, Tensor] = {}
+    if hasattr(spec, "sentence"):
+        sentence, layers = read_sentence(folder)
+        spec = spec.but(sentence=sentence)
     with without_weights():
         model = from_spec(spec)
     expect_shapes(rules, dict(model.state_dict()), {name: at.shape for name, at in used.items()})
     dtype = dtype or reduce(torch.promote_types, (at.dtype for at in used.values()))
-    model.load_state_dict({name: rule.load(tensors.take).to(dtype) for name, rule in rules.items()}, assign=True)
+    state = {name: rule.load(tensors.take) for name, rule in rules.items()} | layers
+    model.load_state_dict({name: x.to(dtype) for name, x in state.items()}, assign=True)
     model.generation_config = generation
     warn_of_broken_numbers([name for name in used if not tensors.is_finite(name)])
     try:
@@ -75,11 +83,14 @@ def save_pretrained(model: nn.Module, folder: str | Path) -> Path:
     """Writes config.json and model.safetensors, so that transformers loads the model, and what it came with.
 
     That is generation_config.json, tokenizer.json, and tokenizer_config.json with the roles of special tokens and the
-    chat template. Returns the folder. A design that no family of checkpoints can hold is refused, with what it is that
-    none can hold.
+    chat template; where the spec says how a text becomes a vector, also modules.json and what it names, so that
+    sentence-transformers makes the same vectors as ``model.embed``. Returns the folder. A design that no family of
+    checkpoints can hold is refused, with what it is that none can hold.
     """
     layout = layout_of(getattr(model, "spec", None))
-    state = dict(model.state_dict())
+    spec: Any = getattr(model, "spec", None)
+    whole = dict(model.state_dict())
+    state = {name: x for name, x in whole.items() if not name.startswith("sentence_layers.")}
     expect_own_tensors(layout.rules, state)
     tensors = {name: x for ours, rule in layout.rules.items() for name, x in rule.save(state[ours].cpu()).items()}
     folder = Path(folder)
@@ -94,6 +105,8 @@ def save_pretrained(model: nn.Module, folder: str | Path) -> Path:
     if tokenizer is not None:
         tokenizer.save(folder / "tokenizer.json")
         tokenizer.save_settings(folder / "tokenizer_config.json")
+    if getattr(spec, "sentence", None) is not None:
+        write_sentence(folder, spec.sentence, text_context(model), spec.width, whole)
     return folder
 
 

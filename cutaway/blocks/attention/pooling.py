@@ -3,6 +3,8 @@ r"""Pooling makes one vector of a whole sequence.
     cls         s = z_1                             the first token stands for all (Devlin et al. 2019)
     last        s = z_n                             the last real token, as a causal model needs
     mean        s = Σ m_i z_i / Σ m_i               over the real tokens, m_i ∈ {0, 1}
+    mean_sqrt   s = Σ m_i z_i / √Σ m_i              longer texts have longer vectors (Arora et al. 2017)
+    weighted    s = Σ i z_i / Σ i                   over the real tokens, the later the heavier (Muennighoff 2022)
     max         s_j = max_i z_ij                    over the real tokens, each feature by itself (Collobert 2011)
     attention   s = Σ α_i z_i,  α = softmax(Z θ)    weights learned by one query θ
 
@@ -50,6 +52,31 @@ def pool_mean(z: Float[Tensor, "*b t w"], mask: Bool[Tensor, "*#b t"] | None = N
         return z.mean(-2)
     m = mask[..., None].to(torch.promote_types(z.dtype, torch.float32))
     return ((m * z).sum(-2) / m.sum(-2).clamp(min=1)).to(z.dtype)
+
+
+def pool_mean_sqrt(z: Float[Tensor, "*b t w"], mask: Bool[Tensor, "*#b t"] | None = None) -> Float[Tensor, "*b w"]:
+    """s = Σ m_i z_i / √Σ m_i: the mean times the root of the length.
+
+    >>> pool_mean_sqrt(torch.tensor([[1.0], [2.0], [3.0], [2.0]]))
+    tensor([4.])
+    """
+    _expect_tokens(z, mask)
+    if mask is None:
+        return z.mean(-2) * z.shape[-2] ** 0.5
+    length = mask.sum(-1, keepdim=True).to(torch.promote_types(z.dtype, torch.float32))
+    return (pool_mean(z, mask) * length.sqrt()).to(z.dtype)
+
+
+def pool_weighted(z: Float[Tensor, "*b t w"], mask: Bool[Tensor, "*#b t"] | None = None) -> Float[Tensor, "*b w"]:
+    """s = Σ i z_i / Σ i over the real tokens i = 1 … n: in a causal model the later tokens have seen more.
+
+    >>> pool_weighted(torch.tensor([[1.0], [4.0], [100.0]]), torch.tensor([True, True, False]))
+    tensor([3.])
+    """
+    _expect_tokens(z, mask)
+    real = torch.ones(z.shape[-2], dtype=torch.bool, device=z.device) if mask is None else mask
+    i = (real * real.long().cumsum(-1))[..., None].to(torch.promote_types(z.dtype, torch.float32))
+    return ((i * z).sum(-2) / i.sum(-2).clamp(min=1)).to(z.dtype)
 
 
 def pool_max(z: Float[Tensor, "*b t w"], mask: Bool[Tensor, "*#b t"] | None = None) -> Float[Tensor, "*b w"]:

@@ -99,6 +99,21 @@ class Tokenizer:
         found = self.inner.encode_batch_fast(list(texts), add_special_tokens=False)
         return [np.array(encoding.ids, dtype=np.int64) for encoding in found]
 
+    def encode_wholes(self, texts: Sequence[str], most: int | None = None) -> tuple[list[Int[np.ndarray, "_"]], int]:
+        """The ids of many whole texts, each with its special tokens, and how many texts were cut to ``most`` ids.
+
+        A text that is too long loses its last tokens; the special tokens behind it stay.
+        """
+        found = self.inner.encode_batch_fast(list(texts), add_special_tokens=True)
+        rows = [np.array(encoding.ids, dtype=np.int64) for encoding in found]
+        if most is None:
+            return rows, 0
+        long = [i for i, row in enumerate(rows) if len(row) > most]
+        for i in long:
+            after = int(np.argmin(np.append(found[i].special_tokens_mask[::-1], 0)))  # special tokens at the end
+            rows[i] = np.concatenate([rows[i][: max(most - after, 0)], rows[i][len(rows[i]) - after :]])[:most]
+        return rows, len(long)
+
     def encode_pieces(self, pieces: Iterable[str]) -> Iterator[Int[np.ndarray, "_"]]:
         """The ids of a long text that comes in pieces, as if it were whole, in the memory of a few pieces."""
         for texts in batched(cut_safely(pieces), 16):
@@ -197,6 +212,10 @@ class Characters(Tokenizer):
 
     def encode_each(self, texts: Sequence[str]) -> list[Int[np.ndarray, "_"]]:
         return [self.encode(text) for text in texts]
+
+    def encode_wholes(self, texts: Sequence[str], most: int | None = None) -> tuple[list[Int[np.ndarray, "_"]], int]:
+        self.encode_each(texts)  # says what is wrong with a text
+        return super().encode_wholes(texts, most)
 
     def encode_pieces(self, pieces: Iterable[str]) -> Iterator[Int[np.ndarray, "_"]]:
         return map(self.encode, pieces)

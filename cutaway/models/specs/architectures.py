@@ -12,7 +12,15 @@ from typing import ClassVar, TypeVar
 
 from cutaway.blocks.checks import expect_choice, expect_positive, expect_probability
 from cutaway.blocks.dense.activations import find_activation
-from cutaway.models.specs.parts import AttentionSpec, HeadSpec, MLPSpec, NormSpec, PositionSpec, ScalingSpec
+from cutaway.models.specs.parts import (
+    AttentionSpec,
+    HeadSpec,
+    MLPSpec,
+    NormSpec,
+    PositionSpec,
+    ScalingSpec,
+    SentenceSpec,
+)
 from cutaway.models.specs.plain_data import NamedSpec, Spec
 
 M = TypeVar("M", bound="ModelSpec")
@@ -61,13 +69,20 @@ class ModelSpec(NamedSpec):
 
 
 @dataclass(frozen=True)
-class GPTSpec(ModelSpec):
+class TextSpec(ModelSpec):
+    """What all models of text have in common."""
+
+    vocabulary: int = field(kw_only=True)
+    sentence: SentenceSpec | None = field(default=None, kw_only=True)  # None: the mean of a text's tokens, of length 1
+
+
+@dataclass(frozen=True)
+class GPTSpec(TextSpec):
     """A decoder-only language model."""
 
     model: ClassVar[str] = "GPT"
     positions: ClassVar[tuple[str, ...]] = ("none", "learned", "sinusoidal", "rotary", "alibi")
     head_kinds: ClassVar[tuple[str, ...]] = ("language", "classes", "tags")
-    vocabulary: int = field(kw_only=True)
     context: int = field(kw_only=True)
     end: tuple[int, ...] = field(default=(), kw_only=True)  # tokens that end a text
     padding: int | None = field(default=None, kw_only=True)  # the token that fills up rows; a mask says where
@@ -147,13 +162,12 @@ class GPTSpec(ModelSpec):
 
 
 @dataclass(frozen=True)
-class BERTSpec(ModelSpec):
+class BERTSpec(TextSpec):
     """An encoder-only model of text."""
 
     model: ClassVar[str] = "BERT"
     positions: ClassVar[tuple[str, ...]] = ("none", "learned", "sinusoidal", "rotary", "alibi")
     head_kinds: ClassVar[tuple[str, ...]] = ("masked", "classes", "tags")
-    vocabulary: int = field(kw_only=True)
     context: int = field(kw_only=True)
     segments: int = field(default=2, kw_only=True)  # kinds of sentences; 0: none
     pooler: bool = field(default=False, kw_only=True)  # a dense tanh layer on CLS, beside the hidden states
@@ -197,14 +211,13 @@ class BERTSpec(ModelSpec):
 
 
 @dataclass(frozen=True)
-class T5Spec(ModelSpec):
+class T5Spec(TextSpec):
     """An encoder–decoder with relative positions. ``depth`` layers in the encoder, ``decoder_depth`` in the decoder."""
 
     model: ClassVar[str] = "T5"
     positions: ClassVar[tuple[str, ...]] = ("relative",)
     orders: ClassVar[tuple[str, ...]] = ("pre", "post")
     head_kinds: ClassVar[tuple[str, ...]] = ("language",)
-    vocabulary: int = field(kw_only=True)
     decoder_depth: int = field(kw_only=True)
     start: int = field(default=0, kw_only=True)  # the token that a decoder begins with
     end: tuple[int, ...] = field(default=(), kw_only=True)  # tokens that end a text
@@ -240,14 +253,13 @@ class T5Spec(ModelSpec):
 
 
 @dataclass(frozen=True)
-class TransformerSpec(ModelSpec):
+class TransformerSpec(TextSpec):
     """The encoder–decoder of 2017."""
 
     model: ClassVar[str] = "Transformer"
     positions: ClassVar[tuple[str, ...]] = ("sinusoidal",)
     orders: ClassVar[tuple[str, ...]] = ("pre", "post")
     head_kinds: ClassVar[tuple[str, ...]] = ("language",)
-    vocabulary: int = field(kw_only=True)
     context: int = field(kw_only=True)
     start: int = field(default=0, kw_only=True)  # the token that a decoder begins with
     end: tuple[int, ...] = field(default=(), kw_only=True)  # tokens that end a text
@@ -342,8 +354,10 @@ __all__ = [
     "NormSpec",
     "PositionSpec",
     "ScalingSpec",
+    "SentenceSpec",
     "Spec",
     "T5Spec",
+    "TextSpec",
     "TransformerSpec",
     "ViTSpec",
 ]

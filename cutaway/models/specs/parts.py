@@ -134,7 +134,37 @@ class HeadSpec(Spec):
             )
 
 
+POOLINGS = ("cls", "max", "mean", "mean_sqrt", "weighted", "last")
+
+
+@dataclass(frozen=True)
+class SentenceSpec(Spec):
+    """How the hidden states of a text's tokens become one vector, that of the text."""
+
+    pooling: tuple[str, ...] = ("mean",)  # of POOLINGS; the vectors of several stand side by side
+    layers: tuple[tuple[int, str, bool], ...] = ()  # dense layers behind: width, activation, and whether it has a bias
+    normalize: bool = True  # the vector is brought to length 1
+    context: int | None = None  # tokens that a text is cut to; None: the model's context
+    prompts: tuple[tuple[str, str], ...] = ()  # texts that can be put before a text, by their names
+    prompt: str | None = None  # the name of the one that is, unless another is asked for
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.pooling:
+            raise ValueError("a sentence needs a pooling, got none; try pooling=('mean',)")
+        for pooling in self.pooling:
+            expect_choice("pooling", pooling, POOLINGS)
+        for width, activation, _ in self.layers:
+            expect_positive(width=width)
+            find_activation(activation)
+        if self.context is not None:
+            expect_positive(context=self.context)
+        if self.prompt is not None:
+            expect_choice("prompt", self.prompt, tuple(name for name, _ in self.prompts) or ("None",))
+
+
 __all__ = [
+    "POOLINGS",
     "VERSION",
     "AttentionSpec",
     "HeadSpec",
@@ -143,5 +173,6 @@ __all__ = [
     "NormSpec",
     "PositionSpec",
     "ScalingSpec",
+    "SentenceSpec",
     "Spec",
 ]

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from cutaway.blocks.dense.affine import Dense
 from cutaway.blocks.embeddings.tokens import Embedding
-from cutaway.models.base import Model, choose_spec
+from cutaway.models.base import choose_spec
 from cutaway.models.specs.architectures import BERTSpec, NamedSpec
 from cutaway.models.transformers.construction import (
     build_encoder_layer,
@@ -28,13 +28,16 @@ from cutaway.models.transformers.construction import (
     run_layer,
 )
 from cutaway.models.transformers.output_heads import ClassHead, MaskedHead, TagHead, build_head
+from cutaway.models.transformers.sentence_vectors import build_sentence_layers
 from cutaway.models.transformers.token_inputs import expect_real, expect_segments, expect_tokens, real_positions
+from cutaway.models.transformers.token_table import TextModel, TokenTable
 
 
-class BERT(Model):
+class BERT(TextModel):
     """logits = BERT(tokens): by the spec's head, or the hidden states if it has none.
 
-    ``mask`` marks real tokens, ``segments`` says which sentence each token belongs to.
+    ``mask`` marks real tokens, ``segments`` says which sentence each token belongs to. ``model.embed(texts)`` gives a
+    vector for each text.
     """
 
     kind: ClassVar[type[NamedSpec]] = BERTSpec
@@ -44,7 +47,7 @@ class BERT(Model):
     def __init__(self, spec: BERTSpec | None = None, **sizes: Any) -> None:
         super().__init__(choose_spec(spec, sizes, BERTSpec.bert))
         spec = self.spec
-        self.embed = Embedding(spec.vocabulary, spec.width)
+        self.embed = TokenTable(spec.vocabulary, spec.width, self)
         self.position = build_position(spec.position, spec.context + spec.position_start, spec.width)
         self.segment = Embedding(spec.segments, spec.width) if spec.segments else None
         self.norm = build_norm(spec.norm, spec.width)
@@ -55,6 +58,7 @@ class BERT(Model):
         self.head: MaskedHead | ClassHead | TagHead | None = (
             MaskedHead(spec, spec.vocabulary) if masked else build_head(spec, "cls", spec.dropout)
         )
+        self.sentence_layers = build_sentence_layers(spec)
         initialise_transformer(self, spec.depth)
 
     def forward(
@@ -105,6 +109,12 @@ class BERT(Model):
         for block in self.blocks:
             x = run_layer(block, self.spec.checkpointing, x, **options)
         return x if self.last_norm is None else self.last_norm(x)
+
+    def token_states(
+        self, tokens: Int[Tensor, "b t"], mask: Bool[Tensor, "b t"] | None = None
+    ) -> Float[Tensor, "b t w"]:
+        """The hidden states that sentence vectors are made of."""
+        return self.encode(tokens, mask=mask)
 
     def pool(self, z: Float[Tensor, "b t w"]) -> Float[Tensor, "b w"]:
         """The first hidden state through the pooler, as next-sentence prediction trained it."""

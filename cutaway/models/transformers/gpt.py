@@ -16,11 +16,10 @@ from torch import Tensor, nn
 from cutaway.blocks.attention.caches import Cache
 from cutaway.blocks.attention_masks.patterns import segments as same_segment
 from cutaway.blocks.dense.affine import Linear
-from cutaway.blocks.embeddings.tokens import Embedding
 from cutaway.blocks.positions.rotary import PassPositions
 from cutaway.inside.quiet import equation_of, nobody_looks
 from cutaway.inside.taps import Tap
-from cutaway.models.base import Model, choose_spec
+from cutaway.models.base import choose_spec
 from cutaway.models.generation.next_token import GPTDecoder, Prompt
 from cutaway.models.specs.architectures import GPTSpec, NamedSpec
 from cutaway.models.transformers.construction import (
@@ -33,6 +32,7 @@ from cutaway.models.transformers.construction import (
     run_layer,
 )
 from cutaway.models.transformers.output_heads import build_head
+from cutaway.models.transformers.sentence_vectors import build_sentence_layers
 from cutaway.models.transformers.token_inputs import (
     expect_prefix,
     expect_real,
@@ -42,9 +42,10 @@ from cutaway.models.transformers.token_inputs import (
     real_positions,
     segment_positions,
 )
+from cutaway.models.transformers.token_table import TextModel, TokenTable
 
 
-class GPT(Model):
+class GPT(TextModel):
     """logits = GPT(tokens): scores of the next token at every position; hidden states if the spec has no head.
 
     ``GPT(vocabulary=…, width=…, depth=…, heads=…, context=…)`` is GPT-2's design; ``GPT.llama(…)`` today's.
@@ -52,6 +53,7 @@ class GPT(Model):
     see each other, ``cache`` holds the keys and values of earlier calls. The first ``prefix`` tokens, a number for all
     rows or one for each, are read in both directions, as in a prefix language model (Raffel et al. 2020, §3.2.1);
     generation reads its prompt so if the spec says ``prefix``. Heads for classes and tags work as in BERT.
+    ``model.embed(texts)`` gives a vector for each text.
     """
 
     kind: ClassVar[type[NamedSpec]] = GPTSpec
@@ -62,7 +64,7 @@ class GPT(Model):
     def __init__(self, spec: GPTSpec | None = None, **sizes: Any) -> None:
         super().__init__(choose_spec(spec, sizes, GPTSpec.gpt2))
         spec = self.spec
-        self.embed = Embedding(spec.vocabulary, spec.width)
+        self.embed = TokenTable(spec.vocabulary, spec.width, self)
         self.position = build_position(spec.position, spec.context, spec.width)
         self.blocks = nn.ModuleList(build_encoder_layer(spec) for _ in range(spec.depth))
         self.norm = build_last_norm(spec)
@@ -71,6 +73,7 @@ class GPT(Model):
         tied = spec.head is None or spec.head.tied
         self.unembed = Linear(spec.width, spec.vocabulary, bias=False) if language and not tied else None
         self.logits = Tap() if language else None
+        self.sentence_layers = build_sentence_layers(spec)
         initialise_transformer(self, spec.depth)
 
     @classmethod
@@ -140,6 +143,12 @@ class GPT(Model):
             layer_cache = None if cache is None else cache.layers[i]
             x = run_layer(block, self.spec.checkpointing, x, cache=layer_cache, **options)
         return x if self.norm is None else self.norm(x)
+
+    def token_states(
+        self, tokens: Int[Tensor, "b t"], mask: Bool[Tensor, "b t"] | None = None
+    ) -> Float[Tensor, "b t w"]:
+        """The hidden states that sentence vectors are made of."""
+        return self.hidden(tokens, mask)
 
     def _equations_only(self, x: Tensor, cache: Cache, options: dict[str, Any]) -> Tensor:
         """The layers as bare equations, for generating while no tap is read; a single token is passed as a vector."""

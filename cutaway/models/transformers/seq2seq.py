@@ -16,10 +16,9 @@ from torch import Tensor, nn
 
 from cutaway.blocks.attention.caches import Cache
 from cutaway.blocks.dense.affine import Linear
-from cutaway.blocks.embeddings.tokens import Embedding
 from cutaway.blocks.positions.relative import RelativeBias
 from cutaway.inside.taps import Tap
-from cutaway.models.base import Model, choose_spec
+from cutaway.models.base import choose_spec
 from cutaway.models.generation.next_token import Prompt, Seq2SeqDecoder
 from cutaway.models.specs.architectures import ModelSpec, NamedSpec, T5Spec, TransformerSpec
 from cutaway.models.transformers.construction import (
@@ -31,13 +30,16 @@ from cutaway.models.transformers.construction import (
     initialise_transformer,
     run_layer,
 )
+from cutaway.models.transformers.sentence_vectors import build_sentence_layers
 from cutaway.models.transformers.token_inputs import expect_real, expect_tokens, real_positions
+from cutaway.models.transformers.token_table import TextModel, TokenTable
 
 
-class EncoderDecoder(Model):
+class EncoderDecoder(TextModel):
     """What the two models share: memory = encode(tokens), logits = decode(decoder_tokens, memory).
 
     The spec's positions say how they differ: sinusoidal ones are added to the input, relative ones to the scores.
+    ``model.embed(texts)`` gives a vector for each text, by the encoder.
     """
 
     input_kind: ClassVar[str] = "text pair"
@@ -48,7 +50,7 @@ class EncoderDecoder(Model):
         super().__init__(spec)
         self.context = spec.context if isinstance(spec, TransformerSpec) else None
         decoder_depth = spec.decoder_depth if isinstance(spec, T5Spec) else spec.depth
-        self.embed = Embedding(spec.vocabulary, spec.width)
+        self.embed = TokenTable(spec.vocabulary, spec.width, self)
         self.position = build_position(spec.position, self.context or 0, spec.width)
         relative = spec.position.kind == "relative"
         self.encoder_bias = _build_bias(spec, bidirectional=True) if relative else None
@@ -60,6 +62,7 @@ class EncoderDecoder(Model):
         self.unembed = None if tied else Linear(spec.width, spec.vocabulary, bias=False)
         self.memory = Tap()
         self.logits = Tap() if spec.head is not None else None
+        self.sentence_layers = build_sentence_layers(spec)
         initialise_transformer(self, spec.depth)
 
     @property
@@ -92,6 +95,12 @@ class EncoderDecoder(Model):
         if self.memory.live:
             x = self.memory(x)
         return x
+
+    def token_states(
+        self, tokens: Int[Tensor, "b t"], mask: Bool[Tensor, "b t"] | None = None
+    ) -> Float[Tensor, "b t w"]:
+        """The hidden states of the encoder, which sentence vectors are made of."""
+        return self.encode(tokens, mask)
 
     def decode(
         self,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cutaway as cut
-from cutaway.blocks import AttentionPool, pool_first, pool_last, pool_max, pool_mean
+from cutaway.blocks import AttentionPool, pool_first, pool_last, pool_max, pool_mean, pool_mean_sqrt, pool_weighted
 
 Z = torch.tensor([[[1.0, 10.0], [2.0, 20.0], [6.0, 60.0]]])
 MASK = torch.tensor([[True, True, False]])
@@ -20,6 +20,9 @@ def test_by_hand():
     assert torch.equal(pool_mean(Z, MASK), torch.tensor([[1.5, 15.0]]))
     assert torch.equal(pool_max(Z), torch.tensor([[6.0, 60.0]]))
     assert torch.equal(pool_max(-Z, MASK), torch.tensor([[-1.0, -10.0]]))
+    torch.testing.assert_close(pool_mean_sqrt(Z, MASK), torch.tensor([[3.0, 30.0]]) / 2**0.5)
+    torch.testing.assert_close(pool_weighted(Z), torch.tensor([[23.0, 230.0]]) / 6)  # 1·1 + 2·2 + 3·6
+    torch.testing.assert_close(pool_weighted(Z, MASK), torch.tensor([[5.0, 50.0]]) / 3)
     pool = AttentionPool(2)
     with torch.no_grad():
         pool.map.weight.zero_()  # no preference: the mean
@@ -33,7 +36,7 @@ def test_padding_counts_for_nothing(lengths, seed):
     z = torch.randn(len(lengths), 5, 3, dtype=torch.float64)
     mask = torch.arange(5) < torch.tensor(lengths)[:, None]
     attention = AttentionPool(3).double()
-    for pool in (pool_last, pool_mean, pool_max, attention):
+    for pool in (pool_last, pool_mean, pool_mean_sqrt, pool_weighted, pool_max, attention):
         together = pool(z, mask)
         for i, n in enumerate(lengths):
             if n:
@@ -46,6 +49,7 @@ def test_padding_on_the_left(float64):
     z, mask = torch.randn(2, 5, 3), torch.arange(5) >= torch.tensor([0, 3])[:, None]
     assert torch.equal(pool_last(z, mask), z[:, -1])
     torch.testing.assert_close(pool_mean(z, mask)[1], z[1, 3:].mean(0))
+    torch.testing.assert_close(pool_weighted(z, mask)[1], (z[1, 3] + 2 * z[1, 4]) / 3)
 
 
 def test_order_does_not_matter_to_mean_and_attention(float64):

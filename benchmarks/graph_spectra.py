@@ -16,7 +16,7 @@ import torch
 from timing import compare, show
 
 import cutaway as cut
-from cutaway.data.graphs.eigenpairs import adjacency_matrix, eigenpairs
+from cutaway.data.graphs.spectra.eigenpairs import adjacency_matrix, eigenpairs
 
 VERTICES, DEGREE, COUNT = 1_000_000, 10, 10
 

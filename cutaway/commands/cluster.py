@@ -14,7 +14,7 @@ import tyro
 from cutaway.commands.flags import parse_flags
 
 if TYPE_CHECKING:
-    from cutaway.data.graphs.spectral_clusters import Clusters
+    from cutaway.data.graphs.spectra.spectral_clusters import Clusters
 
 _PICTURES = (".html", ".png", ".svg")
 _SHOWN = 5  # names of a cluster
@@ -82,7 +82,7 @@ class Source(NamedTuple):
 def main(argv: Sequence[str]) -> None:
     asked = parse_flags(ClusterGraph, "cutaway cluster", argv)
     _expect(asked)
-    from cutaway.data.graphs.spectral_clusters import spectral_clusters
+    from cutaway.data.graphs.spectra.spectral_clusters import spectral_clusters
 
     source = _open(asked)
     if asked.clusters is not None and asked.clusters > source.graph.vertices:

@@ -17,9 +17,6 @@ from cutaway.data.files import TextSource as TextSource
 from cutaway.data.fingerprints import Fingerprint as Fingerprint
 from cutaway.data.fingerprints import expect_same_data as expect_same_data
 from cutaway.data.graphs.components import connected_components as connected_components
-from cutaway.data.graphs.eigenpairs import Eigenpairs as Eigenpairs
-from cutaway.data.graphs.eigenpairs import eigenpairs as eigenpairs
-from cutaway.data.graphs.eigenpairs import fiedler_vector as fiedler_vector
 from cutaway.data.graphs.graph_data import GraphData as GraphData
 from cutaway.data.graphs.graph_data import as_graph as as_graph
 from cutaway.data.graphs.graph_data import read_graph as read_graph
@@ -29,9 +26,12 @@ from cutaway.data.graphs.graph_libraries import to_scipy as to_scipy
 from cutaway.data.graphs.graph_set import GraphSet as GraphSet
 from cutaway.data.graphs.graph_set import read_graphs as read_graphs
 from cutaway.data.graphs.similarity import similarity_graph as similarity_graph
-from cutaway.data.graphs.spectral_clusters import Clusters as Clusters
-from cutaway.data.graphs.spectral_clusters import spectral_clusters as spectral_clusters
-from cutaway.data.graphs.spectral_clusters import spectral_embedding as spectral_embedding
+from cutaway.data.graphs.spectra.eigenpairs import Eigenpairs as Eigenpairs
+from cutaway.data.graphs.spectra.eigenpairs import eigenpairs as eigenpairs
+from cutaway.data.graphs.spectra.eigenpairs import fiedler_vector as fiedler_vector
+from cutaway.data.graphs.spectra.spectral_clusters import Clusters as Clusters
+from cutaway.data.graphs.spectra.spectral_clusters import spectral_clusters as spectral_clusters
+from cutaway.data.graphs.spectra.spectral_clusters import spectral_embedding as spectral_embedding
 from cutaway.data.graphs.vertex_scores import pagerank as pagerank
 from cutaway.data.graphs.vertex_scores import vertex_scores as vertex_scores
 from cutaway.data.images.image_batches import ImageBatches as ImageBatches

@@ -111,7 +111,7 @@ class VertexClassifierRecipe(GraphRecipe):
         """The eigenvectors of the lowest frequencies, (vertices, count), where they are asked for."""
         if not self.eigenvectors_asked():
             return None
-        from cutaway.data.graphs.eigenpairs import eigenpairs
+        from cutaway.data.graphs.spectra.eigenpairs import eigenpairs
 
         return eigenpairs(graph, min(self.eigenvectors_asked(), graph.vertices), kind="symmetric").tensors()[1]
 

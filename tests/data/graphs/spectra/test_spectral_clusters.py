@@ -11,7 +11,7 @@ import torch
 import cutaway as cut
 from cutaway.blocks.graphs.cuts import normalised_cut
 from cutaway.data.graphs.similarity import similarity_graph
-from cutaway.data.graphs.spectral_clusters import eigengap, spectral_clusters, spectral_embedding
+from cutaway.data.graphs.spectra.spectral_clusters import eigengap, spectral_clusters, spectral_embedding
 
 same = sklearn.metrics.adjusted_rand_score
 

@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from cutaway.blocks.graphs.cuts import normalised_cut, ratio_cut
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.components import connected_components
-from cutaway.data.graphs.eigenpairs import Eigenpairs, Kind, eigenpairs
+from cutaway.data.graphs.spectra.eigenpairs import Eigenpairs, Kind, eigenpairs
 from cutaway.extras import need
 
 MOST = 12  # clusters that the eigengap looks for, at most

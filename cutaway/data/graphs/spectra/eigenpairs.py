@@ -5,17 +5,17 @@ r"""Eigenpairs of a graph's Laplacian, the smallest first: L q = λ q, each with
 
     λ = 0       once for every connected component, with its indicator: exact, found without any iteration
     small       dense: LAPACK
-    large       Lanczos (ARPACK) on 2 I − L, with what is known already moved out of the way; it converges where
-                eigenvalues stand apart, as in graphs with few, well-joined clusters
-    the rest    LOBPCG (Knyazev 2001) with algebraic multigrid as preconditioner, for the tiny, crowded eigenvalues of
-                grids, roads and neighbourhoods of points (1e-6 and below), where Lanczos would take for ever
+    large       Lanczos (lanczos.py), where a trial of 30 steps says that eigenvalues stand apart: few clusters, joined
+                well inside
+    the rest    LOBPCG on the levels of an algebraic multigrid (multigrid.py), for the tiny, crowded eigenvalues of
+                grids, roads and neighbourhoods of points (1e-6 and below)
 
 No matrix but a small one is ever made dense. Notes: N3 §7.3–7.4.
 """
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
@@ -24,7 +24,8 @@ from jaxtyping import Bool, Float
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.checks import expect_choice
 from cutaway.data.graphs.components import connected_components
-from cutaway.data.seeded_draws import draw_uniform
+from cutaway.data.graphs.spectra.lanczos import is_hopeless, lanczos_eigenvectors
+from cutaway.data.graphs.spectra.multigrid import GUARDS, measure, multigrid_eigenvectors
 from cutaway.extras import need
 
 if TYPE_CHECKING:
@@ -32,11 +33,9 @@ if TYPE_CHECKING:
 
 Kind = Literal["plain", "symmetric", "random_walk"]
 SMALL = 1000  # vertices up to which the matrix is made dense
+_DENSE = 20_000  # vertices up to which it is made dense if very many eigenpairs are asked for
 TOLERANCE = 0.01  # residual beside the eigenvalue, at most
 _ZERO = 1e-10  # beside the largest eigenvalue
-_GUARDS = 4  # vectors that LOBPCG carries beside those asked for: the last ones come slowest
-_RESTARTS = 8  # of Lanczos, before LOBPCG is tried
-_ROUNDS = 12  # of LOBPCG, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +82,12 @@ def eigenpairs(
         raise ValueError(
             f"count must be from 1 to the number of vertices, got {count} for {n:,}; ask for fewer eigenpairs"
         )
+    many = 5 * (count + GUARDS) > n
     if method == "auto":
-        method = "dense" if n <= SMALL or 3 * count > n else "iterative"
-    elif method != "dense" and 3 * count > n:
-        raise ValueError(f"an iterative method finds few eigenpairs, got {count} of {n} vertices; use method='dense'")
+        method = "dense" if n <= SMALL or (many and n <= _DENSE) else "iterative"
+    if method != "dense" and many:
+        way = "use method='dense'" if n <= _DENSE else "ask for fewer"
+        raise ValueError(f"an iterative method finds few eigenpairs, got {count:,} of {n:,} vertices; {way}")
     a = adjacency_matrix(graph)
     degrees = np.asarray(a.sum(1)).reshape(-1)
     matrix = _laplacian(a, degrees, kind != "plain")
@@ -173,115 +174,18 @@ def _iterate(
     seed: int,
 ) -> tuple[Float[np.ndarray, "n k"], str]:
     """The next eigenvectors after those known: by Lanczos, and where that does not do, by LOBPCG."""
-    tried = None
-    if method in ("iterative", "lanczos"):
-        tried = _lanczos(matrix, known, count, seed)
-        if method == "lanczos" or (tried is not None and _all_converged(matrix, tried)):
-            if tried is None:
-                raise ValueError(f"Lanczos found none of {count} eigenvectors here; use method='lobpcg' or 'auto'")
+    if method == "lanczos" or (method == "iterative" and not is_hopeless(matrix, known, seed)):
+        tried = lanczos_eigenvectors(matrix, known, count, seed)
+        if method == "lanczos" and tried is None:
+            raise ValueError(f"Lanczos found none of {count} eigenvectors here; use method='lobpcg' or 'auto'")
+        if tried is not None and (method == "lanczos" or _all_converged(matrix, tried)):
             return tried, "Lanczos"
-    return _lobpcg(matrix, known, count, degrees, seed), "LOBPCG with multigrid"
+    return multigrid_eigenvectors(matrix, known, count, degrees, seed), "LOBPCG with multigrid"
 
 
-def _lanczos(
-    matrix: "sparse.csr_array", known: Float[np.ndarray, "n c"], count: int, seed: int
-) -> Float[np.ndarray, "n k"] | None:
-    """The largest eigenvectors of s I − L − 2s U Uᵀ: what is known is sent to the other end of the spectrum."""
-    linalg = need("scipy.sparse.linalg", "graphs", "eigenpairs")
-    n = matrix.shape[0]
-    s = float(2 * matrix.diagonal().max()) or 1.0  # no eigenvalue of L is larger (Gershgorin)
-
-    def product(x: np.ndarray) -> np.ndarray:
-        x = x.reshape(-1)
-        return s * x - matrix @ x - 2 * s * (known @ (known.T @ x))
-
-    operator = linalg.LinearOperator((n, n), matvec=product, dtype=np.float64)
-    start = draw_uniform(seed, "lanczos", 0, n) - 0.5
-    try:
-        _, vectors = linalg.eigsh(
-            operator,
-            k=count,
-            which="LA",
-            v0=start,
-            tol=1e-5,
-            ncv=min(n - 1, max(2 * count + 10, 24)),
-            maxiter=_RESTARTS,
-        )
-    except linalg.ArpackNoConvergence as stopped:
-        vectors = stopped.eigenvectors
-        if vectors is None or vectors.shape[1] < count:
-            return None
-    return _refined(matrix, vectors)
-
-
-def _lobpcg(
-    matrix: "sparse.csr_array",
-    known: Float[np.ndarray, "n c"],
-    count: int,
-    degrees: Float[np.ndarray, "n"] | None,
-    seed: int,
-) -> Float[np.ndarray, "n k"]:
-    """The smallest eigenvectors orthogonal to those known, with smoothed aggregation as preconditioner."""
-    linalg = need("scipy.sparse.linalg", "graphs", "eigenpairs")
-    sparse = need("scipy.sparse", "graphs", "eigenpairs")
-    pyamg = need("pyamg", "graphs", "eigenpairs of a large graph")
-    n = matrix.shape[0]
-    smooth = np.ones((n, 1)) if degrees is None else np.sqrt(np.maximum(degrees, 1e-300))[:, None]
-    shift = 1e-9 * float(matrix.diagonal().mean())
-    regular = sparse.csr_matrix(matrix + shift * sparse.eye_array(n))  # L is singular, its multigrid must not be
-    regular.indices, regular.indptr = regular.indices.astype(np.int32), regular.indptr.astype(np.int32)
-    sweeps = [("gauss_seidel", {"sweep": sweep}) for sweep in ("forward", "backward")]  # together symmetric
-    levels = pyamg.smoothed_aggregation_solver(
-        regular, B=smooth, max_coarse=500, coarse_solver="pinv", presmoother=sweeps[0], postsmoother=sweeps[1]
-    )
-    wide = min(count + _GUARDS, n // 5)
-    x = _coarse_start(levels.levels, wide + known.shape[1])
-    x = (x - known @ (known.T @ x))[:, -wide:]
-    if x.shape[1] < wide or not np.isfinite(x).all():
-        x = draw_uniform(seed, "lobpcg", 0, n * wide).reshape(n, wide) - 0.5
-    preconditioner = levels.aspreconditioner()
-    for _ in range(_ROUNDS):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # how far it came is measured here
-            _, x = linalg.lobpcg(
-                matrix, x, M=preconditioner, Y=known if known.shape[1] else None, largest=False, tol=1e-14, maxiter=5
-            )
-        x = _refined(matrix, x)
-        if _all_converged(matrix, x[:, :count], TOLERANCE / 10):
-            break
-    return x[:, :count]
-
-
-def _coarse_start(levels: Any, count: int) -> Float[np.ndarray, "n k"]:
-    """The first eigenvectors of the coarsest level of a multigrid, brought up to the finest: a start that is near."""
-    linalg = need("scipy.linalg", "graphs", "eigenpairs")
-    inner = None  # Pᵀ P: how long the coarse vectors are on the finest level
-    for level in levels[:-1]:
-        inner = level.P.T @ level.P if inner is None else level.P.T @ (inner @ level.P)
-    coarse = levels[-1].A.toarray()
-    x = linalg.eigh(coarse, None if inner is None else inner.toarray())[1][:, :count]
-    for level in reversed(levels[:-1]):
-        x = level.P @ x
-    return x
-
-
-def _refined(matrix: "sparse.csr_array", vectors: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
-    """Rayleigh–Ritz in the space of some vectors: the best eigenvectors that it holds, smallest first."""
-    q = np.linalg.qr(vectors)[0]
-    inner = q.T @ (matrix @ q)
-    return q @ np.linalg.eigh((inner + inner.T) / 2)[1]
-
-
-def _residuals(matrix: Any, vectors: Float[np.ndarray, "n k"]) -> tuple[np.ndarray, np.ndarray]:
-    """Rayleigh quotients and residuals of unit vectors."""
-    images = matrix @ vectors
-    values = (vectors * images).sum(0)
-    return values, np.linalg.norm(images - vectors * values, axis=0)
-
-
-def _all_converged(matrix: Any, vectors: Float[np.ndarray, "n k"], tolerance: float = TOLERANCE) -> bool:
-    values, residuals = _residuals(matrix, vectors)
-    return bool((residuals <= tolerance * np.abs(values)).all())
+def _all_converged(matrix: "sparse.csr_array", vectors: Float[np.ndarray, "n k"]) -> bool:
+    values, residuals = measure(matrix, vectors)
+    return bool((residuals <= TOLERANCE * np.abs(values)).all())
 
 
 def _measured(
@@ -293,7 +197,7 @@ def _measured(
     components: int,
     zeros: int,
 ) -> Eigenpairs:
-    values, residuals = _residuals(matrix, vectors)
+    values, residuals = measure(matrix, vectors)
     order = np.argsort(values, kind="stable")
     vectors, values, residuals = vectors[:, order], values[order], residuals[order]
     scale = float(matrix.diagonal().max()) if matrix.shape[0] else 1.0

@@ -117,8 +117,10 @@ from cutaway.blocks.depth.initialisers import (
 )
 from cutaway.blocks.depth.noises import GaussianNoise, flip_labels, gaussian_noise, label_smoothing, noisy_weights
 from cutaway.blocks.depth.skips import DenselyConnected, Residual, Skip, SkipAttention
+from cutaway.blocks.embeddings.cells import CellEmbedding
 from cutaway.blocks.embeddings.hierarchical import HierarchicalSoftmax
 from cutaway.blocks.embeddings.naive_bayes import NaiveBayesBag, log_count_ratios, sum_bag
+from cutaway.blocks.embeddings.number_bins import NumberBins
 from cutaway.blocks.embeddings.numbers import PiecewiseEncoding, piecewise_encode
 from cutaway.blocks.embeddings.output_layers import FullSoftmax, OutputLayer
 from cutaway.blocks.embeddings.patches import PatchEmbedding, cut_patches
@@ -240,6 +242,7 @@ from cutaway.blocks.losses.quantiles import (
     quantile_loss,
     weighted_quantile_loss,
 )
+from cutaway.blocks.losses.restoration import cell_losses, scaled_cosine_error
 from cutaway.blocks.losses.tasks import Head, Task, find_task
 from cutaway.blocks.losses.warping import time_warping_distance
 from cutaway.blocks.low_rank.lora import LoRA
@@ -286,6 +289,7 @@ __all__ = [
     "BilinearScores",
     "BinaryCode",
     "Cache",
+    "CellEmbedding",
     "ChannelScale",
     "ChebyshevLayer",
     "ConditionedResidual",
@@ -352,6 +356,7 @@ __all__ = [
     "NegativeBinomial",
     "NegativeSampling",
     "NoiseSchedule",
+    "NumberBins",
     "OutputLayer",
     "PatchEmbedding",
     "Pattern",
@@ -405,6 +410,7 @@ __all__ = [
     "bernoulli",
     "binary_code",
     "cbow_loss",
+    "cell_losses",
     "coarsen",
     "convert_prediction",
     "convolve",
@@ -562,6 +568,7 @@ __all__ = [
     "rotary_angles",
     "rotate",
     "sampled_softmax_loss",
+    "scaled_cosine_error",
     "scaled_dot_scores",
     "silu",
     "sinusoids",

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from cutaway.blocks.embeddings.cells import CellEmbedding
 from cutaway.blocks.embeddings.hierarchical import HierarchicalSoftmax
 from cutaway.blocks.embeddings.naive_bayes import NaiveBayesBag, log_count_ratios, sum_bag
 from cutaway.blocks.embeddings.numbers import PiecewiseEncoding, piecewise_encode
@@ -53,6 +54,16 @@ def pieces(scale: float = 1.0) -> tuple[object, ...]:
 
 register(piecewise_encode, example=pieces, extreme=lambda: pieces(1e4))
 register(PiecewiseEncoding, example=lambda: (encoding(), torch.randn(2, 5, 3)))
+
+
+def cells() -> tuple[object, ...]:
+    """Four rows of a number, a date with one wave, and two categories; every category occurs, every column is hidden."""
+    known = ~torch.eye(4, dtype=torch.bool)
+    ids = torch.tensor([[0, 1], [1, 0], [2, 0], [2, 1]])
+    return CellEmbedding((1, 3), (3, 2), 5, pieces=(4, 0)), torch.rand(4, 4), ids, known
+
+
+register(CellEmbedding, example=cells)
 
 
 def with_biases(layer: torch.nn.Module) -> torch.nn.Module:

@@ -43,6 +43,7 @@ from cutaway.blocks.losses.quantiles import (
     quantile_loss,
     weighted_quantile_loss,
 )
+from cutaway.blocks.losses.restoration import cell_losses, scaled_cosine_error
 from cutaway.blocks.losses.tasks import Head, Task
 from cutaway.blocks.losses.warping import time_warping_distance
 from cutaway.registry import register
@@ -166,3 +167,14 @@ register(
     prototypical_loss, example=lambda: (prototypical_loss, torch.randn(5, 3), torch.arange(5) % 2, torch.randn(2, 3))
 )
 register(squared_distances, example=lambda: (squared_distances, torch.randn(5, 3), torch.randn(7, 3)))
+
+register(
+    cell_losses,
+    example=lambda: (cell_losses, torch.randn(3, 7), torch.tensor([[0, 4], [1, 0], [1, 2]]), (2, 5)),
+    extreme=lambda: (cell_losses, 1e4 * torch.randn(3, 7), torch.tensor([[0, 4], [1, 0], [1, 2]]), (2, 5)),
+)
+register(
+    scaled_cosine_error,
+    example=lambda: (scaled_cosine_error, *_values()),
+    extreme=lambda: (scaled_cosine_error, *(1e4 * x for x in _values())),
+)

@@ -30,6 +30,7 @@ from cutaway.models import (
     ViT,
     ViTSpec,
 )
+from cutaway.models.cells import CellNet
 from cutaway.models.forecasting.linear_expert import fit_local
 from cutaway.models.forecasting.predictive import LIKELIHOODS, PredictiveModel
 from cutaway.models.sequences.tagger import Tagger, TaggerInput
@@ -201,6 +202,21 @@ register(
     TableNet,
     name="TableNet (batch norm)",
     example=lambda: (TableNet(task="binary", numbers=2, width=5, activation="gelu", norm="batch"), torch.randn(7, 2)),
+)
+
+
+def table_cells() -> tuple[torch.Tensor, ...]:
+    """Five rows of a number, a date with one wave, and two categories, in which every column is hidden once."""
+    known = ~torch.eye(5, 4, dtype=torch.bool)
+    return torch.rand(5, 4), torch.tensor([[0, 1], [1, 0], [2, 0], [2, 1], [0, 0]]), known
+
+
+COLUMNS: dict[str, Any] = dict(inputs=(1, 3), bins=(4, 3), cardinalities=(3, 2), pieces=(3, 0), width=7, depth=2)
+register(CellNet, example=lambda: (CellNet(**COLUMNS, dropout=0.0), *table_cells()))
+register(
+    CellNet,
+    name="CellNet (binary)",
+    example=lambda: (CellNet(**COLUMNS, dropout=0.0, task="binary"), *table_cells()),
 )
 
 

@@ -4,6 +4,7 @@ from cutaway.models.autoencoders.autoencoder import Autoencoder, AutoencoderSpec
 from cutaway.models.autoencoders.vae import VAE, VAESpec, Varied
 from cutaway.models.base import Model, with_head
 from cutaway.models.by_spec import from_spec, spec_from_dict
+from cutaway.models.cells import CellNet, CellNetSpec
 from cutaway.models.convolutional.cnn import CNN, CNNSpec
 from cutaway.models.diffusion.denoising_model import Denoising, Diffusion, DiffusionSpec
 from cutaway.models.forecasting.deepar import DeepAR, DeepARSpec
@@ -60,6 +61,8 @@ __all__ = [
     "BERTSpec",
     "CNNSpec",
     "CarriedState",
+    "CellNet",
+    "CellNetSpec",
     "DeepAR",
     "DeepARSpec",
     "Denoising",

@@ -22,6 +22,7 @@ RECIPES = {
     "softmax": "cutaway.recipes.tables.linear_models:SoftmaxRecipe",
     "perceptron": "cutaway.recipes.tables.linear_models:PerceptronRecipe",
     "mlp": "cutaway.recipes.tables.mlp:MLPRecipe",
+    "masked-table": "cutaway.recipes.pretraining.masked_table:MaskedTableRecipe",
     "cnn": "cutaway.recipes.images.cnn:CNNRecipe",
     "vit": "cutaway.recipes.images.vit:ViTRecipe",
     "siamese": "cutaway.recipes.images.siamese:SiameseRecipe",

@@ -91,16 +91,8 @@ def read_table(
     """
     share = test if isinstance(test, (int, float)) else 0.0
     expect_shares(validation, share)
-    source = _load(table, encoding, header)
+    frame, readings, source = read_columns(table, encoding, header)
     name, csv = source.name, source.csv
-    frame = tidy(source.frame.reset_index(drop=True))
-    _expect_values(frame, name)
-    decimal = "," if csv is not None and csv.layout.separator == ";" else "."
-    frame, readings = read_text_columns(
-        frame, None if csv is None else lambda names: tidy(csv.as_written(names)), decimal
-    )
-    frame = tidy(frame)
-    readings = note_infinite(source.frame) | readings
     targets = find_targets(frame, target)
     for each in targets:
         expect_varied(frame[each])
@@ -128,6 +120,21 @@ def read_table(
     counts = dict(zip(("train", "validation", "test"), map(len, rows)))
     notes = () if csv is None else tuple(csv.notes())
     return Table(name, schema, splits, counts, len(frame) - len(kept), source.fingerprint, notes)
+
+
+def read_columns(
+    table: Any, encoding: str = "utf-8", header: bool | None = None
+) -> "tuple[pandas.DataFrame, dict[str, Reading], Source]":
+    """The columns of a table with numbers as numbers, how those that came as text were read, and where it is from."""
+    source = _load(table, encoding, header)
+    csv = source.csv
+    frame = tidy(source.frame.reset_index(drop=True))
+    _expect_values(frame, source.name)
+    decimal = "," if csv is not None and csv.layout.separator == ";" else "."
+    frame, readings = read_text_columns(
+        frame, None if csv is None else lambda names: tidy(csv.as_written(names)), decimal
+    )
+    return tidy(frame), note_infinite(source.frame) | readings, source
 
 
 def find_schema(
@@ -211,4 +218,4 @@ def _expect_inputs(schema: Schema, name: str) -> None:
         )
 
 
-__all__ = ["Table", "find_schema", "fingerprint_frame", "read_table"]
+__all__ = ["Source", "Table", "find_schema", "fingerprint_frame", "read_columns", "read_table"]

@@ -1,0 +1,1 @@
+"""Recipes that learn from data without labels, by restoring what is hidden of it, for tasks with few labels."""

@@ -117,7 +117,6 @@ from cutaway.blocks.depth.initialisers import (
 )
 from cutaway.blocks.depth.noises import GaussianNoise, flip_labels, gaussian_noise, label_smoothing, noisy_weights
 from cutaway.blocks.depth.skips import DenselyConnected, Residual, Skip, SkipAttention
-from cutaway.blocks.embeddings.cells import CellEmbedding
 from cutaway.blocks.embeddings.hierarchical import HierarchicalSoftmax
 from cutaway.blocks.embeddings.naive_bayes import NaiveBayesBag, log_count_ratios, sum_bag
 from cutaway.blocks.embeddings.number_bins import NumberBins
@@ -133,6 +132,7 @@ from cutaway.blocks.embeddings.sampled import (
     negative_sampling_loss,
     sampled_softmax_loss,
 )
+from cutaway.blocks.embeddings.table_cells import CellEmbedding
 from cutaway.blocks.embeddings.tokens import Embedding, embed, one_hot
 from cutaway.blocks.embeddings.trees import Tree
 from cutaway.blocks.embeddings.word_windows import cbow_loss, skip_gram_loss

@@ -3,7 +3,6 @@
 import torch
 from torch import Tensor
 
-from cutaway.blocks.embeddings.cells import CellEmbedding
 from cutaway.blocks.embeddings.hierarchical import HierarchicalSoftmax
 from cutaway.blocks.embeddings.naive_bayes import NaiveBayesBag, log_count_ratios, sum_bag
 from cutaway.blocks.embeddings.numbers import PiecewiseEncoding, piecewise_encode
@@ -17,6 +16,7 @@ from cutaway.blocks.embeddings.sampled import (
     negative_sampling_loss,
     sampled_softmax_loss,
 )
+from cutaway.blocks.embeddings.table_cells import CellEmbedding
 from cutaway.blocks.embeddings.tokens import Embedding, embed, one_hot
 from cutaway.blocks.embeddings.trees import Tree
 from cutaway.blocks.embeddings.word_windows import cbow_loss, skip_gram_loss, window_rows
@@ -57,7 +57,7 @@ register(PiecewiseEncoding, example=lambda: (encoding(), torch.randn(2, 5, 3)))
 
 
 def cells() -> tuple[object, ...]:
-    """Four rows of a number, a date with one wave, and two categories; every category occurs, every column is hidden."""
+    """Four rows of a number, a date with one wave, and two categories, in which every column is hidden once."""
     known = ~torch.eye(4, dtype=torch.bool)
     ids = torch.tensor([[0, 1], [1, 0], [2, 0], [2, 1]])
     return CellEmbedding((1, 3), (3, 2), 5, pieces=(4, 0)), torch.rand(4, 4), ids, known

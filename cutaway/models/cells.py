@@ -20,8 +20,8 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_positive, expect_probability
 from cutaway.blocks.dense.activations import find_activation
 from cutaway.blocks.dense.affine import Dense, Linear
-from cutaway.blocks.embeddings.cells import CellEmbedding
 from cutaway.blocks.embeddings.number_bins import NumberBins
+from cutaway.blocks.embeddings.table_cells import CellEmbedding
 from cutaway.blocks.losses.tasks import Head, Task
 from cutaway.blocks.norms.layer import LayerNorm
 from cutaway.inside.taps import Tap

@@ -4,9 +4,9 @@ r"""Bins of numbers: a line cut into a few stretches, so that a network can say 
     x̂ = Σ_b p_b μ_b                                    the number that probabilities of bins expect
     Q(q) = μ_b,  b the first bin with Σ_{b' ≤ b} p_b' ≥ q      its quantiles
 
-μ_b is the mean of the training values in bin b. Edges are quantiles, so that every bin is about equally frequent; a
-column with few different values has a bin for each. A distribution can have several peaks and a value that is nearly
-always 0, which a mean and a deviation cannot. van den Oord et al. 2016 (pixels as classes); Fayyad, Irani 1993 (cuts).
+μ_b is the mean of the training values in bin b. Edges are quantiles, so that bins are about equally frequent, but for
+values that are more frequent than that, each with a bin of its own. So a distribution can have several peaks, or a
+value that is nearly always 0, which a mean and a deviation cannot tell. van den Oord et al. 2016 (pixels as classes).
 Notes: N3 §2.4.
 """
 
@@ -20,7 +20,9 @@ from cutaway.blocks.checks import expect_width
 
 
 def choose_edges(values: Float[Tensor, "n"], bins: int) -> Float[Tensor, "e"]:
-    """Edges between at most ``bins`` bins: midway between the values if these are few, else quantiles.
+    """Edges between about ``bins`` bins: midway between the values if these are few, else quantiles.
+
+    A value that fills a bin by itself, as a column's many zeros, has one of its own.
 
     >>> choose_edges(torch.tensor([0.0, 1.0, 1.0, 4.0]), 8)
     tensor([0.5000, 2.5000])
@@ -32,12 +34,15 @@ def choose_edges(values: Float[Tensor, "n"], bins: int) -> Float[Tensor, "e"]:
             f"edges need finite values, at least one, got {int(values.isfinite().sum())} finite of {len(values)}; "
             "leave missing ones out"
         )
-    different = values.unique()
+    different, counts = values.unique(return_counts=True)
     if len(different) <= bins:
         return (different[1:] + different[:-1]) / 2
-    places = torch.linspace(0, len(values) - 1, bins + 1, dtype=torch.float64)[1:-1].round().long()
-    edges = values.sort().values[places].unique()
-    return edges[edges > different[0]]  # the least value has a bin of its own where it is frequent
+    frequent = counts * bins >= len(values)
+    apart = torch.cat([different[frequent], different[1:][frequent[:-1]]]).unique()  # each of them, and what follows it
+    rest = values[~torch.isin(values, different[frequent])].sort().values
+    places = torch.linspace(0, len(rest) - 1, max(2, bins + 1 - len(apart)), dtype=torch.float64)[1:-1].round().long()
+    edges = torch.cat([apart, rest[places]]).unique()
+    return edges[edges > different[0]]
 
 
 class NumberBins(nn.Module):
@@ -67,7 +72,7 @@ class NumberBins(nn.Module):
             raise ValueError(f"edges must make the bins {self.bins}, got edges for {given}; build the bins for these")
         means = []
         for values, own in zip(columns, edges, strict=True):
-            place = torch.bucketize(values, own, right=True)
+            place = torch.bucketize(values.contiguous(), own, right=True)
             sums = values.new_zeros(len(own) + 1).index_add(0, place, values)
             means.append(sums / torch.bincount(place, minlength=len(own) + 1).clamp(min=1))
         self.edges.copy_(torch.cat(list(edges)) if len(self.edges) else self.edges)

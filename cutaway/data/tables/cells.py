@@ -43,7 +43,7 @@ class Cells(NamedTuple):
         return Cells(*(None if part is None else part[rows] for part in self))  # type: ignore[arg-type]
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         """How many rows there are."""
         return len(self.known)
 
@@ -171,7 +171,7 @@ def read_cells(
     _expect_cells(schema, source.name)
     whole = tuple(c.name for c in schema.columns if c.kind == "number" and _is_whole(column_numbers(c, seen[c.name])))
     train, held, last = (encode_cells(schema, frame.iloc[part]) for part in rows)
-    splits = Splits(source.name, train, held if held.count else None, (lambda: last) if last.count else None)
+    splits = Splits(source.name, train, held if held.size else None, (lambda: last) if last.size else None)
     counts = dict(zip(("train", "validation", "test"), map(len, rows)))
     notes = () if source.csv is None else tuple(source.csv.notes())
     return CellTable(source.name, schema, splits, counts, whole, source.fingerprint, notes)

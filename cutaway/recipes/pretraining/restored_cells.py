@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from cutaway.blocks.losses.metrics import r_squared
+from cutaway.blocks.losses.metrics import accuracy, r_squared
 from cutaway.blocks.losses.restoration import cell_losses, mean_where
 from cutaway.data.batches import Batches, ShuffledRows
 from cutaway.data.seeded_draws import draw_uniform
@@ -38,7 +38,7 @@ class CellBatches(Batches[HiddenCells]):
     def __init__(self, cells: Cells, share: float, batch: int, seed: int = 0, rank: int = 0, world: int = 1) -> None:
         super().__init__(batch, seed, rank, world)
         self.cells, self.hidden_share = cells, share
-        self._order = ShuffledRows(cells.count, batch, seed)
+        self._order = ShuffledRows(cells.size, batch, seed)
 
     def at(self, step: int) -> HiddenCells:
         rows = self._order.at(step)
@@ -70,7 +70,7 @@ def scores_of(model: nn.Module, cells: Cells, hidden: Bool[np.ndarray, "n c"] | 
     """The scores of all outcomes of any number of rows, with some cells hidden, on the CPU."""
     device = next(model.parameters()).device
     parts = []
-    for first in range(0, max(1, cells.count), _ROWS):
+    for first in range(0, max(1, cells.size), _ROWS):
         some = cells.take(slice(first, first + _ROWS))
         known = some.known if hidden is None else some.known & ~hidden[first : first + _ROWS]
         parts.append(model(*(torch.from_numpy(x).to(device) for x in (some.numbers, some.categories, known))).float())
@@ -80,7 +80,7 @@ def scores_of(model: nn.Module, cells: Cells, hidden: Bool[np.ndarray, "n c"] | 
 def hidden_metrics(model: nn.Module, cells: Cells, share: float) -> dict[str, float]:
     """The loss with a share of the cells hidden, always the same ones: to compare evaluations."""
     net: Any = model
-    hidden = draw_hidden(*cells.known.shape, share, 0, 0, "fixed")
+    hidden = draw_hidden(cells.size, cells.known.shape[1], share, 0, 0, "fixed")
     losses = cell_losses(scores_of(model, cells, hidden), true_outcomes(net, cells), net.spec.outcomes)
     return {"loss": mean_where(losses, torch.from_numpy(hidden & cells.known)).item()}
 
@@ -103,7 +103,7 @@ class ColumnScore(NamedTuple):
     quality: float
     naive_loss: float
     naive_quality: float
-    count: int
+    known: int  # cells that it is measured on
 
     @property
     def told(self) -> float:
@@ -136,7 +136,7 @@ def column_scores(model: CellNet, cells: Cells, frequencies: Sequence[Tensor]) -
             mean = bins.expected(frequency.double(), j)
             quality = (r_squared(guess, x), r_squared(mean.expand_as(x), x)) if len(x.unique()) > 1 else (0.0, 0.0)
         else:
-            quality = tuple((s == y).double().mean().item() for s in (scores.argmax(-1), frequency.argmax()))
+            quality = (accuracy(scores.argmax(-1), y), accuracy(frequency.argmax().expand_as(y), y))
         found.append(ColumnScore(loss, quality[0], naive, quality[1], len(rows)))
     return found
 
@@ -171,8 +171,8 @@ def summary_metrics(scores: Sequence[ColumnScore | None], numbers: int, naive: b
 
 def naive_loss(model: CellNet, cells: Cells, frequencies: Sequence[Tensor], share: float) -> float:
     """The loss of the frequencies of training on the cells that `hidden_metrics` hides."""
-    hidden = torch.from_numpy(draw_hidden(*cells.known.shape, share, 0, 0, "fixed") & cells.known)
-    scores = torch.cat([own.log() for own in frequencies]).expand(cells.count, -1)
+    hidden = torch.from_numpy(draw_hidden(cells.size, cells.known.shape[1], share, 0, 0, "fixed") & cells.known)
+    scores = torch.cat([own.log() for own in frequencies]).expand(cells.size, -1)
     return mean_where(cell_losses(scores, true_outcomes(model, cells), model.spec.outcomes), hidden).item()
 
 

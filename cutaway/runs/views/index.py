@@ -27,6 +27,7 @@ from cutaway.runs.views import (
     words,
 )
 from cutaway.runs.views.graph_views import links, vertices, whole_graphs
+from cutaway.runs.views.pretraining import table_cells
 
 register(general.losses, suits=general.has_metrics, section="Training")
 register(general.gradient_flow, suits=general.has_flow, section="Training", report=True)
@@ -51,6 +52,9 @@ register(table_results.results, suits=tables.is_table, section="Predictions", re
 register(tables.decisions, suits=tables.has_two_inputs, section="The function that was learned")
 register(tables.fit, suits=tables.has_one_input, section="The function that was learned")
 register(tables.row_saliency, suits=tables.is_table, section="What a prediction depends on")
+
+register(table_cells.restored_columns, suits=table_cells.restores_cells, section="Restored cells", report=True)
+register(table_cells.telling_columns, suits=table_cells.restores_cells, section="Restored cells", report=True)
 
 register(image_classes.image_mistakes, suits=image_classes.classifies_images, section="Predictions", report=True)
 register(image_classes.hardest_images, suits=image_classes.classifies_images, section="Predictions", report=True)

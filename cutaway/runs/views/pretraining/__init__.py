@@ -1,0 +1,1 @@
+"""Views of models that restore what is hidden: cells of tables, vertices and edges of graphs."""

@@ -15,6 +15,7 @@ _PARTS = ("blocks", "catalogue", "data", "hub", "look", "models", "recipes", "ru
 _NAMES = {
     "Seen": "inside.results",
     "Tap": "inside.taps",
+    "adapter": "training.tuning.bottlenecks",
     "addresses": "inside.tracing",
     "attack": "training.attacks.attacking",
     "flow": "look.flows",
@@ -27,12 +28,12 @@ _NAMES = {
     "patch": "inside.tracing",
     "record": "look.graphs",
     "register": "registry",
-    "remove_adapter": "training.tuning.low_rank_layers",
+    "remove_adapter": "training.tuning.named_adapters",
     "save_pretrained": "hub",
     "trace": "inside.tracing",
     "train": "runs.execution",
     "unmerge": "training.tuning.merging",
-    "use": "training.tuning.low_rank_layers",
+    "use": "training.tuning.named_adapters",
 }
 __all__ = ["__version__", *_PARTS, *_NAMES]
 

@@ -22,12 +22,13 @@ from cutaway.registry import register as register
 from cutaway.runs.execution import load as load
 from cutaway.runs.execution import train as train
 from cutaway.training.attacks.attacking import attack as attack
+from cutaway.training.tuning.bottlenecks import adapter as adapter
 from cutaway.training.tuning.freezing import freeze as freeze
 from cutaway.training.tuning.low_rank_layers import lora as lora
-from cutaway.training.tuning.low_rank_layers import remove_adapter as remove_adapter
-from cutaway.training.tuning.low_rank_layers import use as use
 from cutaway.training.tuning.merging import merge as merge
 from cutaway.training.tuning.merging import unmerge as unmerge
+from cutaway.training.tuning.named_adapters import remove_adapter as remove_adapter
+from cutaway.training.tuning.named_adapters import use as use
 
 _PARTS: tuple[str, ...]
 __version__: str

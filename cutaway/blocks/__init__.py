@@ -245,6 +245,8 @@ from cutaway.blocks.losses.quantiles import (
 from cutaway.blocks.losses.restoration import cell_losses, scaled_cosine_error
 from cutaway.blocks.losses.tasks import Head, Task, find_task
 from cutaway.blocks.losses.warping import time_warping_distance
+from cutaway.blocks.low_rank.bottleneck import Bottleneck
+from cutaway.blocks.low_rank.dora import DoRA, column_lengths
 from cutaway.blocks.low_rank.lora import LoRA
 from cutaway.blocks.low_rank.updates import LowRank, low_rank_update
 from cutaway.blocks.norms.batch import BatchNorm, batch_norm
@@ -288,6 +290,7 @@ __all__ = [
     "BatchNorm",
     "BilinearScores",
     "BinaryCode",
+    "Bottleneck",
     "Cache",
     "CellEmbedding",
     "ChannelScale",
@@ -304,6 +307,7 @@ __all__ = [
     "Denoised",
     "Dense",
     "DenselyConnected",
+    "DoRA",
     "Dropout",
     "DynamicNTKScaling",
     "EdgeAttention",
@@ -412,6 +416,7 @@ __all__ = [
     "cbow_loss",
     "cell_losses",
     "coarsen",
+    "column_lengths",
     "convert_prediction",
     "convolve",
     "convolve_grid",

@@ -3,6 +3,8 @@
 import torch
 
 from cutaway.blocks.dense.affine import Linear
+from cutaway.blocks.low_rank.bottleneck import Bottleneck
+from cutaway.blocks.low_rank.dora import DoRA, column_lengths
 from cutaway.blocks.low_rank.lora import LoRA
 from cutaway.blocks.low_rank.updates import LowRank, low_rank_update
 from cutaway.registry import register
@@ -15,8 +17,16 @@ def _drawn(module: torch.nn.Module) -> torch.nn.Module:
     return module
 
 
+def _with_lengths(layer: LoRA) -> torch.nn.Module:
+    layer.add("default", {"whole": DoRA(5, 7, 3)})
+    return _drawn(layer)
+
+
 register(
     low_rank_update, example=lambda: (low_rank_update, torch.randn(2, 5, 3), torch.randn(3, 2), torch.randn(2, 7), 0.5)
 )
 register(LowRank, example=lambda: (_drawn(LowRank(5, 7, rank=3)), torch.randn(2, 3, 5)))
 register(LoRA, example=lambda: (_drawn(LoRA(Linear(5, 7), rank=3)), torch.randn(2, 3, 5)))
+register(column_lengths, example=lambda: (column_lengths, torch.randn(5, 7)))
+register(DoRA, example=lambda: (_with_lengths(LoRA(Linear(5, 7), rank=0)), torch.randn(2, 3, 5)))
+register(Bottleneck, example=lambda: (_drawn(Bottleneck(5, 3)), torch.randn(2, 3, 5)))

@@ -6,7 +6,7 @@ Where W = [W_Q W_K W_V] holds several maps, an update may be for one of them: it
 Hu et al. 2022. Notes: N3 §8 (fine-tuning).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import accumulate, pairwise
 from typing import cast
 
@@ -16,27 +16,13 @@ from torch import Tensor, nn
 
 from cutaway.blocks.low_rank.linear_layers import bias_of, is_linear, matrix_of
 from cutaway.blocks.low_rank.updates import LowRank
+from cutaway.blocks.low_rank.wrapping import Adapted, ByName
 from cutaway.inside.quiet import equation_of
 
 WHOLE = "whole"  # the name of an update for all columns
 
 
-class ByName(nn.Module):
-    """Modules by name. (torch.nn.ModuleDict has names of its own, and refuses "keys" and "values".)"""
-
-    def __init__(self, modules: Mapping[str, nn.Module] | None = None) -> None:
-        super().__init__()
-        for name, module in (modules or {}).items():
-            self.add_module(name, module)
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._modules
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-
-class LoRA(nn.Module):
+class LoRA(Adapted):
     """y = x W + b + Σ (α / r) x A B: ``LoRA(linear, rank=8)``; more adapters join by `add`.
 
     ``parts`` are the names and sizes of the maps side by side in the base, where it holds several. ``active`` are the
@@ -44,7 +30,7 @@ class LoRA(nn.Module):
     entries of its input, if it has a ``dropout``. Addresses: ``lora.<name>.<part>.low`` and ``.update``.
     """
 
-    wraps = "base"  # what the layer is called stands for both
+    holds = "lora"
 
     def __init__(
         self,
@@ -55,53 +41,36 @@ class LoRA(nn.Module):
         name: str = "default",
         parts: Mapping[str, int] | None = None,
     ) -> None:
-        super().__init__()
         if not is_linear(base):
             raise ValueError(f"LoRA wraps a linear layer, got {type(base).__name__}; wrap the linear layers inside it")
-        self.base = base.requires_grad_(False)
+        super().__init__(base)
         self.inputs, self.outputs = matrix_of(base).shape
         self.columns = {WHOLE: (0, self.outputs)}
         if parts:
             ends = [0, *accumulate(parts.values())]
             assert ends[-1] == self.outputs, f"parts {parts} of {self.outputs} columns"
             self.columns |= dict(zip(parts, pairwise(ends), strict=True))
-        self.lora = ByName()
-        self.active: tuple[str, ...] = ()
         if rank:
             self.add(name, {WHOLE: LowRank(self.inputs, self.outputs, rank, alpha, dropout)})
-        _keep_names(self)
 
     def add(self, name: str, updates: Mapping[str, LowRank]) -> None:
         """One more adapter, in use from now on: an update for each of the named parts."""
         for part, update in updates.items():
             first, last = self.columns[part]
             assert (update.inputs, update.outputs) == (self.inputs, last - first)
-            update.train(self.training)
-        self.lora.add_module(name, ByName(updates))
-        self.active = (*self.active, name)
+        self.put(name, ByName(updates))
 
     def updates(self, name: str) -> dict[str, LowRank]:
         """The updates of an adapter by the part that they are for."""
-        return {part: cast(LowRank, update) for part, update in self.lora.get_submodule(name).named_children()}
-
-    def remove(self, name: str) -> None:
-        """Takes an adapter off."""
-        delattr(self.lora, name)
-        self.active = tuple(other for other in self.active if other != name)
-
-    def choose(self, names: Iterable[str]) -> None:
-        """The adapters in use, which alone can be trained, are those of these names that it has."""
-        self.active = tuple(name for name in names if name in self.lora)
-        for name, updates in self.lora.named_children():
-            updates.requires_grad_(name in self.active)
+        return {part: cast(LowRank, update) for part, update in self.held.get_submodule(name).named_children()}
 
     def forward(self, x: Float[Tensor, "*b i"]) -> Float[Tensor, "*b o"]:
-        y = self.base(x)
+        y = base = self.base(x)
         for name in self.active:
             updates = self.updates(name)
             z = _drop(x, next(iter(updates.values())).dropout, self.training)
             if not self._may_join(updates, z, y):
-                y = self._one_by_one(z, y, updates)
+                y = self._one_by_one(z, y, base, updates)
                 continue
             y = self._joined(z, y, updates)
             for update in updates.values():
@@ -110,9 +79,9 @@ class LoRA(nn.Module):
         return y
 
     def equation(self, x: Float[Tensor, "*b i"]) -> Float[Tensor, "*b o"]:
-        y = equation_of(self.base)(x)
+        y = base = equation_of(self.base)(x)
         for name in self.active:
-            y = self._one_by_one(x, y, self.updates(name))
+            y = self._one_by_one(x, y, base, self.updates(name))
         return y
 
     def _may_join(self, updates: dict[str, LowRank], x: Tensor, y: Tensor) -> bool:
@@ -130,23 +99,16 @@ class LoRA(nn.Module):
             first, last = self.columns[part]
             rows.append(nn.functional.pad(update.b * update.scale, (first, self.outputs - last)))
         low = x.flatten(0, -2) @ a if x.ndim > 1 else x[None] @ a
-        return torch.addmm(y.view(-1, self.outputs), low, torch.cat(rows)).view(y.shape)
+        return torch.addmm(y.reshape(-1, self.outputs), low, torch.cat(rows)).view(y.shape)
 
-    def _one_by_one(self, x: Tensor, y: Tensor, updates: dict[str, LowRank]) -> Tensor:
+    def _one_by_one(self, x: Tensor, y: Tensor, base: Tensor, updates: dict[str, LowRank]) -> Tensor:
+        bias = bias_of(self.base)
         for part, update in updates.items():
             first, last = self.columns[part]
-            delta = update(x).to(y.dtype)
+            product = base[..., first:last] if bias is None else base[..., first:last] - bias[first:last]
+            delta = update.beside(x, product, matrix_of(self.base)[:, first:last]).to(y.dtype)
             y = y + nn.functional.pad(delta, (first, self.outputs - last))
         return y
-
-    @property
-    def weight(self) -> Tensor:
-        """The base's weight, as it is stored, without the updates."""
-        return cast(Tensor, self.base.weight)
-
-    @property
-    def bias(self) -> Tensor | None:
-        return bias_of(self.base)
 
     @torch.no_grad()
     def merged_matrix(self) -> Tensor:
@@ -159,27 +121,6 @@ class LoRA(nn.Module):
                 merged[:, columns] += update.change(matrix[:, columns])
         return merged
 
-    def extra_repr(self) -> str:
-        return f"in use: {', '.join(self.active) or 'none'}"
-
 
 def _drop(x: Tensor, rate: float, training: bool) -> Tensor:
     return nn.functional.dropout(x, rate) if rate and training else x
-
-
-def _keep_names(wrapper: nn.Module) -> None:
-    """In a state dict the base's tensors keep their names, so that those of the model without adapters fit in."""
-    wrapper._register_state_dict_hook(_without_base)
-    wrapper.register_load_state_dict_pre_hook(_with_base)
-
-
-def _without_base(module: nn.Module, state: dict[str, Tensor], prefix: str, _: object) -> None:
-    inner = f"{prefix}base."
-    for name in [name for name in state if name.startswith(inner)]:
-        state[prefix + name.removeprefix(inner)] = state.pop(name)
-
-
-def _with_base(module: nn.Module, state: dict[str, Tensor], prefix: str, *_: object) -> None:
-    own = tuple(f"{prefix}{child}." for child in module._modules)
-    for name in [name for name in state if name.startswith(prefix) and not name.startswith(own)]:
-        state[f"{prefix}base." + name.removeprefix(prefix)] = state.pop(name)

@@ -87,6 +87,12 @@ class LowRank(nn.Module):
             y = self.update(y)
         return y
 
+    def beside(
+        self, x: Float[Tensor, "*b i"], product: Float[Tensor, "*b o"], weight: Float[Tensor, "i o"]
+    ) -> Float[Tensor, "*b o"]:
+        """Δy beside a frozen map, given its x W and W: here they play no part."""
+        return self(x)
+
     def change(self, weight: Float[Tensor, "i o"]) -> Float[Tensor, "i o"]:
         """ΔW = (α / r) A B: what added to W would give the same outputs, in the precision of ``weight``."""
         return self.scale * (self.a.to(weight) @ self.b.to(weight))

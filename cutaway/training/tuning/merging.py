@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from cutaway.blocks.low_rank.linear_layers import matrix_of
 from cutaway.blocks.low_rank.lora import LoRA
-from cutaway.training.tuning.low_rank_layers import lora_layers, replace_module
+from cutaway.training.tuning.named_adapters import adapted_modules, replace_module
 from cutaway.training.tuning.records import adapters_of, merge_record, named_parameters, set_merge_record, unwrapped
 
 
@@ -52,7 +52,7 @@ def merge(model: nn.Module) -> Merged:
     model = unwrapped(model)
     if merge_record(model) is not None:
         raise ValueError("a model can be merged once, got one that is merged already; call cut.unmerge(model) first")
-    layers = lora_layers(model)
+    layers = [module for module in adapted_modules(model) if isinstance(module, LoRA)]
     names = tuple(name for name, record in adapters_of(model).items() if record.in_use)
     if not layers:
         raise ValueError("merging needs updates, got a model without LoRA; put it on with cut.lora(model, ...)")
@@ -61,6 +61,12 @@ def merge(model: nn.Module) -> Merged:
         raise ValueError(
             f"merging needs updates in use, got a model that uses none of its adapters ({known}); "
             "choose with cut.use(model, name)"
+        )
+    others = [module for module in adapted_modules(model) if not isinstance(module, LoRA) and module.active]
+    if others:
+        raise ValueError(
+            f"merging is for LoRA, got a model that also uses {', '.join(others[0].active)}, a network that no matrix "
+            "can hold; leave it out with cut.use(model, ...)"
         )
     _expect_own_weights(model, layers)
     undo = _Undo(layers, [layer.weight.detach().clone() for layer in layers])

@@ -39,7 +39,7 @@ def test_it_changes_nothing_at_first_and_freezes_what_was_there():
     assert torch.equal(model(TOKENS), before)
     assert summary.trainable == 2 * 2 * (8 * 2 + 2 * 8)
     assert summary.targets == tuple(f"blocks.{i}.attention.{part}" for i in (0, 1) for part in ("queries", "values"))
-    assert str(summary).startswith("LoRA 'default' on 4 places: 128 of ")
+    assert str(summary).startswith("LoRA 'default' in 4 places: 128 of ")
     assert all((".lora." in name) == p.requires_grad for name, p in model.named_parameters())
 
 

@@ -34,6 +34,7 @@ _NAMES = {
     "train": "runs.execution",
     "unmerge": "training.tuning.merging",
     "use": "training.tuning.named_adapters",
+    "tune": "runs.tuning",
 }
 __all__ = ["__version__", *_PARTS, *_NAMES]
 

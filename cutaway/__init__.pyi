@@ -21,6 +21,7 @@ from cutaway.look.graphs import record as record
 from cutaway.registry import register as register
 from cutaway.runs.execution import load as load
 from cutaway.runs.execution import train as train
+from cutaway.runs.tuning import tune as tune
 from cutaway.training.attacks.attacking import attack as attack
 from cutaway.training.tuning.bottlenecks import adapter as adapter
 from cutaway.training.tuning.freezing import freeze as freeze

@@ -14,6 +14,7 @@ VERBS = {
     "demo": ("the tour: train a small GPT, let it write, look inside", "cutaway.commands.demo:main"),
     "list": ("what there is: blocks with their equations, recipes, views, data", "cutaway.commands.list:main"),
     "train": ("train a model on your data, by a recipe", "cutaway.commands.train:main"),
+    "tune": ("tune a trained model or a checkpoint to a task of yours", "cutaway.commands.tune:main"),
     "test": ("measure a trained model on its test split, once", "cutaway.commands.test:main"),
     "generate": ("let a trained language model write, or translate", "cutaway.commands.generate:main"),
     "predict": ("what a trained model says of new rows or texts", "cutaway.commands.predict:main"),

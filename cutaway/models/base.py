@@ -3,6 +3,7 @@ r"""`Model` is the base class of all models: it has a spec, from which it can be
 Model.from_spec(model.spec)         the same design, new weights; also on the meta device
 """
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
 import torch
@@ -21,10 +22,18 @@ class Model(nn.Module):
     also declare its ``input_kind``: "text" (tokens), "masked text" (tokens between special ones), "text pair" (those
     of a source, and those that a decoder is given), or "images". `cutaway look` then knows how to give it a text.
     ``generation_config`` is what a checkpoint says about generating with it, and its special ids, kept for saving.
+
+    A model that can be tuned declares its ``tasks`` (recipes/tuned/tuned_base.py), the way that suits it, ``tuned_by``
+    ("lora" or "full"), and the layers between input and head, ``layer_order``. If it can have a head for labels it has
+    `with_labels`, and the two halves of its forward pass: `decide` of what `represent` gives.
     """
 
     kind: ClassVar[type[NamedSpec]] = NamedSpec
     input_kind: ClassVar[str] = ""
+    tasks: ClassVar[tuple[str, ...]] = ()
+    tuned_by: ClassVar[str] = "full"
+    layer_order: ClassVar[tuple[str, ...]] = ("blocks.*",)  # addresses, from the input on
+    hidden_before_classes: ClassVar[bool] = False  # whether heads that pool by the first token have a hidden layer
     spec: Any
     tokenizer: Any = None
     generation_config: dict[str, Any] | None = None
@@ -62,6 +71,23 @@ class Model(nn.Module):
     def device(self) -> torch.device:
         return next(self.parameters()).device
 
+    def with_labels(self: M, labels: Sequence[str], each: str = "sequence", pooling: str | None = None) -> M:
+        """The same model under a fresh head for these labels, one for each "sequence" or "token"; see `with_head`."""
+        spec = self.spec
+        if not hasattr(spec, "head"):
+            raise ValueError(f"a {type(self).__name__} has no place for a head of labels; tune a model that has one")
+        kind = "tags" if each == "token" else "classes"
+        hidden = kind == "classes" and self.hidden_before_classes and pooling in (None, "cls")
+        return with_head(self, HeadSpec(kind, labels=tuple(labels), pooling=pooling, hidden=hidden), keep_pooler=hidden)
+
+    def represent(self, *inputs: Any, **options: Any) -> torch.Tensor:
+        """What the learned part of the head reads: a vector a sequence, or one a token."""
+        raise ValueError(f"a {type(self).__name__} has no head apart from its body; call the model itself")
+
+    def decide(self, representation: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        """The logits of what `represent` gave."""
+        return self.head.decide(representation, mask)  # type: ignore[union-attr, operator]
+
 
 def choose_spec(spec: Any, sizes: dict[str, Any], preset: Any) -> Any:
     """The spec that a constructor was given, or the preset of the sizes that it was given instead."""
@@ -74,18 +100,22 @@ def choose_spec(spec: Any, sizes: dict[str, Any], preset: Any) -> Any:
     return spec
 
 
-def with_head(model: M, head: HeadSpec | None) -> M:
+def with_head(model: M, head: HeadSpec | None, keep_pooler: bool = True) -> M:
     """The same model under another head, which starts fresh; all other tensors are shared, not copied.
 
     ``with_head(bert, HeadSpec("classes", classes=2))`` is how a pretrained model is made ready for a task. BERT's
-    pooler, if it has one, becomes the hidden layer of a head for classes.
+    pooler, if it has one, becomes the hidden layer of a head for classes that pools by the first token, unless
+    ``keep_pooler`` is False.
     """
     changes: dict[str, Any] = {"head": head}
     trunk = {name: x for name, x in model.state_dict().items() if not name.startswith(("head.", "unembed."))}
     dense_tanh = getattr(model.spec, "pooler", False) and getattr(model.spec, "pooler_activation", "tanh") == "tanh"
     if dense_tanh and head is not None and head.kind == "classes":
-        changes |= {"head": head.but(hidden=True), "pooler": False}
-        trunk = {name.replace("pooler.", "head.hidden."): x for name, x in trunk.items()}
+        changes |= {"pooler": False}
+        if keep_pooler and head.pooling in (None, "cls"):
+            changes |= {"head": head.but(hidden=True)}
+            trunk = {name.replace("pooler.", "head.hidden."): x for name, x in trunk.items()}
+        trunk = {name: x for name, x in trunk.items() if not name.startswith("pooler.")}
     like = next(model.parameters())
     new = type(model).from_spec(model.spec.but(**changes)).to(like.device, like.dtype)
     new.load_state_dict(trunk, strict=False, assign=True)

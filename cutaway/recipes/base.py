@@ -40,6 +40,7 @@ class Recipe:
         tuple[str, ...]
     ] = ()  # endings of files that `cutaway predict --out` can write beside tables
     input_is_file: ClassVar[bool] = False  # whether `subject` is given the path of a file; else a text
+    open_settings: ClassVar[tuple[str, ...]] = ()  # that may be 0, until `settled` chooses them by the data
 
     data: str = setting("", FIRST, "PATH")
     """what to train on: a path, or the name of an embedded sample (`cutaway list data`)"""
@@ -104,17 +105,19 @@ class Recipe:
             "checkpoint_every",
             "keep",
         )
-        expect_at_least(self, 1, *ones)
+        expect_at_least(self, 1, *(name for name in ones if name not in self.open_settings))
+        expect_at_least(self, 0, *self.open_settings)
         expect_at_least(self, 0, "seed", "patience", "clip", "weight_decay", "flow_every")
         expect_share(self, "beta", "ema", "momentum")
         for field in ("rate", "muon_rate"):
-            if not getattr(self, field) > 0:
+            if not getattr(self, field) > 0 and field not in self.open_settings:
                 raise ValueError(f"{field} must be above 0, got {getattr(self, field)}; try {field}=0.001")
-        usual = next(field.default for field in dataclasses.fields(self) if field.name == "warmup")
-        if self.warmup == usual:  # nobody's choice: a short run has a shorter one
-            object.__setattr__(self, "warmup", fitting_warmup(usual, self.steps))
-        self.rate_schedule()  # both check what they are made of
-        self.batches_per_step()
+        if self.steps:
+            usual = next(field.default for field in dataclasses.fields(self) if field.name == "warmup")
+            if self.warmup == usual:  # nobody's choice: a short run has a shorter one
+                object.__setattr__(self, "warmup", fitting_warmup(usual, self.steps))
+            self.rate_schedule()  # both check what they are made of
+            self.batches_per_step()
         if self.seed >= 1 << 63:
             raise ValueError(f"seed must be below 2⁶³, got {self.seed}; try seed=0")
 
@@ -129,8 +132,12 @@ class Recipe:
 
     def as_chosen(self, settings: dict[str, Any]) -> "Recipe":
         """The recipe itself, if a warm-up that was asked for fits: only one that nobody chose is made to fit."""
-        if "warmup" in settings:
+        if "warmup" in settings and self.steps:
             Schedule(self.steps, self.schedule, settings["warmup"], self.floor)
+        return self
+
+    def settled(self) -> "Recipe":
+        """The recipe with its open settings chosen by the data, before a run begins."""
         return self
 
     def rate_schedule(self) -> Schedule:

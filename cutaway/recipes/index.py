@@ -42,6 +42,9 @@ RECIPES = {
     "vae": "cutaway.recipes.generative.vae:VAERecipe",
     "diffusion": "cutaway.recipes.generative.diffusion:DiffusionRecipe",
 }
+TUNED = {  # runs that `cutaway tune` makes, by their task: see recipes/tuned/tuned_base.py
+    "tuned-classify": "cutaway.recipes.tuned.tuned_classes:TunedClassesRecipe",
+}
 IMPORTED = {  # runs that `cutaway import` makes
     "imported": "cutaway.recipes.imported:ImportedRecipe",
     "imported-vectors": "cutaway.recipes.words.imported_vectors:ImportedVectorsRecipe",
@@ -51,7 +54,7 @@ _own: dict[str, type[Recipe]] = {}
 
 def register_recipe(kind: type[Recipe]) -> type[Recipe]:
     """Adds a recipe of your own, so that `cut.train` and `cut.load` know it by its name; returns it."""
-    if not kind.name or kind.name in RECIPES | IMPORTED:
+    if not kind.name or is_ours(kind.name):
         raise ValueError(f"a recipe needs a name of its own, got {kind.name!r} for {kind.__name__}; set its `name`")
     _own[kind.name] = kind
     return kind
@@ -59,7 +62,13 @@ def register_recipe(kind: type[Recipe]) -> type[Recipe]:
 
 def is_ours(name: str) -> bool:
     """Whether a recipe is one of Cutaway's."""
-    return name in RECIPES | IMPORTED
+    return name in RECIPES | TUNED | IMPORTED
+
+
+def known_tasks() -> dict[str, type[Recipe]]:
+    """The recipes that tune, by their tasks."""
+    kinds = [find_recipe(name) for name in TUNED] + [kind for kind in _own.values() if getattr(kind, "task", "")]
+    return {kind.task: kind for kind in kinds}  # type: ignore[attr-defined]
 
 
 def known_recipes() -> list[str]:
@@ -71,7 +80,7 @@ def find_recipe(name: str) -> type[Recipe]:
     """The recipe of that name."""
     if name in _own:
         return _own[name]
-    places = RECIPES | IMPORTED
+    places = RECIPES | TUNED | IMPORTED
     if name not in places:
         known = known_recipes()
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)

@@ -120,6 +120,7 @@ def _known(name: str) -> type[Recipe] | None:
 
 def _begin(recipe: Recipe, out: Path | None, execution: Execution) -> Run:
     processes = _processes_for(recipe, execution)
+    recipe = recipe.settled()
     root = Path("runs")
     folder = _open_folder(
         processes, lambda: RunFolder.create_next(root, recipe.name) if out is None else RunFolder.create(out)

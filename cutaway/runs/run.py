@@ -12,15 +12,14 @@ from torch import Tensor, nn
 
 from cutaway.atomic_files import read_json, write_json
 from cutaway.data.fingerprints import Fingerprint, digest_file, expect_same_data
-from cutaway.hub.empty_models import expect_sizes, without_weights
-from cutaway.models.by_spec import spec_from_dict
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_settings
 from cutaway.recipes.index import IMPORTED, find_recipe
+from cutaway.recipes.trained_models import read_trained
 from cutaway.runs.metric_rows import MetricRows
 from cutaway.training.run_folder.checkpoints import latest_checkpoint, newest_weights, writing_to
 from cutaway.training.run_folder.folder import expect_file, read_config, read_metrics, resume_command
-from cutaway.training.run_folder.weights import expect_sound, find_misfit, is_whole, read_tensors
+from cutaway.training.run_folder.weights import expect_sound, is_whole
 
 if TYPE_CHECKING:
     from cutaway.recipes.series.backtesting import Backtest
@@ -61,20 +60,11 @@ class Run:
                 warnings.warn(
                     f"{self._progress(weights)}: these are its newest weights; {self._way_on()}", stacklevel=2
                 )
-            tensors = read_tensors(weights)
-            self._expect_sizes(tensors, weights)
-            with without_weights():
-                model = self.recipe.open_model(self.about)
-            if misfit := find_misfit(tensors, model.state_dict()):
-                raise ValueError(
-                    f"weights must fit the model of config.json, got {weights} with {misfit}; "
-                    "take both files from one copy"
-                )
-            model.load_state_dict(tensors, assign=True)
+            model = read_trained(self.recipe, self.about, weights)
             if self.recipe.name not in IMPORTED:  # those of elsewhere may have room for more tokens, or less
                 self.expect_vocabulary()
             model.tokenizer = self.tokenizer
-            self._model = model.eval()
+            self._model = model
         return self._model
 
     @cached_property
@@ -144,14 +134,6 @@ class Run:
                 f"a run's tokenizer must have the tokens of its model, got {self.tokenizer.vocabulary} in "
                 f"tokenizer.json and {vocabulary} in config.json of {self.path}; take both files from one copy"
             )
-
-    def _expect_sizes(self, tensors: dict[str, Tensor], weights: Path) -> None:
-        """The spec of config.json must be of a size with the weights; one that does not read is for open_model."""
-        try:
-            spec = spec_from_dict(self.about.get("spec"))
-        except ValueError:
-            return
-        expect_sizes(spec, [tuple(tensor.shape) for tensor in tensors.values()], str(weights))
 
     @property
     def _own_weights(self) -> Path:

@@ -13,6 +13,7 @@ r"""`CNN` is a convolutional network that gives an image one class.
 Images are pixels from 0 to 1 of any size; a side that the squares do not divide gets zeros at its end. Notes: N3 §6.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -88,6 +89,8 @@ class CNN(Model):
     """
 
     kind: ClassVar[type[NamedSpec]] = CNNSpec
+    tasks: ClassVar[tuple[str, ...]] = ("images",)
+    layer_order: ClassVar[tuple[str, ...]] = ("stages.*.*",)
     spec: CNNSpec
 
     def __init__(self, spec: CNNSpec | None = None, **sizes: Any) -> None:
@@ -124,12 +127,30 @@ class CNN(Model):
                 nn.init.kaiming_normal_(parameter, nonlinearity="relu")
 
     def forward(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b classes"]:
+        return self.decide(self.represent(images))
+
+    def represent(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b z"]:
         z = self._pool(self.features(images))
         if self.hidden is not None:
             z = self.activation(self.hidden(z))
         if self.pooled.live:
             z = self.pooled(z)
+        return z
+
+    def decide(self, z: Float[Tensor, "b z"], mask: Tensor | None = None) -> Float[Tensor, "b classes"]:
         return self.head(drop(z, self.spec.dropout, self.training))
+
+    def with_labels(self, labels: Sequence[str], each: str = "sequence", pooling: str | None = None) -> "CNN":
+        """The same network under a fresh head for these classes; all other tensors are shared."""
+        if each != "sequence" or pooling:
+            raise ValueError(
+                f"a CNN gives an image one class and pools as it did, got each={each!r}, pooling={pooling!r}; "
+                "leave both out"
+            )
+        new = CNN(self.spec.but(classes=len(labels))).to(self.device, next(self.parameters()).dtype)
+        body = {name: x for name, x in self.state_dict().items() if not name.startswith("head.")}
+        new.load_state_dict(body, strict=False, assign=True)
+        return new.train(self.training)
 
     def _pool(self, x: Float[Tensor, "b o n m"]) -> Float[Tensor, "b z"]:
         """One number a channel; with a dense layer, one a channel and place."""

@@ -113,14 +113,14 @@ class HeadSpec(Spec):
     tied: bool = True  # language, masked: the output matrix is the embedding's transpose
     classes: int | None = None  # classes, tags
     labels: tuple[str, ...] = ()  # their names
-    pooling: str | None = None  # classes: cls | mean | attention | last; None: last if causal, else cls
+    pooling: str | None = None  # classes: cls | mean | attention | layers | last; None: last if causal, else cls
     hidden: bool = False  # classes: a dense tanh layer before the last (BERT's pooler)
     bias: bool = True  # classes, tags: of the last layer
 
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_choice("head", self.kind, ("language", "masked", "classes", "tags"))
-        expect_choice("pooling", self.pooling or "cls", ("cls", "mean", "attention", "last"))
+        expect_choice("pooling", self.pooling or "cls", ("cls", "mean", "attention", "layers", "last"))
         if self.classes is None and self.labels:
             object.__setattr__(self, "classes", len(self.labels))
         if self.kind in ("classes", "tags") and self.classes is None:

@@ -42,6 +42,9 @@ class BERT(TextModel):
 
     kind: ClassVar[type[NamedSpec]] = BERTSpec
     input_kind: ClassVar[str] = "masked text"
+    tasks: ClassVar[tuple[str, ...]] = ("classify", "tag", "language", "pairs")
+    tuned_by: ClassVar[str] = "lora"
+    hidden_before_classes: ClassVar[bool] = True
     spec: BERTSpec
 
     def __init__(self, spec: BERTSpec | None = None, **sizes: Any) -> None:
@@ -69,20 +72,37 @@ class BERT(TextModel):
         at: Bool[Tensor, "b t"] | None = None,
     ) -> Float[Tensor, "..."]:
         """With ``at``, a head for masked tokens gives the logits (n, vocabulary) of those tokens alone."""
-        z = self.encode(tokens, segments, mask)
         if isinstance(self.head, MaskedHead):
+            z = self.encode(tokens, segments, mask)
             return self.head(z if at is None else z[at], self.embed.weight)
         if at is not None:
             raise ValueError("only a head for masked tokens takes some of them, got at with another; leave it out")
-        return z if self.head is None else self.head(z, mask)
+        if self.head is None:
+            return self.encode(tokens, segments, mask)
+        return self.head.decide(self.represent(tokens, mask, segments), mask)
+
+    def represent(
+        self,
+        tokens: Int[Tensor, "b t"],
+        mask: Bool[Tensor, "b t"] | None = None,
+        segments: Int[Tensor, "b t"] | None = None,
+    ) -> Float[Tensor, "b *t w"]:
+        head: Any = self.head
+        states: list[Tensor] | None = [] if head.wants_layers else None
+        z = self.encode(tokens, segments, mask, states)
+        return head.read(z if states is None else states, mask)
 
     def encode(
         self,
         tokens: Int[Tensor, "b t"],
         segments: Int[Tensor, "b t"] | None = None,
         mask: Bool[Tensor, "b t"] | None = None,
+        states: list[Tensor] | None = None,
     ) -> Float[Tensor, "b t w"]:
-        """The hidden states: one vector a token, each having seen all the others."""
+        """The hidden states: one vector a token, each having seen all the others.
+
+        ``states``, an empty list, is given those of all layers, from the embeddings to the last.
+        """
         expect_tokens(tokens, self.spec.context)
         expect_real(mask, tokens)
         expect_segments(segments, tokens)
@@ -107,8 +127,13 @@ class BERT(TextModel):
             "positions": positions,
         }
         for block in self.blocks:
+            if states is not None:
+                states.append(x)
             x = run_layer(block, self.spec.checkpointing, x, **options)
-        return x if self.last_norm is None else self.last_norm(x)
+        x = x if self.last_norm is None else self.last_norm(x)
+        if states is not None:
+            states.append(x)
+        return x
 
     def token_states(
         self, tokens: Int[Tensor, "b t"], mask: Bool[Tensor, "b t"] | None = None

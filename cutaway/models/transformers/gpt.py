@@ -58,6 +58,8 @@ class GPT(TextModel):
 
     kind: ClassVar[type[NamedSpec]] = GPTSpec
     input_kind: ClassVar[str] = "text"
+    tasks: ClassVar[tuple[str, ...]] = ("language", "chat", "classify", "tag")
+    tuned_by: ClassVar[str] = "lora"
     output_layers: ClassVar[tuple[str, ...]] = ("unembed",)
     spec: GPTSpec
 
@@ -111,10 +113,23 @@ class GPT(TextModel):
         cache: Cache | None = None,
         prefix: int | Int[Tensor, "b"] | None = None,
     ) -> Float[Tensor, "b ..."]:
+        if self.head is not None and cache is None and prefix is None:
+            return self.head.decide(self.represent(tokens, mask, segments), mask)
         x = self.hidden(tokens, mask, segments, cache, prefix)
         if self.logits is not None:
             return self.read_out(x)
         return x if self.head is None else self.head(x, mask)
+
+    def represent(
+        self,
+        tokens: Int[Tensor, "b t"],
+        mask: Bool[Tensor, "b t"] | None = None,
+        segments: Int[Tensor, "b t"] | None = None,
+    ) -> Float[Tensor, "b *t w"]:
+        head: Any = self.head
+        states: list[Tensor] | None = [] if head.wants_layers else None
+        x = self.hidden(tokens, mask, segments, states=states)
+        return head.read(x if states is None else states, mask)
 
     def hidden(
         self,
@@ -123,8 +138,9 @@ class GPT(TextModel):
         segments: Int[Tensor, "b t"] | None = None,
         cache: Cache | None = None,
         prefix: int | Int[Tensor, "b"] | None = None,
+        states: list[Tensor] | None = None,
     ) -> Float[Tensor, "b t w"]:
-        """The last hidden states, after the final norm."""
+        """The last hidden states, after the final norm; ``states``, an empty list, is given those of all layers."""
         start = 0 if cache is None else cache.length
         expect_tokens(tokens, self.spec.context, start)
         expect_real(mask, tokens)
@@ -140,9 +156,14 @@ class GPT(TextModel):
             return self._equations_only(x, cache, options)
         x = drop(x, self.spec.dropout, self.training)
         for i, block in enumerate(self.blocks):
+            if states is not None:
+                states.append(x)
             layer_cache = None if cache is None else cache.layers[i]
             x = run_layer(block, self.spec.checkpointing, x, cache=layer_cache, **options)
-        return x if self.norm is None else self.norm(x)
+        x = x if self.norm is None else self.norm(x)
+        if states is not None:
+            states.append(x)
+        return x
 
     def token_states(
         self, tokens: Int[Tensor, "b t"], mask: Bool[Tensor, "b t"] | None = None

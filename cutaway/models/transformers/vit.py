@@ -39,6 +39,8 @@ class ViT(Model):
 
     kind: ClassVar[type[NamedSpec]] = ViTSpec
     input_kind: ClassVar[str] = "images"
+    tasks: ClassVar[tuple[str, ...]] = ("images",)
+    tuned_by: ClassVar[str] = "lora"
     spec: ViTSpec
 
     def __init__(self, spec: ViTSpec | None = None, **sizes: Any) -> None:
@@ -57,14 +59,22 @@ class ViT(Model):
         initialise_transformer(self, spec.depth)
 
     def forward(self, images: Float[Tensor, "b c H W"]) -> Float[Tensor, "b ..."]:
-        z = self.encode(images)
-        if self.head is None:
-            return z
-        by_cls = self.spec.head is not None and self.spec.head.pooling in (None, "cls")
-        return self.head(z if by_cls else z[:, 1:])
+        return self.encode(images) if self.head is None else self.head.decide(self.represent(images))
 
-    def encode(self, images: Float[Tensor, "b c H W"]) -> Float[Tensor, "b t w"]:
-        """The hidden states of CLS and all patches, after the final norm."""
+    def represent(self, images: Float[Tensor, "b c H W"]) -> Float[Tensor, "b *t w"]:
+        head: Any = self.head
+        by_cls = self.spec.head is not None and self.spec.head.pooling in (None, "cls")
+        states: list[Tensor] | None = [] if head.wants_layers else None
+        z = self.encode(images, states)
+        if states is not None:
+            return head.read([state[:, 1:] for state in states])
+        return head.read(z if by_cls else z[:, 1:])
+
+    def encode(self, images: Float[Tensor, "b c H W"], states: list[Tensor] | None = None) -> Float[Tensor, "b t w"]:
+        """The hidden states of CLS and all patches, after the final norm.
+
+        ``states``, an empty list, is given those of all layers.
+        """
         if images.ndim != 4:
             raise ValueError(
                 f"images must have shape (batch, channels, height, width), got {tuple(images.shape)}; "
@@ -79,8 +89,13 @@ class ViT(Model):
         x = self.position(torch.cat([self.cls.expand(len(x), -1, -1), x], 1))
         x = drop(x, self.spec.dropout, self.training)
         for block in self.blocks:
+            if states is not None:
+                states.append(x)
             x = run_layer(block, self.spec.checkpointing, x, window=self.spec.attention.window)
-        return x if self.norm is None else self.norm(x)
+        x = x if self.norm is None else self.norm(x)
+        if states is not None:
+            states.append(x)
+        return x
 
     @torch.no_grad()
     def without_scale(self) -> "ViT":

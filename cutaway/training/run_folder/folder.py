@@ -256,7 +256,8 @@ def resume_command(recipe: str, path: Path) -> str:
     >>> resume_command("gpt", Path("my runs/gpt-1"))
     "cutaway train gpt --resume --out 'my runs/gpt-1'"
     """
-    return f"cutaway train {recipe} --resume --out {shlex.quote(str(path))}"
+    verb = "tune" if recipe.startswith("tuned-") else f"train {recipe}"
+    return f"cutaway {verb} --resume --out {shlex.quote(str(path))}"
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -1,0 +1,37 @@
+r"""The model of a run folder with its trained weights, as the run itself and tuning read it."""
+
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from cutaway.hub.empty_models import expect_sizes, without_weights
+from cutaway.models.by_spec import spec_from_dict
+from cutaway.recipes.base import Recipe
+from cutaway.training.run_folder.weights import find_misfit, read_tensors
+
+
+def read_trained(recipe: Recipe, about: dict[str, Any], weights: Path) -> Any:
+    """The model that a run's config.json describes, with the tensors of a file, which must fit it."""
+    tensors = read_tensors(weights)
+    _expect_sizes(about, tensors, weights)
+    with without_weights():
+        model = recipe.open_model(about)
+    if misfit := find_misfit(tensors, model.state_dict()):
+        raise ValueError(
+            f"weights must fit the model of config.json, got {weights} with {misfit}; take both files from one copy"
+        )
+    model.load_state_dict(tensors, assign=True)
+    return model.eval()
+
+
+def _expect_sizes(about: dict[str, Any], tensors: dict[str, Tensor], weights: Path) -> None:
+    """The spec of config.json must be of a size with the weights; one that does not read is for open_model."""
+    try:
+        spec = spec_from_dict(about.get("spec"))
+    except ValueError:
+        return
+    expect_sizes(spec, [tuple(tensor.shape) for tensor in tensors.values()], str(weights))
+
+
+__all__ = ["read_trained"]

@@ -1,0 +1,152 @@
+r"""The base of a tuned run: the model of a run folder or of a checkpoint, and what comes with it."""
+
+import os
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from cutaway.data.fingerprints import digest_file, fingerprint_files
+from cutaway.recipes.index import find_recipe
+from cutaway.recipes.trained_models import read_trained
+from cutaway.training.run_folder.checkpoints import latest_checkpoint, newest_weights
+from cutaway.training.run_folder.folder import expect_file, read_config
+
+if TYPE_CHECKING:
+    from cutaway.recipes.tuned.tuned_base import Files
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """A trained model in float32, its tokenizer if it has one, and the digest of its weights.
+
+    ``about`` is the config.json of a run; {} of a checkpoint.
+    """
+
+    path: str
+    folder: Path
+    model: Any
+    tokenizer: Any
+    digest: str
+    about: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        return self.folder.resolve().name
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """What it can be tuned for."""
+        return tuple(getattr(self.model, "tasks", ()))
+
+    @property
+    def usual_way(self) -> str:
+        """How it is tuned if nobody chooses."""
+        return getattr(self.model, "tuned_by", "full")
+
+    def file(self, name: str) -> Path | None:
+        """A file of the base's folder, as it was written; None if there is none."""
+        if self.about:
+            return expect_file(self.folder, self.about, name)
+        return self.folder / name if (self.folder / name).is_file() else None
+
+    def expect_task(self, task: str) -> None:
+        """The model must be one that the task is for."""
+        if task not in self.tasks:
+            raise ValueError(
+                f"a {type(self.model).__name__} can be tuned for {told_tasks(self.tasks)}, got task={task!r} for "
+                f"{self.path}; choose another task or base"
+            )
+
+    def expect_tokenizer(self) -> Any:
+        """The tokenizer, without which no text can be read."""
+        if self.tokenizer is None:
+            raise ValueError(
+                f"a model of text needs the tokenizer that it was trained with, got {self.path} without a "
+                "tokenizer.json; take it from where the checkpoint came from"
+            )
+        return self.tokenizer
+
+    def facts(self) -> dict[str, Any]:
+        """What config.json says of it."""
+        about = {"path": os.path.abspath(self.folder), "given": self.path, "digest": self.digest}
+        about |= {"model": getattr(getattr(self.model, "spec", None), "model", type(self.model).__name__)}
+        generation = getattr(self.model, "generation_config", None)
+        return about | ({"generation": generation} if generation else {})
+
+    def in_words(self) -> str:
+        count = sum(parameter.numel() for parameter in self.model.parameters())
+        return f"base: {self.name}, a {type(self.model).__name__} of {count:,} parameters, sha256 {self.digest[:12]}"
+
+    def files(self) -> "Files":
+        """What a tuned run takes over."""
+        if self.tokenizer is None:
+            return {}
+        return {"tokenizer.json": self.tokenizer.save, "tokenizer_config.json": self.tokenizer.save_settings}
+
+
+def told_tasks(tasks: tuple[str, ...]) -> str:
+    return ", ".join(tasks) if tasks else "nothing yet"
+
+
+def open_base(source: str) -> Base:
+    """The base at a path: a run folder, or a checkpoint (a folder, or a hub id)."""
+    folder = Path(os.path.expanduser(source))
+    if is_run(folder):
+        return _of_run(source, folder)
+    from cutaway.hub.checkpoint_files import locate, tensor_files
+    from cutaway.hub.pretrained import from_pretrained
+
+    folder = locate(source)
+    model = from_pretrained(folder, torch.float32)
+    digest = fingerprint_files({path.name: path for path in tensor_files(folder)}).digest
+    return _expect_tunable(Base(source, folder, model, model.tokenizer, digest, {}))
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder is that of a run."""
+    from cutaway.hub.checkpoint_files import read_json
+
+    config = folder / "config.json"
+    return config.is_file() and "recipe" in read_json(config)
+
+
+def _of_run(source: str, folder: Path) -> Base:
+    from cutaway.data.text.tokenizers import load_tokenizer
+
+    about = read_config(folder)
+    recipe = find_recipe(about["recipe"])(**about["config"])
+    weights = folder / "model.safetensors"
+    if not weights.exists():
+        checkpoint = latest_checkpoint(folder)
+        if checkpoint is None:
+            raise ValueError(f"a run needs weights to be tuned, got {source} without any; train it first")
+        weights = newest_weights(checkpoint)
+        warnings.warn(f"{source} is not finished: its newest checkpoint is tuned", stacklevel=2)
+    model = read_trained(recipe, about, weights)
+    tokenizer = expect_file(folder, about, "tokenizer.json")
+    found = None if tokenizer is None else load_tokenizer(tokenizer)
+    model = merged(model).float()
+    model.tokenizer = found
+    return _expect_tunable(Base(source, folder, model, found, digest_file(weights), about))
+
+
+def merged(model: nn.Module) -> Any:
+    """A model without the parts that earlier tuning put beside its weights."""
+    return model
+
+
+def _expect_tunable(base: Base) -> Base:
+    if not base.tasks:
+        kind = base.about.get("recipe", type(base.model).__name__)
+        raise ValueError(
+            f"a base must be a model that can be tuned (BERT, GPT, ViT, CNN and the like), got {base.path}, a "
+            f"{type(base.model).__name__} of {kind!r}; train that model on your data instead"
+        )
+    return base
+
+
+__all__ = ["Base", "is_run", "open_base", "told_tasks"]

@@ -1,0 +1,126 @@
+r"""What kind of data a path holds, as far as its name and first lines tell: by this the task of a tuning is found.
+
+Each function gives what it saw, in words, or "" if the data is of another kind.
+"""
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+_TABLES = (".csv", ".tsv", ".parquet", ".pq", ".xlsx", ".xls", ".ods")
+_LINES = (".jsonl", ".ndjson", ".json")
+_PACKED = (".gz", ".xz", ".bz2", ".zip")
+_TAGGED = (".conllu", ".conll", ".bio", ".iob", ".iob2")
+_IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff")
+_BEGINNING = 1 << 20  # bytes in which the first line of a file is looked for
+_CHATS: tuple[tuple[str, ...], ...] = (
+    *(("messages",), ("conversations",), ("prompt", "response"), ("prompt", "completion")),
+    *(("instruction", "output"), ("question", "answer")),
+)
+
+
+def endings(data: Any) -> list[str]:
+    """The endings of a file's name, without those that say how it is packed."""
+    found = [ending.lower() for ending in Path(str(data)).suffixes]
+    while found and found[-1] in _PACKED:
+        found.pop()
+    return found[-1:]
+
+
+def labelled_texts(data: Any) -> str:
+    """Tables with a text and a label column, folders with a folder of texts for each class, samples of that kind."""
+    if not isinstance(data, (str, os.PathLike)):
+        return "columns in memory"
+    if is_sample(data, "labelled"):
+        return "a sample of texts with labels"
+    if chats(data):
+        return ""
+    if endings(data)[:1] and endings(data)[0] in (*_TABLES, *_LINES):
+        return "a table of texts and labels"
+    path = Path(data).expanduser()
+    if path.is_dir() and _texts_below(path) and not tagged_texts(data):
+        return "a folder of texts for each class"
+    return ""
+
+
+def tagged_texts(data: Any) -> str:
+    """CoNLL-U and its like."""
+    if not isinstance(data, (str, os.PathLike)):
+        return ""
+    if is_sample(data, "tagged text"):
+        return "a sample of tagged sentences"
+    path = Path(data).expanduser()
+    names: Iterable[Any] = path.rglob("*") if path.is_dir() else [data]
+    return "words with a tag each" if any(set(endings(name)) & set(_TAGGED) for name in names) else ""
+
+
+def plain_texts(data: Any) -> str:
+    """Text files, folders of them, samples of text."""
+    if not isinstance(data, (str, os.PathLike)):
+        return ""
+    if is_sample(data, "text"):
+        return "a sample of plain text"
+    path = Path(data).expanduser()
+    if path.is_dir():
+        below = [one for one in path.iterdir() if not one.name.startswith(".")]
+        return "a folder of plain text" if below and all(endings(one) == [".txt"] for one in below) else ""
+    return "plain text" if endings(data)[:1] in ([".txt"], [".md"], []) and path.is_file() else ""
+
+
+def chats(data: Any) -> str:
+    """JSON lines, or a table, of messages or of prompts and answers."""
+    if not isinstance(data, (str, os.PathLike)):
+        return ""
+    names = _columns(Path(data).expanduser())
+    found = next((kind for kind in _CHATS if set(kind) <= names), None)
+    return "" if found is None else f"conversations ({' and '.join(found)})"
+
+
+def images(data: Any) -> str:
+    """Folders of images, idx files, arrays, samples of images."""
+    if not isinstance(data, (str, os.PathLike)):
+        return "" if hasattr(data, "columns") or isinstance(data, dict) else "images in memory"
+    if is_sample(data, "images"):
+        return "a sample of images"
+    path = Path(data).expanduser()
+    if path.is_dir():
+        found = any(set(endings(one)) & set(_IMAGES) or "idx3" in one.name for one in path.rglob("*"))
+        return "a folder of images" if found else ""
+    return "images" if endings(data) == [".npz"] or "idx3" in path.name else ""
+
+
+def is_sample(data: Any, kind: str) -> bool:
+    """Whether there is an embedded sample of that name and kind, and no file of that name."""
+    from cutaway.data.samples.embedded import list_samples
+
+    if Path(data).exists():
+        return False
+    return any(sample.name == os.fspath(data) and sample.kind == kind for sample in list_samples())
+
+
+def _columns(path: Path) -> set[str]:
+    """The names in the first row of a table or the first line of JSON lines."""
+    if not path.is_file() or endings(path)[:1] not in ([".csv"], [".tsv"], *([ending] for ending in _LINES)):
+        return set()
+    from cutaway.data.files import open_plain
+
+    with open_plain(path) as stream:
+        first = stream.read(_BEGINNING).decode("utf-8", errors="replace").lstrip("\ufeff").split("\n")[0]
+    if endings(path)[0] in _LINES:
+        try:
+            found = json.loads(first)
+        except ValueError:
+            return set()
+        return set(found) if isinstance(found, dict) else set()
+    return {name.strip().strip('"').casefold() for name in first.split("\t" if "\t" in first else ",")}
+
+
+def _texts_below(path: Path) -> bool:
+    below = [one for one in path.iterdir() if not one.name.startswith(".")]
+    folders = [one for one in below if one.is_dir()]
+    return len(folders) > 1 and all(endings(one) in ([".txt"], []) for folder in folders for one in folder.iterdir())
+
+
+__all__ = ["chats", "images", "is_sample", "labelled_texts", "plain_texts", "tagged_texts"]

@@ -1,0 +1,55 @@
+r"""Heads for labels on a trained model: a fresh one, or the one that is there if it has the same labels."""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from cutaway.recipes.tuned.bases import Base
+
+POOLINGS = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
+
+
+def with_labels(model: Any, labels: Sequence[str], each: str = "sequence", pooling: str | None = None) -> Any:
+    """The model under a head for these labels, in their order.
+
+    A head of the same labels, which pools in the same way, is kept.
+    """
+    old: Any = getattr(model.spec, "head", None)
+    kind = "tags" if each == "token" else "classes"
+    same_kind = old is not None and old.kind == kind and set(old.labels) == set(labels)
+    if same_kind and (pooling is None or kind == "tags" or old.pooling in (pooling, None)):
+        return _reordered(model, old.labels, labels)
+    return model.with_labels(labels, each, pooling)
+
+
+@torch.no_grad()
+def _reordered(model: Any, old: Sequence[str], labels: Sequence[str]) -> Any:
+    """The same model with the rows of its last layer in the order of ``labels``."""
+    order = torch.tensor([list(old).index(label) for label in labels])
+    last = model.head.classify
+    last.weight.data = last.weight.data.index_select(_outputs_axis(last), order)
+    if last.bias is not None:
+        last.bias.data = last.bias.data[order]
+    model.spec = model.spec.but(head__labels=tuple(labels))
+    return model
+
+
+def _outputs_axis(layer: Any) -> int:
+    """The axis of a linear map's outputs, as it declares it."""
+    return getattr(layer, "linear_maps", {"weight": 0})["weight"] % 2
+
+
+def usual_pooling(base: "Base") -> str | None:
+    """How a checkpoint pools if it says so, as those of sentence-transformers do; None for what its family does."""
+    modules = base.folder / "modules.json"
+    config = base.folder / "1_Pooling" / "config.json"
+    if base.about or not (modules.is_file() and config.is_file()):
+        return None
+    told = json.loads(config.read_text(encoding="utf-8"))
+    return next((pooling for name, pooling in POOLINGS.items() if told.get(name)), None)
+
+
+__all__ = ["usual_pooling", "with_labels"]

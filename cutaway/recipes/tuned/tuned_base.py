@@ -1,0 +1,250 @@
+r"""What all ways of tuning share. Tuning is a base, a way and a task:
+
+    base    a run folder or a checkpoint                                        bases.py
+    way     what of it learns: lora, adapter, head_only, last k layers, full    tuning_ways.py
+    task    what it learns: a recipe in this folder, one file each
+
+`cutaway tune BASE --data FILE` finds the task: the model declares the tasks that it serves (`Model.tasks`), and a task
+says whether some data is of its kind (`suits`). To add a task, write a `TunedRecipe` with
+
+    task                            the word of --task; the recipe's name is tuned-TASK (recipes/index.py lists it)
+    suits(data)                     what makes data plainly of this kind, in words ("a column of texts and one of
+                                    labels"); "" if it is not
+    read(base)                      the data, read for this base: by its tokenizer, in its size of images …
+    count(data)                     training examples, which make the steps of an epoch
+    headed(base, data)              the base's model with the head of the task (`Model.with_labels`)
+    task_job(model, base, data, …)  a `Job` as any recipe makes it; its model is already frozen, or has its LoRA
+    test_metrics, predict, …        as in any recipe
+
+and, for a family of models, declare in its `Model`: ``tasks``, ``tuned_by``, ``layer_order``, and for heads of labels
+`with_labels`, `represent`, `decide`. What a base needs besides model and tokenizer (the shape of images, the columns of
+a table) is in ``base.file(name)``, a file of the run that it is.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+from cutaway.recipes.base import Recipe
+from cutaway.recipes.checks import expect_at_least, expect_share
+from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, RESULTS, SCHEDULE, setting
+from cutaway.training.optimizers.schedules import Shape
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from cutaway.recipes.tuned.bases import Base
+    from cutaway.training.jobs import Job
+
+WAYS = ("lora", "adapter", "head_only", "last", "full")
+RATES = {"lora": 1e-3, "adapter": 1e-3, "head_only": 1e-2, "last": 1e-4, "full": 5e-5}
+_WARMUP = 0.06  # of the steps
+_LOOKS, _MOST_LOOKS = 4, 20  # evaluations in an epoch, and in all
+
+
+class Prepared(NamedTuple):
+    """A base and the data read for it."""
+
+    base: "Base"
+    data: Any
+
+
+@dataclass(frozen=True)
+class TunedRecipe(Recipe):
+    """A trained model, tuned to a task."""
+
+    task: ClassVar[str] = ""
+    open_settings: ClassVar[tuple[str, ...]] = ("steps", "rate", "warmup", "evaluate_every", "checkpoint_every")
+    has_new_head: ClassVar[bool] = True  # whether there is a head to train alone
+
+    base: str = setting("", FIRST, "PATH")
+    """the run folder or the checkpoint to tune"""
+    lora: int = setting(0, FIRST)
+    """rank of LoRA, which adds B A to the weights of linear layers and trains that alone; 8 if no way is chosen and
+    the model is a transformer"""
+    adapter: int = setting(0, FIRST)
+    """width of adapters, small networks between the layers, which are trained alone"""
+    head_only: bool = setting(False, FIRST)
+    """train the head alone: the rest computes its features once"""
+    last: int = setting(0, FIRST)
+    """train the last N layers and the head"""
+    full: bool = setting(False, FIRST)
+    """train all weights"""
+    lora_targets: str = setting("all-linear", OPTIMIZER, "GLOBS")
+    """addresses of the layers that LoRA is put beside, with commas between; all-linear for all but the head"""
+    lora_alpha: float = setting(0.0, OPTIMIZER)
+    """LoRA's updates are scaled by alpha / rank; 0 for twice the rank"""
+    lora_dropout: float = setting(0.0, OPTIMIZER)
+    """share of LoRA's inputs dropped in training"""
+    layer_decay: float = setting(1.0, OPTIMIZER)
+    """factor of the learning rate from each layer to the one below it, as 0.9; 1 for one rate"""
+    epochs: float = setting(3.0, FIRST)
+    """how often every example is seen"""
+    features_memory: int = setting(1024, DATA, "MB")
+    """megabytes that the features of a frozen body may take with --head-only; more are computed again in each step"""
+    validation: float = setting(0.1, DATA)
+    """share of the examples to evaluate on; 0 for none"""
+    test: float = setting(0.1, DATA)
+    """share of the examples for `cutaway test`; 0 for none"""
+
+    steps: int = setting(0, FIRST)
+    """optimizer steps; 0 for those of --epochs"""
+    batch: int = 32
+    """examples in a batch"""
+    rate: float = setting(0.0, FIRST)
+    """full learning rate; 0 for one that suits the way: 0.001 for LoRA and adapters, 0.01 for a head, 0.0001 for last
+    layers, 0.00005 for all weights"""
+    beta: float = 0.999
+    """how long Adam remembers squared gradients"""
+    weight_decay: float = 0.01
+    """pull of the matrices towards zero"""
+    schedule: Shape = "linear"
+    """shape of the learning rate over the steps"""
+    warmup: int = setting(0, SCHEDULE)
+    """steps in which the rate rises from zero; 0 for a sixteenth of all"""
+    final: Literal["best", "last"] = setting("best", RESULTS)
+    """the weights that the run ends with: best by validation (last, if there is none), or last"""
+    evaluate_every: int = setting(0, RESULTS)
+    """steps between evaluations; 0 for a quarter of an epoch, and at most 20 evaluations in all"""
+    checkpoint_every: int = setting(0, RESULTS)
+    """steps between checkpoints; 0 for one an epoch"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expect_at_least(self, 0, "lora", "adapter", "last", "lora_alpha", "features_memory")
+        expect_share(self, "validation", "test", "lora_dropout")
+        if not self.epochs > 0:
+            raise ValueError(f"epochs must be above 0, got {self.epochs}; try epochs=3")
+        if not 0 < self.layer_decay <= 1:
+            raise ValueError(f"layer_decay must be above 0 and at most 1, got {self.layer_decay}; try layer_decay=0.9")
+        chosen = [way for way in WAYS if getattr(self, way)]
+        if len(chosen) > 1:
+            given = " and ".join(f"{way}={getattr(self, way)}" for way in chosen)
+            raise ValueError(f"tuning has one way, got {given}; leave all but one out")
+        if self.head_only and not self.has_new_head:
+            raise ValueError(
+                f"head_only is for tasks with a head of their own, got it for the task {self.task!r}; try lora=8"
+            )
+        if self.patience and not self.validation:
+            raise ValueError(
+                f"patience needs examples to evaluate on, got patience={self.patience} with validation=0; "
+                "set patience=0 too"
+            )
+
+    @property
+    def way(self) -> str:
+        """What of the base learns; "" as long as nobody chose."""
+        return next((way for way in WAYS if getattr(self, way)), "")
+
+    # What a task says of itself.
+
+    @classmethod
+    def suits(cls, data: Any) -> str:
+        """What makes ``data`` plainly that of this task, in words; "" if it is not."""
+        return ""
+
+    def read(self, base: "Base") -> Any:
+        """The data, read for this base."""
+        raise self._cannot("be tuned")
+
+    def count(self, data: Any) -> int:
+        """Training examples."""
+        raise self._cannot("be tuned")
+
+    def headed(self, base: "Base", data: Any) -> "nn.Module":
+        """The base's model with the head of the task."""
+        return base.model
+
+    def task_job(self, model: "nn.Module", base: "Base", data: Any, rank: int, world: int) -> "Job":
+        """The job of the task, for a model of which the right part learns."""
+        raise self._cannot("be tuned")
+
+    # What is made of it.
+
+    def settled(self) -> "TunedRecipe":
+        """The recipe with what depends on base and data chosen: way, rate, steps."""
+        prepared = self.prepare()
+        way = self.way or prepared.base.usual_way
+        chosen: dict[str, Any] = {} if self.way else {way: 8 if way == "lora" else True}
+        batch = min(self.batch, self.count(prepared.data))
+        epoch = -(-self.count(prepared.data) // (batch * self.accumulate))
+        steps = self.steps or max(1, round(self.epochs * epoch))
+        chosen |= {
+            "steps": steps,
+            "batch": batch,
+            "rate": self.rate or RATES[way],
+            "warmup": self.warmup or int(_WARMUP * steps),
+            "evaluate_every": self.evaluate_every or max(1, epoch // _LOOKS, steps // _MOST_LOOKS),
+            "checkpoint_every": self.checkpoint_every or epoch,
+        }
+        new = dataclasses.replace(self, **chosen)
+        object.__setattr__(new, "_prepared", prepared)
+        return new
+
+    def prepare(self) -> Prepared:
+        """The base and the data; they are read once."""
+        from cutaway.recipes.tuned.bases import open_base
+
+        known: Prepared | None = getattr(self, "_prepared", None)
+        if known is not None:
+            object.__delattr__(self, "_prepared")  # training changes the weights: a second job begins anew
+            return known
+        if not self.base:
+            raise ValueError("tuning needs a trained model, got none; give the folder of a run or a checkpoint as base")
+        base = open_base(self.base)
+        base.expect_task(self.task)
+        return Prepared(base, self.read(base))
+
+    def job(self, rank: int = 0, world: int = 1) -> "Job":
+        import torch
+
+        from cutaway.recipes.tuned.tuning_ways import apply_way, own_memory, trainable_share
+
+        if not self.way:
+            return self.settled().job(rank, world)
+        base, data = self.prepare()
+        torch.manual_seed(self.seed)
+        model = self.headed(base, data)
+        apply_way(model, self)
+        own_memory(model)
+        job = self.task_job(model, base, data, rank, world)
+        share = trainable_share(model)
+        job.data["base"] = base.facts()
+        job.data["tuning"] = {"task": self.task, "way": self.way, **share}
+        job.data["summary"] = f"{job.data['summary']}\n{base.in_words()}\n{self.in_words(share)}"
+        job.files = base.files() | job.files
+        return job
+
+    def in_words(self, share: dict[str, Any]) -> str:
+        """What learns, in a line."""
+        size = {"lora": f" of rank {self.lora}", "adapter": f" of width {self.adapter}", "last": f" {self.last}"}
+        names = {
+            "lora": "LoRA",
+            "adapter": "adapters",
+            "head_only": "the head alone",
+            "last": "the last layers:",
+            "full": "all weights",
+        }
+        return (
+            f"tuning: {names[self.way]}{size.get(self.way, '')}; trained are {share['trained']:,} of "
+            f"{share['parameters']:,} parameters ({share['trained'] / share['parameters']:.2%})"
+        )
+
+    def open_model(self, config: dict[str, Any]) -> "nn.Module":
+        from cutaway.recipes.tuned.tuning_ways import apply_way
+
+        model: Any = super().open_model(config)
+        apply_way(model, self)
+        model.generation_config = (config["data"].get("base") or {}).get("generation")
+        return model
+
+    def smaller(self) -> str:
+        other = "" if self.way == "head_only" else ", or train less of the model: lora=8, or head_only=True"
+        return f"lower batch={self.batch} (a higher accumulate={self.accumulate} makes up for it){other}"
+
+
+Files = dict[str, Callable[[Path], None]]
+
+__all__ = ["RATES", "WAYS", "Files", "Prepared", "TunedRecipe"]

@@ -1,0 +1,46 @@
+"""What kind of data a path holds."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+from tiny_bases import chats as write_chats
+from tiny_bases import reviews
+
+from cutaway.recipes.tuned.data_kinds import chats, images, labelled_texts, plain_texts, tagged_texts
+
+KINDS = {"labelled": labelled_texts, "tagged": tagged_texts, "plain": plain_texts, "chats": chats, "images": images}
+
+
+def kinds(data: object) -> list[str]:
+    return [name for name, kind in KINDS.items() if kind(data)]
+
+
+def test_each_form_is_known(tmp_path: Path):
+    assert kinds(reviews(tmp_path / "a.csv")) == ["labelled"]
+    assert kinds(write_chats(tmp_path / "a.jsonl")) == ["chats"]
+    asked = tmp_path / "asked.jsonl"
+    asked.write_text(json.dumps({"prompt": "a", "response": "b"}) + "\n")
+    assert kinds(asked) == ["chats"]
+    labels = tmp_path / "labels.jsonl"
+    labels.write_text(json.dumps({"text": "a", "label": "b"}) + "\n")
+    assert kinds(labels) == ["labelled"]
+    (tmp_path / "novel.txt").write_text("a")
+    assert kinds(tmp_path / "novel.txt") == ["plain"]
+    (tmp_path / "s.conllu.xz").write_bytes(b"")
+    assert kinds(tmp_path / "s.conllu.xz") == ["tagged"]
+    folder = tmp_path / "classes"
+    for name in ("good", "bad"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "1.txt").write_text("a")
+    assert kinds(folder) == ["labelled"]
+    pictures = tmp_path / "pictures" / "cats"
+    pictures.mkdir(parents=True)
+    (pictures / "1.png").write_bytes(b"")
+    assert kinds(pictures.parent) == ["images"]
+    assert kinds("digits") == ["images"]
+    assert kinds("python-modules") == ["labelled"]
+    assert kinds("python-docs") == ["plain"]
+    assert kinds("python-roles") == ["tagged"]
+    assert kinds({"text": ["a"], "label": ["b"]}) == ["labelled"]
+    assert kinds(np.zeros((2, 8, 8))) == ["labelled", "images"] or kinds(np.zeros((2, 8, 8))) == ["images"]

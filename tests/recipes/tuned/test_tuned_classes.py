@@ -1,0 +1,95 @@
+"""Tuned classifiers of texts."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from tiny_bases import reviews, tiny_bert, tiny_gpt
+
+import cutaway as cut
+
+QUICK = dict(show="quiet", epochs=2, batch=8, rate=3e-3)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tuned")
+    tiny_bert(folder / "bert")
+    tiny_gpt(folder / "gpt")
+    reviews(folder / "reviews.csv", 120)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(place: Path) -> cut.runs.Run:
+    return cut.tune(
+        place / "bert",
+        data=place / "reviews.csv",
+        full=True,
+        out=place / "full",
+        pooling="mean",
+        **QUICK | {"epochs": 20, "rate": 1e-2},
+    )
+
+
+def test_a_tuned_run_learns_and_needs_its_folder_alone(place: Path, run: cut.runs.Run):
+    rows = [row for row in run.metrics if row["split"] == "validation-whole"]
+    assert rows[-1]["accuracy"] > 0.9
+    again = cut.load(run.path)
+    assert again.config.way == "full"
+    assert again.config.steps == 20 * 12  # 96 training texts in batches of 8
+    answers = again.predict(["the film was fine", "so dull it was"])
+    assert [answer["label"] for answer in answers] == ["pos", "neg"]
+    assert again.model.spec.head.labels == ("neg", "pos")
+    assert set(again.test()) >= {"accuracy", "loss", "baseline_accuracy"}
+    assert again.about["data"]["base"]["path"] == str(place / "bert")
+    assert "trained are" in again.about["data"]["summary"]
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean", "attention", "layers"])
+def test_kept_features_are_those_computed_again(place: Path, pooling: str):
+    """The same weights but for rounding: batches of evaluation are padded otherwise than those of training."""
+    ends = []
+    for memory in (100, 0):
+        out = place / f"head-{pooling}-{memory}"
+        settings = QUICK | dict(head_only=True, pooling=pooling, features_memory=memory, rate=1e-2)
+        tuned = cut.tune(place / "bert", data=place / "reviews.csv", out=out, **settings)
+        ends.append(tuned.model.state_dict())
+        told = tuned.about["data"]["summary"]
+        assert ("features: kept" in told) == bool(memory)
+        assert ("computed again in each step" in told) != bool(memory)
+    base = cut.from_pretrained(place / "bert").state_dict()
+    for name, value in ends[0].items():
+        assert torch.allclose(value, ends[1][name], atol=1e-5), name
+        if name in base:
+            assert torch.equal(value, base[name]), f"{name} is frozen"
+    assert not torch.equal(ends[0]["head.classify.weight"], torch.zeros_like(ends[0]["head.classify.weight"]))
+
+
+def test_a_causal_model_pools_its_last_token(place: Path):
+    run = cut.tune(
+        place / "gpt", data=place / "reviews.csv", task="classify", last=1, out=place / "last", final="last", **QUICK
+    )
+    assert run.model.head.pooling == "last"
+    base = cut.from_pretrained(place / "gpt").state_dict()
+    ours = run.model.state_dict()
+    assert torch.equal(ours["blocks.0.mlp.up.weight"], base["blocks.0.mlp.up.weight"])
+    assert not torch.equal(ours["blocks.1.mlp.up.weight"], base["blocks.1.mlp.up.weight"])
+
+
+def test_mistakes_are_told(place: Path, tmp_path: Path):
+    data = place / "reviews.csv"
+    with pytest.raises(ValueError, match=r"tuning has one way, got lora=8 and head_only=True"):
+        cut.tune(place / "bert", data=data, lora=8, head_only=True)
+    with pytest.raises(ValueError, match=r"last must be at most the number of layers, got last=9 for 2"):
+        cut.tune(place / "bert", data=data, last=9, out=tmp_path / "a")
+    one = tmp_path / "one.csv"
+    one.write_text("text,label\n" + "".join(f"text {i},same\n" for i in range(20)))
+    with pytest.raises(ValueError, match=r"at least two classes, got one\.csv where every label is 'same'"):
+        cut.tune(place / "bert", data=one, out=tmp_path / "b")
+    bare = tiny_bert(tmp_path / "bare")
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (bare / name).unlink()
+    with pytest.raises(ValueError, match=r"needs the tokenizer that it was trained with, got .*bare"):
+        cut.tune(bare, data=data, out=tmp_path / "c")
+    assert not (tmp_path / "c").exists()

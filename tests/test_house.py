@@ -197,6 +197,7 @@ TESTED_THROUGH = {
     "recipes/graphs/new_graphs.py": "recipes/graphs/test_gin.py: what is predicted for",
     "recipes/graphs/graphs_in_memory.py": "recipes/graphs/test_classified_vertices.py: a run keeps a copy of its graph",
     "recipes/graphs/edges/link_pairs.py": "recipes/graphs/test_links.py: what the recipe learns from and answers",
+    "recipes/graphs/other_graphs.py": "recipes/graphs/test_classified_vertices.py: a graph that has grown since",
     "recipes/graphs/walk_texts.py": "recipes/graphs/test_node2vec.py: walks are what the recipe reads",
     "recipes/graphs/vertex_classes.py": "recipes/graphs/test_classified_vertices.py: costs and answers of a run",
     "recipes/graphs/vertex_names.py": "recipes/graphs/test_classified_vertices.py: vertices are asked for by name",

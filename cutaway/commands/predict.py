@@ -36,13 +36,18 @@ class Predict:
         'cutaway predict runs/bert-1 "The [MASK] is returned."',
         "cutaway predict runs/cnn-1 photos/ --out classes.csv",
         "cutaway predict runs/tagger-1 text.conllu --out tagged.conllu",
+        "cutaway predict runs/gcn-1 --data edges2.csv --vertices vertices2.csv",
     )
 
     run: Annotated[str, tyro.conf.Positional]
     """the run folder"""
-    input: Annotated[str, tyro.conf.Positional]
+    input: Annotated[str, tyro.conf.Positional] = ""
     """a file or a text, as the model takes it: CSV or Parquet with or without the target, lines, CoNLL-U, series, a
     folder of images; - for standard input"""
+    data: str = ""
+    """of runs on a graph: the edges of another one, in which INPUT names vertices or pairs (default: all vertices)"""
+    vertices: str = ""
+    """the table of its vertices, with the columns of training"""
     out: str = ""
     """a file to write instead of printing: .csv, .json or .parquet"""
     encoding: str = ""
@@ -60,13 +65,17 @@ def main(argv: Sequence[str]) -> None:
         raise ValueError(f"--out must be a new file, got {asked.out}, which is there; add --overwrite to replace it")
     if asked.overwrite and not asked.out:
         raise ValueError("--overwrite is for --out, got no --out; add --out predictions.csv")
+    if asked.vertices and not asked.data:
+        raise ValueError(f"--vertices is for --data, got --vertices {asked.vertices} alone; add --data edges.csv")
     from cutaway.runs.execution import load
 
     run = load(asked.run)
+    if not asked.input and not (asked.data and run.recipe.whole_input):
+        raise ValueError(f"there must be something to predict for, got no input; give {run.recipe.input} after the run")
     _expect_kind(kind, asked.out, run.recipe.output_formats)
     if asked.encoding:
         run.recipe = _encoded(run.recipe, asked.encoding)
-    found = _of_standard_input(run) if asked.input == "-" else run.predict(run.recipe.read_inputs(asked.input))
+    found = _of_standard_input(run, asked) if asked.input == "-" else _predicted(run, asked, asked.input)
     content = written(found, kind or getattr(found, "preferred_format", "") or ".csv")
     if not asked.out:
         sys.stdout.write(content.decode())
@@ -89,12 +98,17 @@ def _by_recipe() -> str:
     return "\n".join(["for runs of:", *rows])
 
 
-def _of_standard_input(run: "Run") -> Any:
+def _predicted(run: "Run", asked: Predict, source: str) -> Any:
+    inputs = run.recipe.read_inputs(source) if source else None
+    return run.predict(inputs, asked.data or None, asked.vertices or None)
+
+
+def _of_standard_input(run: "Run", asked: Predict) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "stdin"
         source.write_bytes(sys.stdin.buffer.read())
         try:
-            return run.predict(run.recipe.read_inputs(str(source)))
+            return _predicted(run, asked, str(source))
         except ValueError as error:
             raise ValueError(str(error).replace(str(source), "standard input")) from error
 

@@ -36,6 +36,7 @@ class Recipe:
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
     prediction: ClassVar[str] = ""  # what `cutaway predict` takes and gives, in one line
     input: ClassVar[str] = "rows.csv"  # what `cutaway predict` takes, as an example
+    whole_input: ClassVar[str] = ""  # the input that asks for everything in other data; "": there must be one
     output_formats: ClassVar[
         tuple[str, ...]
     ] = ()  # endings of files that `cutaway predict --out` can write beside tables
@@ -189,6 +190,10 @@ class Recipe:
     def predict(self, run: "Run", inputs: Any) -> Any:
         """Predictions for new inputs."""
         raise self._cannot("predict")
+
+    def predict_in(self, run: "Run", inputs: Any, data: Any, vertices: Any = None) -> Any:
+        """Predictions for inputs in other data than the run's own: vertices and pairs of another graph."""
+        raise self._cannot("predict in other data than its own: its inputs are the data")
 
     def forecast(
         self,

@@ -164,8 +164,18 @@ class Run:
         """
         return self.recipe.generate(self, prompt, tokens=tokens, **how)
 
-    def predict(self, inputs: Any) -> Any:
-        """Predictions for new inputs."""
+    def predict(self, inputs: Any = None, data: Any = None, vertices: Any = None) -> Any:
+        """Predictions for new inputs.
+
+        Of a run on a graph, ``data`` is another graph with the same columns (its edges, and a table of its
+        ``vertices``), in which the inputs are; without inputs, all vertices of it.
+        """
+        if data is not None:
+            return self.recipe.predict_in(self, self.recipe.whole_input if inputs is None else inputs, data, vertices)
+        if vertices is not None:
+            raise ValueError("a table of vertices goes with other data, got vertices without data; give its edges too")
+        if inputs is None:
+            raise ValueError(f"there must be something to predict for, got no inputs; give {self.recipe.input}")
         return self.recipe.predict(self, inputs)
 
     def sample(

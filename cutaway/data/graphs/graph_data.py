@@ -17,10 +17,17 @@ from cutaway.blocks.graphs.compressed_rows import sparse_rows
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.fingerprints import Fingerprint
 from cutaway.data.graphs.graph_sources import open_graph
-from cutaway.data.graphs.raw_graphs import RawGraph, settle_edges
+from cutaway.data.graphs.raw_graphs import NO_COLUMNS, GraphColumns, RawGraph, settle_edges
 from cutaway.data.graphs.vertex_labels import read_labels
-from cutaway.data.graphs.vertex_tables import feature_numbers, find_target
+from cutaway.data.graphs.vertex_tables import (
+    feature_labels,
+    feature_numbers,
+    find_target,
+    known_feature_numbers,
+)
 from cutaway.data.splits import Splits, expect_shares, split_rows
+from cutaway.data.tables.schema import Column
+from cutaway.extras import need
 
 KIND = "graph"  # of the samples
 UNKNOWN = -1  # the class of a vertex without a label
@@ -31,7 +38,7 @@ class GraphData:
     """A graph with names and labels. ``targets`` (n,) are classes, −1 where unknown, or numbers, NaN where unknown.
 
     ``train``, ``validation`` and what `open_test` gives are numbers of vertices that have a label. ``edge_targets`` are
-    classes of edges, as ``edge_classes`` names them.
+    classes of edges, as ``edge_classes`` names them, or values where it names none.
     """
 
     name: str
@@ -50,6 +57,8 @@ class GraphData:
     notes: tuple[str, ...] = ()
     loops: int = 0  # self-loops that were left out
     repeats: int = 0  # edges that were merged into another
+    columns: GraphColumns = NO_COLUMNS  # that the features were made of
+    edge_target: str = ""  # what the labels of edges are called
 
     @property
     def train(self) -> Int[np.ndarray, "k"]:
@@ -116,34 +125,38 @@ def read_graph(
     bipartite: bool = False,
     self_loops: bool = False,
     labelled: bool = False,
+    labels: str = "auto",
     validation: float = 0.2,
     test: float = 0.2,
     seed: int = 0,
     encoding: str = "utf-8",
     header: bool | None = None,
+    like: GraphColumns | None = None,
 ) -> GraphData:
     """A graph for training: a sample's name, a file, a table of edges, networkx, SciPy, PyG, or an array of pairs.
 
     ``vertices`` is a table with a row a vertex (a path or DataFrame; its names, features, and the target), a list of
     names, or a number. ``target`` is its column of labels; without it one with a usual name. ``columns`` name the two
-    ends in a table of edges, ``weight`` its weights ("": none) and ``edge_target`` classes of edges, as friend and foe;
+    ends in a table of edges, ``weight`` its weights ("": none) and ``edge_target`` labels of edges, as friend and foe;
     with ``bipartite`` equal names in the two columns are different vertices. ``self_loops`` keeps them. With
-    ``labelled``, a graph without labels is refused. Parts that the data brings are kept; else labelled vertices are
-    drawn by ``seed``, each class in its share.
+    ``labelled``, a graph without labels is refused; ``labels`` are "classes", "values", or "auto", by their looks.
+    Parts that the data brings are kept; else labelled vertices are drawn by ``seed``, each class in its share. ``like``
+    are the columns of another graph (`GraphData.columns`): those of this one then become the same numbers, and its
+    labels are not read.
     """
     expect_shares(validation, test)
     raw = open_graph(source, vertices, weight or (None if weight is None else ""), columns, bipartite, encoding, header)
     edges = settle_edges(raw, directed, self_loops)
     notes = [*raw.notes, *edges.notes]
-    label = _take_target(raw, target)
-    classes, targets = read_labels(raw, label, notes)
+    label = "" if like is not None else _take_target(raw, target)
+    classes, targets = ((), None) if like is not None else read_labels(raw, label, notes, labels)
     if labelled and targets is None:
         raise ValueError(
             f"a model of vertices needs labels to learn from, got {raw.name} without any; name their column by target, "
             "in a table of vertices"
         )
-    edge_classes, edge_targets = _edge_classes(raw, edge_target, edges.kept)
-    graph, feature_names, edge_feature_names = _tensors(raw, edges, directed, notes)
+    edge_classes, edge_targets = _edge_labels(raw, edge_target, edges.kept, labels)
+    graph, feature_names, edge_feature_names, made_of = _tensors(raw, edges, directed, notes, like)
     notes += _shape_notes(graph)
     train, held, last = _parts(raw, targets, bool(classes), validation, test, seed, notes)
     return GraphData(
@@ -163,6 +176,8 @@ def read_graph(
         tuple(notes),
         0 if self_loops else edges.loops,
         edges.repeats,
+        made_of,
+        raw.edge_target,
     )
 
 
@@ -196,50 +211,78 @@ def _take_target(raw: RawGraph, target: str) -> str:
     return raw.target
 
 
-def _edge_classes(raw: RawGraph, column: str, kept: Int[np.ndarray, "m"]) -> tuple[tuple[str, ...], Tensor | None]:
-    """Classes of edges, taken out of their table; signed weights are classes of their own."""
-    if not column:
+def _edge_labels(
+    raw: RawGraph, column: str, kept: Int[np.ndarray, "m"], kind: str
+) -> tuple[tuple[str, ...], Tensor | None]:
+    """Classes or values of edges, taken out of their table; signed weights are classes of their own."""
+    if not column and raw.edge_labels is None:
         return (), None
-    if raw.edge_table is None or column not in raw.edge_table:
+    pd = need("pandas", "tables", "labels of edges")
+    if raw.edge_labels is not None and column in ("", raw.edge_target):
+        column, values = raw.edge_target, pd.Series(raw.edge_labels)
+    elif raw.edge_table is not None and column in raw.edge_table:
+        values = raw.edge_table[column]
+        raw.edge_table = raw.edge_table.drop(columns=[column])
+    elif raw.weights is not None and column == "weight":
+        values = pd.Series(raw.weights)
+    else:
         have = [] if raw.edge_table is None else list(raw.edge_table.columns)
         raise ValueError(
             f"edge_target must be a column of the table of edges, got {column!r}; it has {', '.join(have) or 'no more'}"
         )
-    values = raw.edge_table[column]
-    raw.edge_table = raw.edge_table.drop(columns=[column])
     if values.isna().any():
-        raise ValueError(f"every edge must have a class, got none for {int(values.isna().sum()):,} in {column!r}")
-    classes, codes = np.unique(values.astype(str).to_numpy(str), return_inverse=True)
-    return tuple(classes.tolist()), torch.from_numpy(codes[kept].astype(np.int64))
+        raise ValueError(f"every edge must have a label, got none for {int(values.isna().sum()):,} in {column!r}")
+    raw.edge_target = column
+    like = RawGraph(raw.name, (), raw.pairs, raw.fingerprint, labels=values.to_numpy())
+    classes, targets = read_labels(like, column, [], kind, "edges")
+    assert targets is not None
+    return classes, targets[torch.from_numpy(kept)]
 
 
 def _tensors(
-    raw: RawGraph, edges: Any, directed: bool, notes: list[str]
-) -> tuple[Graph, tuple[str, ...], tuple[str, ...]]:
-    x, names = _features(raw.x, raw.vertex_table, "vertices", notes)
-    edge_x, edge_names = _features(
+    raw: RawGraph, edges: Any, directed: bool, notes: list[str], like: GraphColumns | None = None
+) -> tuple[Graph, tuple[str, ...], tuple[str, ...], GraphColumns]:
+    known = GraphColumns() if like is None else like
+    x, names, columns = _features(raw.x, raw.vertex_table, "vertices", notes, raw.columns.vertices, known.vertices)
+    edge_x, edge_names, edge_columns = _features(
         None if raw.edge_x is None else raw.edge_x[_index(raw.edge_x, edges.kept)],
         None if raw.edge_table is None else raw.edge_table.iloc[edges.kept].reset_index(drop=True),
         "edges",
         notes,
+        raw.columns.edges,
+        known.edges,
     )
     weights = None if edges.weights is None else torch.from_numpy(edges.weights.astype(np.float32))
     pairs = torch.from_numpy(np.ascontiguousarray(edges.pairs.T))
-    return Graph(pairs, len(raw.names), weights, x, edge_x, directed=directed), names, edge_names
+    graph = Graph(pairs, len(raw.names), weights, x, edge_x, directed=directed)
+    return graph, names, edge_names, GraphColumns(columns, edge_columns)
 
 
 def _index(features: Any, kept: Int[np.ndarray, "m"]) -> Any:
     return torch.from_numpy(kept) if isinstance(features, Tensor) else kept
 
 
-def _features(values: Any, table: Any, what: str, notes: list[str]) -> tuple[Tensor | None, tuple[str, ...]]:
-    """Features as a tensor (sparse rows stay sparse), from numbers or from a table, and their names."""
+def _features(
+    values: Any,
+    table: Any,
+    what: str,
+    notes: list[str],
+    made_of: tuple[Column, ...],
+    known: tuple[Column, ...],
+) -> tuple[Tensor | None, tuple[str, ...], tuple[Column, ...]]:
+    """Features as a tensor (sparse rows stay sparse), from numbers or from a table, their names and columns.
+
+    ``made_of`` are the columns of numbers, where it is known; ``known`` those that the columns of a table must be.
+    """
     if values is None:
         if table is None or not len(table.columns):
-            return None, ()
-        numbers, names, told = feature_numbers(table, what)
+            return None, (), ()
+        if known:
+            numbers, told = known_feature_numbers(table, known, what)
+        else:
+            numbers, known, told = feature_numbers(table, what)
         notes += told
-        return (torch.from_numpy(numbers), names) if names else (None, ())
+        return (torch.from_numpy(numbers), feature_labels(known), known) if numbers.shape[1] else (None, (), ())
     if isinstance(values, Tensor):
         x = values.detach()
         x = x if x.is_floating_point() else x.float()
@@ -252,7 +295,7 @@ def _features(values: Any, table: Any, what: str, notes: list[str]) -> tuple[Ten
     entries = x if x.layout == torch.strided else x.values()
     if not torch.isfinite(entries).all():
         raise ValueError(f"features of {what} must be finite numbers, got nan or inf; fill them in")
-    return x, tuple(f"feature_{i + 1}" for i in range(x.shape[1]))
+    return x, feature_labels(made_of) or tuple(f"feature_{i + 1}" for i in range(x.shape[1])), made_of
 
 
 def _shape_notes(graph: Graph) -> list[str]:

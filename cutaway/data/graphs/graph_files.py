@@ -1,9 +1,11 @@
 r"""Files that hold one graph: lists of edges, GraphML, GML, GEXF, Matrix Market, NumPy's .npz; packed or not.
 
 .npz    edges (m, 2); x (n, f), or its sparse rows x_indptr, x_indices, x_data, x_shape; names and y (n,), −1 for none;
-        numbers of the vertices of train, val and test. Or a sparse matrix as scipy.sparse.save_npz writes it.
+        edge_y (m,), labels of edges; numbers of the vertices of train, val and test. Or a sparse matrix as
+        scipy.sparse.save_npz writes it.
 """
 
+import json
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -16,7 +18,7 @@ from cutaway.data.files import open_plain
 from cutaway.data.fingerprints import fingerprint_files
 from cutaway.data.graphs.edge_lists import edges_of_array, read_edge_file
 from cutaway.data.graphs.graph_libraries import from_networkx, from_scipy
-from cutaway.data.graphs.raw_graphs import RawGraph, expect_different_names
+from cutaway.data.graphs.raw_graphs import GraphColumns, RawGraph, expect_different_names
 from cutaway.extras import need
 
 _PACKED = (".gz", ".xz", ".bz2")
@@ -117,6 +119,10 @@ def read_npz(path: Path) -> RawGraph:
         raw.weights = arrays["weights"].astype(np.float64)
     if labels is not None:
         raw.labels, raw.target = labels, str(arrays.get("target", "y"))
+    if "edge_y" in arrays:
+        raw.edge_labels, raw.edge_target = arrays["edge_y"], str(arrays.get("edge_target", "edge_y"))
+    if "columns" in arrays:
+        raw.columns = GraphColumns.from_dict(json.loads(str(arrays["columns"])))
     names = {"train": ("train",), "validation": ("val", "validation"), "test": ("test",)}
     for part, spellings in names.items():
         for spelling in spellings:

@@ -84,8 +84,8 @@ def read_points(data: Any, target: str = "", encoding: str = "utf-8") -> Points:
     if column:
         labels = [None if value != value else value for value in frame[column].tolist()]
         frame = frame.drop(columns=[column])
-    numbers, names, left = feature_numbers(frame, "points")
-    if not names:
+    numbers, columns, left = feature_numbers(frame, "points")
+    if not columns:
         raise ValueError(f"points must have a column of numbers or categories, got none of use in {name}; add some")
     if len(numbers) < 3:
         raise ValueError(f"there must be three points to cluster, got {len(numbers)} in {name}; give more rows")

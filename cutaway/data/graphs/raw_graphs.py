@@ -9,16 +9,35 @@ Every reader makes one of these, and `settle_edges` makes it plain:
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from cutaway.data.fingerprints import Fingerprint
+from cutaway.data.tables.schema import Column, read_column
 
 if TYPE_CHECKING:
     import pandas
+
+
+class GraphColumns(NamedTuple):
+    """The columns that features of vertices and of edges were made of; () where they came as numbers."""
+
+    vertices: tuple[Column, ...] = ()
+    edges: tuple[Column, ...] = ()
+
+    def to_dict(self) -> dict[str, list[dict[str, Any]]]:
+        return {"vertices": [asdict(column) for column in self.vertices], "edges": [asdict(c) for c in self.edges]}
+
+    @classmethod
+    def from_dict(cls, value: dict[str, list[dict[str, Any]]]) -> "GraphColumns":
+        """Those of `to_dict`, also after a way through JSON."""
+        return cls(*(tuple(map(read_column, value[part])) for part in ("vertices", "edges")))
+
+
+NO_COLUMNS = GraphColumns()
 
 
 @dataclass
@@ -42,8 +61,11 @@ class RawGraph:
     vertex_table: "pandas.DataFrame | None" = None
     x: Any = None  # features as numbers: an array, a sparse matrix of SciPy or a tensor
     edge_x: Any = None
+    columns: GraphColumns = NO_COLUMNS  # that x and edge_x were made of, if it is known
     labels: np.ndarray | None = None
     target: str = ""  # what the labels are called
+    edge_labels: np.ndarray | None = None  # a value for every edge
+    edge_target: str = ""
     parts: dict[str, Int[np.ndarray, "k"]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -159,4 +181,4 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 
-__all__ = ["RawGraph", "SettledEdges", "expect_different_names", "settle_edges"]
+__all__ = ["NO_COLUMNS", "GraphColumns", "RawGraph", "SettledEdges", "expect_different_names", "settle_edges"]

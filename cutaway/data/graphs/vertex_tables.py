@@ -100,43 +100,89 @@ def find_target(frame: "pandas.DataFrame", target: str, source: str) -> str:
 
 def feature_numbers(
     frame: "pandas.DataFrame", what: str
-) -> tuple[Float[np.ndarray, "n f"], tuple[str, ...], list[str]]:
-    """The columns of a table as numbers, their names, and notes on what was left out."""
+) -> tuple[Float[np.ndarray, "n f"], tuple[Column, ...], list[str]]:
+    """The columns of a table as numbers, what each of them is, and notes on what was left out."""
     frame = tidy(frame)
-    columns: list[np.ndarray] = []
-    names: list[str] = []
+    columns: list[Column] = []
     dropped: list[str] = []
-    gaps = 0
     for name in frame.columns:
         column = measure_column(find_column(frame[name]), frame[name])
         if column.kind == "category" and len(column.categories) > _CATEGORIES:
             column = replace(column, kind="ignored", reason=f"{len(column.categories):,} different values")
         if column.kind in ("ignored", "text"):
             dropped.append(f"{name} ({column.reason or column.kind})")
-            continue
-        made, made_names, missing = _numbers(column, frame[name])
-        columns += made
-        names += made_names
-        gaps = max(gaps, missing)
+        else:
+            columns.append(column)
     notes = [f"features of {what} left out: {', '.join(dropped[:5])}{', …' * (len(dropped) > 5)}"] if dropped else []
+    x, gaps = _table_numbers(frame, columns)
     if gaps:
         notes.append(f"{gaps:,} {what} lack a feature: filled in by the mean, and marked")
-    x = np.stack(columns, 1).astype(np.float32) if columns else np.empty((len(frame), 0), np.float32)
-    return x, tuple(names), notes
+    return x, tuple(columns), notes
 
 
-def _numbers(column: Column, series: "pandas.Series") -> tuple[list[np.ndarray], list[str], int]:
+def known_feature_numbers(
+    frame: "pandas.DataFrame", columns: Sequence[Column], what: str
+) -> tuple[Float[np.ndarray, "n f"], list[str]]:
+    """The columns that training had, of a new table, as the same numbers; others are not looked at. Notes, too.
+
+    A category that training did not have is none of its columns; what is missing is the mean of training.
+    """
+    frame = tidy(frame)
+    absent = [column.name for column in columns if column.name not in frame.columns]
+    if absent:
+        raise ValueError(
+            f"a table of {what} must have the columns of training, got none called {absent[0]!r} (nearest there: "
+            f"{nearest(absent[0], list(frame.columns)) or 'none'}); add it, with empty fields for what is not known"
+        )
+    x, gaps = _table_numbers(frame, columns)
+    notes = [f"{gaps:,} {what} lack a feature: filled in by the mean of training"] if gaps else []
+    for column in columns:
+        if column.kind == "category":
+            codes, words = word_codes(frame[column.name])
+            unseen = sorted(set(words) - set(column.categories))
+            if unseen:
+                count = int(np.isin(codes, [words.index(word) for word in unseen]).sum())
+                notes.append(
+                    f"{count:,} {what} have a {column.name} that training had not, as {unseen[0]}: taken as none"
+                )
+    return x, notes
+
+
+def feature_labels(columns: Sequence[Column]) -> tuple[str, ...]:
+    """The names of the numbers that columns become."""
+    return tuple(name for column in columns for name in _names(column))
+
+
+def _table_numbers(frame: "pandas.DataFrame", columns: Sequence[Column]) -> tuple[Float[np.ndarray, "n f"], int]:
+    """The numbers of some columns, side by side, and the most rows that lack one of them."""
+    parts = [_numbers(column, frame[column.name]) for column in columns]
+    made = [values for part, _ in parts for values in part]
+    x = np.stack(made, 1).astype(np.float32) if made else np.empty((len(frame), 0), np.float32)
+    return x, max((missing for _, missing in parts), default=0)
+
+
+def _names(column: Column) -> list[str]:
+    if column.kind == "category":
+        return [f"{column.name}={value}" for value in column.categories]
+    return [column.name, f"{column.name} (missing)"] if column.missing else [column.name]
+
+
+def _numbers(column: Column, series: "pandas.Series") -> tuple[list[np.ndarray], int]:
     if column.kind == "category":
         codes, words = word_codes(series)
         place = {word: i for i, word in enumerate(words)}
-        made = [codes == place[value] for value in column.categories]
-        return made, [f"{column.name}={value}" for value in column.categories], int((codes < 0).sum())
+        return [codes == place.get(value, len(words)) for value in column.categories], int((codes < 0).sum())
     values = column_numbers(column, series)
     missing = np.isnan(values)
-    if not missing.any():
-        return [values], [column.name], 0
-    filled = np.where(missing, values[~missing].mean() if (~missing).any() else 0, values)
-    return [filled, missing], [column.name, f"{column.name} (missing)"], int(missing.sum())
+    filled = np.where(missing, column.mean, values)
+    return [filled, missing] if column.missing else [filled], int(missing.sum())
 
 
-__all__ = ["align_rows", "feature_numbers", "find_target", "read_vertex_table"]
+__all__ = [
+    "align_rows",
+    "feature_labels",
+    "feature_numbers",
+    "find_target",
+    "known_feature_numbers",
+    "read_vertex_table",
+]

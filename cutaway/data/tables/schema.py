@@ -110,7 +110,7 @@ class Schema:
             raise ValueError(
                 f"a schema must have version 1, got version {value['version']}; update cutaway, or read the table again"
             )
-        columns, targets = (tuple(Column(**_tuples(column)) for column in value[key]) for key in ("columns", "targets"))
+        columns, targets = (tuple(map(read_column, value[key])) for key in ("columns", "targets"))
         return cls(
             columns,
             targets,
@@ -168,8 +168,10 @@ def _row(column: Column) -> tuple[str, str, str, str]:
     return " ".join(column.name.split()), column.kind, missing, column.about()
 
 
-def _tuples(value: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: tuple(item) if isinstance(item, list) else item for key, item in value.items()}
+def read_column(value: Mapping[str, Any]) -> Column:
+    """The column of `dataclasses.asdict`, also after a way through JSON."""
+    fields: dict[str, Any] = {key: tuple(item) if isinstance(item, list) else item for key, item in value.items()}
+    return Column(**fields)
 
 
-__all__ = ["FIRST", "KINDS", "MISSING", "TASKS", "UNSEEN", "Column", "Label", "Schema"]
+__all__ = ["FIRST", "KINDS", "MISSING", "TASKS", "UNSEEN", "Column", "Label", "Schema", "read_column"]

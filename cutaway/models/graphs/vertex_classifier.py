@@ -1,4 +1,4 @@
-r"""`VertexClassifier` gives every vertex of a graph one of several classes.
+r"""`VertexClassifier` gives every vertex of a graph one of several classes; with ``classes=0``, a value.
 
     x ← stage(x, graph)                 depth − 1 times
     logits = layer(drop(x), graph)      the last stage is a layer alone
@@ -27,15 +27,19 @@ class VertexClassifierSpec(GraphModelSpec):
 
     model: ClassVar[str] = "VertexClassifier"
 
-    classes: int
+    classes: int  # 0 for a value
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        Task("multi-class", self.classes)
+        self.task()
+
+    def task(self) -> Task:
+        """What is asked of a vertex."""
+        return Task("multi-class", self.classes) if self.classes else Task("regression", 1)
 
 
 class VertexClassifier(GraphModel):
-    """logits (vertices, classes) = VertexClassifier(graph), whose features are ``graph.x``.
+    """logits (vertices, classes), or values (vertices, 1) = VertexClassifier(graph), whose features are ``graph.x``.
 
     ``stages.s.layer`` is the layer of stage s, with its messages and attention; ``stages.s.output`` the states after.
     """
@@ -46,8 +50,8 @@ class VertexClassifier(GraphModel):
     def __init__(self, spec: VertexClassifierSpec | None = None, **sizes: Any) -> None:
         spec = choose_spec(spec, sizes, VertexClassifierSpec)
         ends_in_layer = not spec.keeps_width
-        super().__init__(spec, outputs=spec.classes if ends_in_layer else None)
-        self.head = None if ends_in_layer else Head(spec.width, Task("multi-class", spec.classes))
+        super().__init__(spec, outputs=spec.task().outputs if ends_in_layer else None)
+        self.head = None if ends_in_layer else Head(spec.width, spec.task())
 
     def forward(self, graph: Graph) -> Float[Tensor, "n c"]:
         x = self.states(graph)

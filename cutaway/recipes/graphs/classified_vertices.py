@@ -1,41 +1,46 @@
-r"""What recipes that give vertices classes share; a recipe on top of it names its layer and that layer's settings.
+r"""What recipes that give vertices classes or values share; one on top of it names its layer and that layer's settings.
 
-    cost = mean over training vertices v of −log softmax(model(graph)_v)_y
+    classes    cost = mean over training vertices v of −log softmax(model(graph)_v)_y
+    values     cost = mean over training vertices v of (model(graph)_v − (y − mean) / std)²
 
-The network sees the whole graph, also the features and edges of vertices whose class it must not see (transductive).
+The network sees the whole graph, also the features and edges of vertices whose label it must not see (transductive).
 """
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.graphs.graph_base import GraphRecipe
-from cutaway.recipes.settings import MACHINE, SCHEDULE, setting
+from cutaway.recipes.settings import DATA, MACHINE, SCHEDULE, setting
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from cutaway.blocks.graphs.graph import Graph
     from cutaway.data.graphs.graph_data import GraphData
-    from cutaway.recipes.graphs.vertex_classes import VertexClasses
+    from cutaway.recipes.graphs.vertex_classes import VertexTask
     from cutaway.recipes.subjects import Subject
     from cutaway.runs.run import Run
     from cutaway.training.jobs import Job
 
-LABELS = "vertices.json"  # in the run folder
-
 
 @dataclass(frozen=True)
 class VertexClassifierRecipe(GraphRecipe):
-    """A model that gives every vertex of a graph one of several classes."""
+    """A model that gives every vertex of a graph one of several classes, or a value."""
 
-    unit: ClassVar[str] = "nats a vertex"
+    unit: ClassVar[str] = "nats a vertex; of values, squared deviations"
+    whole_input: ClassVar[str] = "all"
     needs_labels: ClassVar[bool] = True
-    prediction: ClassVar[str] = "the name of a vertex, a file of names, or all, in; the class and P(label) of each out"
+    prediction: ClassVar[str] = (
+        "the name of a vertex, a file of names, or all, in; the class and P(label) of each, or its value, out; --data "
+        "and --vertices for another graph"
+    )
     layer: ClassVar[str] = ""  # that the model is made of
     decays_first_layer_only: ClassVar[bool] = False
 
+    task: Literal["auto", "classes", "values"] = setting("auto", DATA)
+    """what the target holds; auto: words are classes, and so are at most 50 different whole numbers"""
     weight_decay: float = 5e-4
     """pull of the matrices towards zero"""
     patience: int = setting(0, SCHEDULE)
@@ -122,27 +127,25 @@ class VertexClassifierRecipe(GraphRecipe):
         if self.neighbours:
             raise ValueError(f"{what} see the whole graph, got neighbours={self.neighbours!r}; leave it out")
 
-    def classes_of(self, data: "GraphData") -> "VertexClasses":
-        """The graph with its features on the network's scale, and the classes of its vertices."""
-        from cutaway.recipes.graphs.vertex_classes import VertexClasses
-        from cutaway.recipes.graphs.vertex_features import with_features
+    def read_options(self) -> dict[str, Any]:
+        return super().read_options() | {"labels": self.task}
 
-        if not data.classes or data.targets is None:
-            raise ValueError(
-                f"{self.name} gives vertices classes, got numbers in {data.target!r} of {data.name}; name a column of "
-                "classes by target"
-            )
-        return VertexClasses(with_features(data.graph, self.features), data.targets, self.neighbour_counts())
+    def vertex_task(self, data: "GraphData") -> "VertexTask":
+        """The graph with its features on the network's scale, and the labels of its vertices."""
+        from cutaway.recipes.graphs.vertex_classes import VertexTask
+
+        assert data.targets is not None  # `read_graph` refuses a graph without labels
+        reading = self.reading(data)
+        return VertexTask(reading.features.apply(data.graph), data.targets, self.neighbour_counts(), reading.values)
 
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         import torch
 
-        from cutaway.atomic_files import write_json
         from cutaway.recipes.graphs.vertex_baselines import vertex_baselines
         from cutaway.training.jobs import Job
 
         data = self.dataset()
-        task = self.classes_of(data)
+        task = self.vertex_task(data)
         torch.manual_seed(self.seed)
         model = self.build(data, task.graph)
         facts = self.graph_facts(data)
@@ -162,7 +165,7 @@ class VertexClassifierRecipe(GraphRecipe):
             whole=evaluate,
             units=batches.batch if task.neighbours else len(data.train),
             unit="vertices",
-            files=self.graph_files() | {LABELS: lambda path: write_json(path, {"classes": list(data.classes)})},
+            files=self.graph_files(data),
             data=facts,
         )
 
@@ -170,9 +173,10 @@ class VertexClassifierRecipe(GraphRecipe):
         from cutaway.recipes.graphs.vertex_baselines import vertex_baselines
 
         data = self.dataset(run)
-        task, rows = self.classes_of(data), data.open_test()
-        best = max(one["metrics"]["accuracy"] for one in vertex_baselines(data, rows).values())
-        return task.metrics(run.model, rows) | {"baseline_accuracy": best}
+        task, rows = self.vertex_task(data), data.open_test()
+        name, better = ("accuracy", max) if data.classes else ("rmse", min)
+        best = better(one["metrics"][name] for one in vertex_baselines(data, rows).values())
+        return task.metrics(run.model, rows) | {f"baseline_{name}": best}
 
     def read_inputs(self, source: str) -> Any:
         from cutaway.recipes.graphs.vertex_names import read_names
@@ -180,21 +184,34 @@ class VertexClassifierRecipe(GraphRecipe):
         return read_names(source, self.encoding)
 
     def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:
-        """The class of each vertex that is named (a name, several, "all"), and P(label) for every label."""
+        """The class of each vertex that is named (a name, several, "all") and P(label) for each label; or its value."""
         from cutaway.recipes.graphs.vertex_classes import predicted_vertices
         from cutaway.recipes.graphs.vertex_names import find_vertices
 
         data = self.dataset(run)
         rows = find_vertices(inputs, data.names)
-        logits = self.classes_of(data).outputs(run.model, rows)
-        return predicted_vertices(logits, [data.names[i] for i in rows], data.classes)
+        outputs = self.vertex_task(data).outputs(run.model, rows)
+        return predicted_vertices(outputs, [data.names[i] for i in rows], data.classes, data.target)
+
+    def predict_in(self, run: "Run", inputs: Any, data: Any, vertices: Any = None) -> list[dict[str, Any]]:
+        """The same for vertices of another graph, which has the same columns."""
+        from cutaway.recipes.graphs.other_graphs import lend_eigenvectors
+        from cutaway.recipes.graphs.vertex_classes import VertexTask, predicted_vertices
+        from cutaway.recipes.graphs.vertex_names import find_vertices
+
+        found, reading, graph = self.other_graph(run, data, vertices)
+        rows = find_vertices(inputs, found.names)
+        task = VertexTask(graph, neighbours=self.neighbour_counts(), scale=reading.values)
+        with lend_eigenvectors(run.model, graph, found.name):
+            outputs = task.outputs(run.model, rows)
+        return predicted_vertices(outputs, [found.names[i] for i in rows], reading.classes, reading.target)
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         """The graph; a vertex of it by its name, else one whose neighbours are worth looking at."""
         from cutaway.recipes.graphs.vertex_names import vertex_subject
 
         data = self.dataset(run)
-        return vertex_subject(run, self.classes_of(data), data, given)
+        return vertex_subject(run, self.vertex_task(data), data, given)
 
     def smaller(self) -> str:
         return f"lower width={self.width}, or sample neighbours={','.join(['10'] * self.depth)}"

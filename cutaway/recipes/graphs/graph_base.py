@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from cutaway.blocks.graphs.graph import Graph
     from cutaway.data.graphs.graph_data import GraphData
+    from cutaway.recipes.graphs.other_graphs import GraphReading
     from cutaway.runs.run import Run
 
 
@@ -107,6 +109,38 @@ class GraphRecipe(Recipe):
             **self.read_options(),
         )
 
+    def other_graph(self, run: "Run", data: Any, vertices: Any) -> "tuple[GraphData, GraphReading, Graph]":
+        """Another graph than the run's own, how the run reads graphs, and the graph with features on its scale."""
+        from cutaway.data.graphs.graph_data import read_graph
+        from cutaway.recipes.graphs.other_graphs import GraphReading
+
+        reading = GraphReading.of_run(run)
+        model: Any = run.model
+        found = read_graph(
+            data,
+            vertices=None if isinstance(vertices, str) and not vertices else vertices,
+            directed=self.directed,
+            weight=self.weight or None,
+            encoding=self.encoding,
+            like=reading.columns,
+            **self.other_options(),
+        )
+        return found, reading, reading.scaled(found, model.spec.inputs)
+
+    def other_options(self) -> dict[str, Any]:
+        """What `read_graph` is to be told of another graph."""
+        return {}
+
+    def reading(self, data: "GraphData") -> "GraphReading":
+        """What the run notes to read other graphs as this one."""
+        from cutaway.recipes.graphs.graph_outcomes import Scale
+        from cutaway.recipes.graphs.other_graphs import GraphReading
+        from cutaway.recipes.graphs.vertex_features import FeatureScale
+
+        known = data.targets is not None and not data.classes and len(data.train)
+        values = Scale.of(data.targets[data.train]) if known and data.targets is not None else None
+        return GraphReading(data.columns, FeatureScale.of(data.graph, self.features), data.classes, data.target, values)
+
     def read_options(self) -> dict[str, Any]:
         """What else `read_graph` is to be told: by default, the column of the vertices' classes."""
         return {"target": self.target, "labelled": self.needs_labels}
@@ -122,14 +156,17 @@ class GraphRecipe(Recipe):
         facts = {"summary": data.summary(), "fingerprint": data.fingerprint.to_dict(), "source": str(self.data)}
         return facts | ({"stored": STORED} if isinstance(self.data, GraphInMemory) else {})
 
-    def graph_files(self) -> "dict[str, Callable[[Path], None]]":
-        """The copy of a graph in memory: for `Job.files`."""
-        from cutaway.atomic_files import write_bytes
+    def graph_files(self, data: "GraphData") -> "dict[str, Callable[[Path], None]]":
+        """How graphs are read, and the copy of one in memory: for `Job.files`."""
+        from cutaway.atomic_files import write_bytes, write_json
+        from cutaway.recipes.graphs.other_graphs import READING
 
-        if not isinstance(self.data, GraphInMemory):
-            return {}
-        content = self.data.content
-        return {STORED: lambda path: write_bytes(path, content)}
+        noted = self.reading(data).to_dict()
+        files: dict[str, Callable[[Path], None]] = {READING: lambda path: write_json(path, noted)}
+        if isinstance(self.data, GraphInMemory):
+            content = self.data.content
+            files[STORED] = lambda path: write_bytes(path, content)
+        return files
 
     def smaller(self) -> str:
         return f"lower width={self.width} or depth={self.depth}"

@@ -51,11 +51,15 @@ class Scale:
 def outcome_cost(model: nn.Module, rows: GraphRows, scale: Scale | None = None) -> Tensor:
     """The mean loss of a batch of graphs; with a ``scale`` of values, else of classes."""
     assert rows.targets is not None
-    outputs = model(batch_of(model, rows.graphs)).float()
-    targets = rows.targets.to(outputs.device)
+    outputs = model(batch_of(model, rows.graphs))
+    return outcome_loss(outputs, rows.targets.to(outputs.device), scale)
+
+
+def outcome_loss(outputs: Float[Tensor, "n o"], targets: Shaped[Tensor, "n"], scale: Scale | None = None) -> Tensor:
+    """The mean of −log p(class), or of the squared deviations of values on their ``scale``."""
     if scale is None:
-        return nn.functional.cross_entropy(outputs, targets)
-    return (outputs[:, 0] - (targets - scale.mean) / scale.std).square().mean()
+        return nn.functional.cross_entropy(outputs.float(), targets)
+    return (outputs[:, 0].float() - (targets - scale.mean) / scale.std).square().mean()
 
 
 @torch.no_grad()
@@ -119,6 +123,7 @@ __all__ = [
     "Scale",
     "batch_of",
     "outcome_cost",
+    "outcome_loss",
     "outcome_metrics",
     "outcome_outputs",
     "predicted_graphs",

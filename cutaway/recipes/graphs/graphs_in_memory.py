@@ -4,6 +4,7 @@ cut.train("gcn", data=graph)      # of networkx, SciPy, PyG; pairs of vertices; 
 """
 
 import io
+import json
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -43,8 +44,11 @@ class GraphInMemory(str):
             labels = np.array(["", *data.classes], dtype=np.str_)
             arrays["target"] = np.array(data.target)
             arrays["y"] = labels[data.targets.numpy() + 1] if data.classes else data.targets.numpy()
-        if data.edge_targets is not None and len(data.edge_classes) == 2:  # two kinds of edges, as signs
-            arrays["weights"] = np.where(data.edge_targets.numpy() == 1, 1.0, -1.0)
+        if data.edge_targets is not None:
+            kinds = np.array(data.edge_classes, dtype=np.str_)
+            arrays["edge_y"] = kinds[data.edge_targets.numpy()] if data.edge_classes else data.edge_targets.numpy()
+            arrays["edge_target"] = np.array(data.edge_target)
+        arrays["columns"] = np.array(json.dumps(data.columns.to_dict()))
         for part, rows in (("train", data.train), ("validation", data.validation)):
             if rows is not None and len(rows):
                 arrays[part] = rows

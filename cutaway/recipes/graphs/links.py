@@ -115,7 +115,7 @@ class LinksRecipe(GraphRecipe):
             whole=evaluate,
             units=batches.batch,
             unit="links",
-            files=self.graph_files(),
+            files=self.graph_files(data),
             data=facts,
         )
 

@@ -1,8 +1,14 @@
 r"""What one reaches on vertices without a graph network: three rules that a network has to beat.
 
+Classes
     majority              the most frequent class of the training vertices, always
     features alone        logistic regression on x; the edges are not looked at
     label propagation     F ← α S F + (1 − α) Y,   S = D^−½ A D^−½;   class = argmax F       the features are not
+
+Values
+    mean                  the mean of the training vertices, always
+    features alone        ridge regression on x, whose columns have spread 1; the edges are not looked at
+    neighbours' mean      Σ a_uv y_u / Σ a_uv over training neighbours u of v; the mean where there is none
 
 Y has the known classes, one-hot. Zhou et al. 2004 (label propagation with α), with α = 0.9.
 """
@@ -18,6 +24,7 @@ from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.graphs.neighbours import sum_neighbours
 from cutaway.blocks.losses.metrics import accuracy, macro_f1
 from cutaway.extras import need
+from cutaway.recipes.graphs.graph_outcomes import Scale, outcome_metrics
 
 if TYPE_CHECKING:
     from cutaway.data.graphs.graph_data import GraphData
@@ -30,6 +37,8 @@ def vertex_baselines(data: "GraphData", rows: Int[np.ndarray, "v"]) -> dict[str,
     """The rules by name, each learned from the training vertices, with its metrics on some others."""
     assert data.targets is not None
     train, held = torch.from_numpy(data.train), torch.from_numpy(rows)
+    if not data.classes:
+        return value_rules(data.graph, data.targets, train, held)
     return vertex_rules(data.graph, data.targets, train, held, len(data.classes))
 
 
@@ -55,6 +64,51 @@ def vertex_rules(
         }
         for name, (predicted, rule) in found.items()
     }
+
+
+def value_rules(
+    graph: Graph, targets: Float[Tensor, "n"], train: Int[Tensor, "t"], held: Int[Tensor, "v"]
+) -> dict[str, dict[str, Any]]:
+    """The rules of values for a graph with its training vertices and others."""
+    scale = Scale.of(targets[train])
+    found = {"mean": (torch.full((len(held),), scale.mean), "the mean of training, always")}
+    if (linear := feature_values(graph.x, targets[train], train, held)) is not None:
+        found["features alone"] = linear, "ridge regression on the features, without edges"
+    if graph.edges.shape[1]:
+        near = neighbour_means(graph, targets, train)[held]
+        found["neighbours' mean"] = near, "the mean of the neighbours whose value is known, without features"
+    return {
+        name: {
+            "rule": rule,
+            "metrics": {k: v for k, v in outcome_metrics(y[:, None], targets[held], scale).items() if k != "loss"},
+        }
+        for name, (y, rule) in found.items()
+    }
+
+
+def neighbour_means(graph: Graph, targets: Float[Tensor, "n"], train: Int[Tensor, "t"]) -> Float[Tensor, "n"]:
+    """Σ a_uv y_u / Σ a_uv over the training neighbours u of every vertex v; of one without, the mean of training."""
+    known = torch.zeros(graph.vertices, 2)
+    known[train] = torch.stack([targets[train], torch.ones(len(train))], 1)
+    sums, weights = sum_neighbours(known, graph).unbind(1)
+    return torch.where(weights > 0, sums / weights.clamp(min=1e-12), targets[train].mean())
+
+
+def feature_values(
+    x: Tensor | None, known: Float[Tensor, "t"], train: Int[Tensor, "t"], asked: Int[Tensor, "v"]
+) -> Float[Tensor, "v"] | None:
+    """The answers of ridge regression, trained on the features of ``train``; None where there are no features."""
+    if x is None or x.shape[0] * x.shape[1] > _CELLS or len(train) < 2:
+        return None
+    linear = need("sklearn.linear_model", "tables", "the baseline of vertices")
+    scaler = need("sklearn.preprocessing", "tables", "the baseline of vertices")
+    rows = _scipy_rows(x)
+    scale = scaler.StandardScaler(with_mean=x.layout == torch.strided).fit(rows[train.numpy()])
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn
+
+    with threadpool_limits(1):
+        model = linear.Ridge(alpha=1.0).fit(scale.transform(rows[train.numpy()]), known.numpy())
+    return torch.from_numpy(model.predict(scale.transform(rows[asked.numpy()]))).float()
 
 
 def feature_scores(
@@ -97,4 +151,12 @@ def _scipy_rows(x: Tensor) -> Any:
     return sparse.csr_matrix((x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy()), shape=x.shape)
 
 
-__all__ = ["feature_scores", "label_propagation", "vertex_baselines", "vertex_rules"]
+__all__ = [
+    "feature_scores",
+    "feature_values",
+    "label_propagation",
+    "neighbour_means",
+    "value_rules",
+    "vertex_baselines",
+    "vertex_rules",
+]

@@ -1,6 +1,7 @@
-r"""Classes of vertices: the cost of a step, metrics and predictions, over the whole graph or samples of it.
+r"""Classes or values of vertices: the cost of a step, metrics and predictions, over the whole graph or samples of it.
 
-    cost = mean over training vertices v of −log softmax(model(graph)_v)_y
+    classes    cost = mean over training vertices v of −log softmax(model(graph)_v)_y
+    values     cost = mean over training vertices v of (model(graph)_v − (y − mean) / std)²      mean, std: of training
 
 Over the whole graph every step sees all training vertices (full batch). With samples, a step sees some of them and a
 few neighbours of each, and so does an evaluation: memory does not grow with the graph.
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from cutaway.blocks.graphs.compressed_rows import take_rows
@@ -19,6 +20,7 @@ from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.losses.metrics import accuracy, macro_f1
 from cutaway.data.batches import Batches
 from cutaway.data.graphs.neighbour_samples import InNeighbours, NeighbourBatches, SampledGraph, sample_around
+from cutaway.recipes.graphs.graph_outcomes import Scale, outcome_loss, outcome_metrics
 
 _AT_ONCE = 1024  # vertices whose neighbourhoods are sampled for one pass of an evaluation
 
@@ -39,14 +41,21 @@ class WholeGraph(Batches[Int[np.ndarray, "n"]]):
         return self.rows
 
 
-class VertexClasses:
-    """A graph whose vertices have classes ``targets`` (n,); those that are not known are −1.
+class VertexTask:
+    """A graph whose vertices have ``targets`` (n,): classes, −1 where unknown, or, with a ``scale``, values.
 
     ``neighbours`` are the most neighbours sampled at each step outwards; (): the whole graph at once.
     """
 
-    def __init__(self, graph: Graph, targets: Int[Tensor, "n"], neighbours: Sequence[int] = ()) -> None:
-        self.graph, self.targets = graph, targets
+    def __init__(
+        self,
+        graph: Graph,
+        targets: Shaped[Tensor, "n"] | None = None,
+        neighbours: Sequence[int] = (),
+        scale: Scale | None = None,
+    ) -> None:
+        self.graph, self.scale = graph, scale
+        self.targets = torch.full((graph.vertices,), -1) if targets is None else targets
         self.neighbours = tuple(neighbours)
         self._moved: dict[torch.device, tuple[Graph, Tensor]] = {}
         self._incoming: InNeighbours | None = None
@@ -65,19 +74,23 @@ class VertexClasses:
         return self._incoming
 
     def cost(self, model: nn.Module, batch: Int[np.ndarray, "n"] | SampledGraph) -> Tensor:
-        """The mean of −log p(class | graph) over the vertices of a batch, in nats."""
+        """The mean loss of the vertices of a batch: see above."""
         if isinstance(batch, SampledGraph):
             asked = torch.from_numpy(batch.vertices[: batch.asked])
-            logits = model(self._sampled(model, batch))[: batch.asked]
-            return nn.functional.cross_entropy(logits.float(), self.targets[asked].to(logits.device))
+            outputs = model(self._sampled(model, batch))[: batch.asked]
+            return outcome_loss(outputs, self.targets[asked].to(outputs.device), self.scale)
         graph, targets = self._on(_device(model))
         rows = torch.from_numpy(batch).to(targets.device)
-        return nn.functional.cross_entropy(model(graph)[rows].float(), targets[rows])
+        return outcome_loss(model(graph)[rows], targets[rows], self.scale)
 
     @torch.no_grad()
     def outputs(self, model: nn.Module, rows: Int[np.ndarray, "n"] | None = None) -> Float[Tensor, "n c"]:
-        """The logits of some vertices (by default of all), on the CPU."""
+        """The logits of some vertices (by default of all), or their values (n, 1) in their own unit, on the CPU."""
         rows = np.arange(self.graph.vertices) if rows is None else rows
+        found = self._outputs(model, rows)
+        return found if self.scale is None else found * self.scale.std + self.scale.mean
+
+    def _outputs(self, model: nn.Module, rows: Int[np.ndarray, "n"]) -> Float[Tensor, "n c"]:
         if not self.neighbours:
             return model(self._on(_device(model))[0]).float().cpu()[torch.from_numpy(rows)]
         parts = []
@@ -88,8 +101,10 @@ class VertexClasses:
         return torch.cat(parts) if parts else torch.empty(0, 0)
 
     def metrics(self, model: nn.Module, rows: Int[np.ndarray, "n"]) -> dict[str, float]:
-        """Loss, accuracy and macro F1 over vertices whose class is known."""
+        """Over vertices whose label is known: loss, accuracy and macro F1; of values loss, RMSE, MAE and R²."""
         outputs, targets = self.outputs(model, rows), self.targets[torch.from_numpy(rows)]
+        if self.scale is not None:
+            return outcome_metrics(outputs, targets, self.scale)
         predicted = outputs.argmax(-1)
         return {
             "loss": nn.functional.cross_entropy(outputs, targets).item(),
@@ -131,10 +146,13 @@ def _device(model: nn.Module) -> torch.device:
 
 
 def predicted_vertices(
-    logits: Float[Tensor, "n c"], names: Sequence[str], labels: Sequence[str]
+    outputs: Float[Tensor, "n c"], names: Sequence[str], labels: Sequence[str], target: str = ""
 ) -> list[dict[str, Any]]:
-    """For each vertex its name, its class, and P(label) for every label."""
-    p = logits.double().softmax(-1).numpy()
+    """For each vertex its name, and its class with P(label) for every label, or its value under ``target``."""
+    if not labels:
+        values = outputs[:, 0].tolist()
+        return [{"vertex": str(name), target or "value": value} for name, value in zip(names, values, strict=True)]
+    p = outputs.double().softmax(-1).numpy()
     return [
         {"vertex": str(name), "class": labels[int(row.argmax())]}
         | {f"P({label})": float(value) for label, value in zip(labels, row, strict=True)}
@@ -142,4 +160,4 @@ def predicted_vertices(
     ]
 
 
-__all__ = ["VertexClasses", "WholeGraph", "decay_first_layer_only", "predicted_vertices"]
+__all__ = ["VertexTask", "WholeGraph", "decay_first_layer_only", "predicted_vertices"]

@@ -5,10 +5,13 @@ r"""Features of vertices as a network is given them.
     identity   x = I                            no features: each vertex has a vector of its own, which is learned
 
 Rows as Kipf, Welling 2017. All vertices of the graph count in the mean and the deviation, those of the test too: their
-features, unlike their classes, are given to the network anyway.
+features, unlike their classes, are given to the network anyway. Another graph, later, is put on the same scale.
 """
 
+from dataclasses import dataclass
+
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from cutaway.blocks.graphs.graph import Graph
@@ -16,16 +19,41 @@ from cutaway.blocks.graphs.graph import Graph
 FEATURES = ("auto", "rows", "columns", "as given", "identity")
 
 
+@dataclass(frozen=True)
+class FeatureScale:
+    """How features are scaled, found from one graph and used on it and on others: see above."""
+
+    kind: str
+    mean: tuple[float, ...] = ()
+    std: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, graph: Graph, kind: str = "auto") -> "FeatureScale":
+        """That of a graph; auto: rows of counts, columns of other numbers."""
+        x = graph.x
+        if x is None or kind == "identity":
+            return cls("identity")
+        if kind == "auto":
+            kind = "rows" if is_counted(x) else "columns"
+        if kind != "columns":
+            return cls(kind)
+        x = _dense(x)
+        return cls(kind, tuple(x.mean(0).tolist()), tuple(x.std(0, unbiased=False).tolist()))
+
+    def apply(self, graph: Graph) -> Graph:
+        """The graph with its features on this scale."""
+        if self.kind == "identity":
+            return graph.with_x(identity_rows(graph.vertices))
+        if graph.x is None or self.kind == "as given":
+            return graph
+        if self.kind == "rows":
+            return graph.with_x(scale_rows(graph.x))
+        return graph.with_x(scale_columns(graph.x, torch.tensor(self.mean), torch.tensor(self.std)))
+
+
 def with_features(graph: Graph, kind: str = "auto") -> Graph:
-    """The graph with its features on the scale that ``kind`` says; auto: rows of counts, columns of other numbers."""
-    x = graph.x
-    if x is None or kind == "identity":
-        return graph.with_x(identity_rows(graph.vertices))
-    if kind == "auto":
-        kind = "rows" if is_counted(x) else "columns"
-    if kind == "as given":
-        return graph
-    return graph.with_x(scale_rows(x) if kind == "rows" else scale_columns(x))
+    """The graph with its features on the scale that ``kind`` says."""
+    return FeatureScale.of(graph, kind).apply(graph)
 
 
 def is_counted(x: Tensor) -> bool:
@@ -52,11 +80,14 @@ def scale_rows(x: Tensor) -> Tensor:
     return torch.sparse_csr_tensor(starts, x.col_indices(), values / sums[rows], x.shape, check_invariants=False)
 
 
-def scale_columns(x: Tensor) -> Tensor:
-    """Each column with mean 0 and deviation 1; a constant one is 0."""
-    x = (x.to_dense() if x.layout == torch.sparse_csr else x).float()
-    mean, std = x.mean(0), x.std(0, unbiased=False)
-    return torch.where(std > 1e-9 * mean.abs().clamp(min=1), (x - mean) / std.clamp(min=1e-12), torch.zeros_like(x))
+def scale_columns(x: Tensor, mean: Float[Tensor, "f"], std: Float[Tensor, "f"]) -> Tensor:
+    """(x − mean) / std, column by column; 0 where a column does not vary."""
+    varies = std > 1e-9 * mean.abs().clamp(min=1)
+    return torch.where(varies, (_dense(x) - mean) / std.clamp(min=1e-12), torch.zeros(()))
 
 
-__all__ = ["FEATURES", "identity_rows", "is_counted", "scale_columns", "scale_rows", "with_features"]
+def _dense(x: Tensor) -> Tensor:
+    return (x.to_dense() if x.layout == torch.sparse_csr else x).float()
+
+
+__all__ = ["FEATURES", "FeatureScale", "identity_rows", "is_counted", "scale_columns", "scale_rows", "with_features"]

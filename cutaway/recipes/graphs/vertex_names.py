@@ -16,7 +16,7 @@ from cutaway.recipes.subjects import Subject
 
 if TYPE_CHECKING:
     from cutaway.data.graphs.graph_data import GraphData
-    from cutaway.recipes.graphs.vertex_classes import VertexClasses
+    from cutaway.recipes.graphs.vertex_classes import VertexTask
     from cutaway.runs.run import Run
 
 ALL = "all"
@@ -80,7 +80,7 @@ def find_pairs(asked: Any, names: Sequence[str]) -> Int[np.ndarray, "2 n"]:
     return np.stack(ends)
 
 
-def vertex_subject(run: "Run", task: "VertexClasses", data: "GraphData", given: str | None) -> Subject:
+def vertex_subject(run: "Run", task: "VertexTask", data: "GraphData", given: str | None) -> Subject:
     """The graph and a vertex of it: the one that is named, else a held-out one on which the model errs, or any."""
     device = next(run.model.parameters()).device
     graph = task.graph.to(device)
@@ -93,11 +93,19 @@ def vertex_subject(run: "Run", task: "VertexClasses", data: "GraphData", given: 
     return Subject((graph,), words, vertices=(chosen,))
 
 
-def typical_mistake(task: "VertexClasses", model: Any, rows: Int[np.ndarray, "n"]) -> int:
-    """Of some vertices one on which the model errs and that has a few neighbours; if there is none, any such."""
+def typical_mistake(task: "VertexTask", model: Any, rows: Int[np.ndarray, "n"]) -> int:
+    """Of some vertices one on which the model errs and that has a few neighbours; if there is none, any such.
+
+    Of values it errs on the tenth whose answers are farthest off.
+    """
     degrees = torch.bincount(task.graph.arcs[1], minlength=task.graph.vertices)
     few = (degrees[rows] >= 2) & (degrees[rows] <= 12)
-    wrong = task.outputs(model, rows).argmax(1) != task.targets[rows]
+    outputs = task.outputs(model, rows)
+    if task.scale is None:
+        wrong = outputs.argmax(1) != task.targets[rows]
+    else:
+        error = (outputs[:, 0] - task.targets[rows]).abs()
+        wrong = error >= error.quantile(0.9)
     for wanted in (few & wrong, few, degrees[rows] >= 1):
         if wanted.any():
             return int(rows[int(wanted.nonzero()[0])])

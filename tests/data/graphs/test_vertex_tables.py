@@ -7,7 +7,13 @@ import pandas as pd
 import pytest
 
 import cutaway as cut
-from cutaway.data.graphs.vertex_tables import feature_numbers, find_target, read_vertex_table
+from cutaway.data.graphs.vertex_tables import (
+    feature_labels,
+    feature_numbers,
+    find_target,
+    known_feature_numbers,
+    read_vertex_table,
+)
 
 
 def test_features_of_every_kind():
@@ -19,13 +25,29 @@ def test_features_of_every_kind():
             "same": [1, 1, 1, 1],
         }
     )
-    x, names, notes = feature_numbers(frame, "vertices")
-    assert names == ("age", "age (missing)", "red", "town=Oslo", "town=Rome")
+    x, columns, notes = feature_numbers(frame, "vertices")
+    assert feature_labels(columns) == ("age", "age (missing)", "red", "town=Oslo", "town=Rome")
     mean = 70 / 3
     expected = [[10, 0, 1, 0, 1], [20, 0, 0, 0, 0], [mean, 1, 0, 1, 0], [40, 0, 1, 0, 1]]
     np.testing.assert_allclose(x, np.array(expected), rtol=1e-6)
     assert "same (constant: 1)" in notes[0]
     assert "1 vertices lack a feature" in notes[1]
+
+
+def test_a_new_table_becomes_the_same_numbers():
+    known = pd.DataFrame({"age": [10.0, 20.0, np.nan, 40.0], "town": ["Rome", None, "Oslo", "Rome"]})
+    columns = feature_numbers(known, "vertices")[1]
+    new = pd.DataFrame({"town": ["Oslo", "Bern", "Rome"], "more": [1, 2, 3], "age": [1.0, np.nan, 3.0]})
+    x, notes = known_feature_numbers(new, columns, "vertices")
+    np.testing.assert_allclose(x, [[1, 0, 1, 0], [70 / 3, 1, 0, 0], [3, 0, 0, 1]], rtol=1e-6)
+    assert notes == [
+        "1 vertices lack a feature: filled in by the mean of training",
+        "1 vertices have a town that training had not, as Bern: taken as none",
+    ]
+    with pytest.raises(
+        ValueError, match=r"must have the columns of training, got none called 'age' \(nearest there: ag"
+    ):
+        known_feature_numbers(new.rename(columns={"age": "ag"}), columns, "vertices")
 
 
 def test_the_table_gives_order_features_and_labels(tmp_path: Path):

@@ -115,7 +115,7 @@ def test_samples_of_neighbours_learn_too(tmp_path: Path):
 
 def test_samples_of_all_neighbours_are_the_whole_graph(run: cut.runs.Run):
     data = run.recipe.dataset(run)
-    whole = run.recipe.classes_of(data)
+    whole = run.recipe.vertex_task(data)
     sampled = type(whole)(whole.graph, whole.targets, (1000, 1000, 1000))
     assert torch.allclose(whole.outputs(run.model), sampled.outputs(run.model), atol=1e-6)
 
@@ -183,7 +183,120 @@ def test_heads_must_fit():
         GATRecipe.make(width=10, heads=4, data="karate-club").job()
 
 
-def test_numbers_are_no_classes(tmp_path: Path):
+def heights(folder: Path, seed: int = 0) -> dict[str, str]:
+    """A grid of 8 × 8 places whose warmth is a smooth wave, told by a feature with noise."""
+    rng = np.random.default_rng(seed)
+    grid = nx.grid_2d_graph(8, 8)
+    names = {node: f"r{node[0]}c{node[1]}" for node in grid}
+    pd.DataFrame([(names[a], names[b]) for a, b in grid.edges], columns=["source", "target"]).to_csv(
+        folder / "grid.csv", index=False
+    )
+    warmth = np.array([20 + 8 * np.sin(a / 2) * np.cos(b / 2) for a, b in grid])
+    frame = pd.DataFrame({"id": list(names.values()), "sensor": warmth + rng.normal(0, 3, 64), "warmth": warmth})
+    frame["ground"] = np.where(warmth > 20, "sand", "clay")
+    frame.to_csv(folder / "places.csv", index=False)
+    return {"data": str(folder / "grid.csv"), "vertices": str(folder / "places.csv"), "target": "warmth"}
+
+
+@pytest.mark.parametrize("recipe", ["gcn", "gat", "grn", "spectral", "graph-transformer"])
+def test_values_of_vertices(recipe: str, tmp_path: Path):
+    extra: dict[str, Any] = {"dropout": 0.0, "patience": 0} | ({"frequencies": 8} if recipe == "spectral" else {})
+    run = train(recipe, **heights(tmp_path), steps=60, width=8, out=tmp_path / "run", **extra)
+    assert run.model.spec.classes == 0
+    found = run.test()
+    assert {"loss", "rmse", "mae", "r2", "baseline_rmse"} == set(found)
+    assert found["r2"] > 0.3
+    assert set(run.about["data"]["baselines"]) == {"mean", "features alone", "neighbours' mean"}
+    one = cut.load(run.path).predict("r3c1")
+    assert one == run.predict(["r3c1"])
+    assert 10 < one[0]["warmth"] < 30
+
+
+def test_whole_numbers_are_classes_or_values_as_asked(tmp_path: Path):
+    files = heights(tmp_path)
+    frame = pd.read_csv(files["vertices"])
+    frame["warmth"] = frame["warmth"].round().astype(int)
+    frame.to_csv(files["vertices"], index=False)
+    classes = GCNRecipe.make(**files).dataset()
+    assert len(classes.classes) > 5
+    values = GCNRecipe.make(**files, task="values").dataset()
+    assert values.classes == ()
+    assert values.targets.tolist() == frame["warmth"].tolist()
+    with pytest.raises(ValueError, match=r"values must be numbers, got 'clay' in 'ground' of grid.csv"):
+        GCNRecipe.make(**files | {"target": "ground"}, task="values").dataset()
+
+
+def test_another_graph_with_the_same_columns(run: cut.runs.Run, tmp_path: Path):
+    """A copy of the graph gives the same answers; one with its rows in another order too, by name."""
     files = write_files(tmp_path)
-    with pytest.raises(ValueError, match=r"gives vertices classes, got numbers in 'age'"):
-        GCNRecipe.make(**files | {"target": "age"}).job()
+    own = {row["vertex"]: row for row in run.predict("all")}
+    people = pd.read_csv(files["vertices"]).sample(frac=1, random_state=0)
+    people.drop(columns="town").assign(more="x").to_csv(tmp_path / "again.csv", index=False)
+    again = run.predict("all", data=files["data"], vertices=tmp_path / "again.csv")
+    assert len(again) == 40
+    for row in again:
+        assert row["class"] == own[row["vertex"]]["class"]
+        assert row["P(Ulm)"] == pytest.approx(own[row["vertex"]]["P(Ulm)"], abs=1e-6)
+
+
+def test_a_graph_that_has_grown(run: cut.runs.Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    from cutaway import cli
+
+    files = write_files(tmp_path)
+    edges = pd.read_csv(files["data"])
+    more = pd.DataFrame([("new", f"p{i}") for i in range(20, 26)], columns=edges.columns)
+    pd.concat([edges, more]).to_csv(tmp_path / "edges2.csv", index=False)
+    people = pd.read_csv(files["vertices"])
+    pd.concat([people, pd.DataFrame([{"id": "new"}])]).to_csv(tmp_path / "people2.csv", index=False)
+    asked = ["predict", str(run.path), "--data", str(tmp_path / "edges2.csv")]
+    table = ["--vertices", str(tmp_path / "people2.csv")]
+    assert cli.run([*asked, "new", *table]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("new,Ulm,")
+    assert cli.run([*asked, *table, "--out", str(tmp_path / "all.csv")]) == 0
+    assert len(pd.read_csv(tmp_path / "all.csv")) == 41
+    for flags, message in (
+        (asked, "every vertex must have the 1 features of training (age), got 0 in edges2.csv"),
+        ([*asked, "nobody", *table], "a vertex must be one of the graph, got 'nobody'"),
+        (["predict", str(run.path)], "there must be something to predict for, got no input; give NAME"),
+        (["predict", str(run.path), *table], "--vertices is for --data, got --vertices"),
+    ):
+        capsys.readouterr()
+        assert cli.run(flags) == 2
+        assert message in capsys.readouterr().err
+    people.rename(columns={"age": "years"}).to_csv(tmp_path / "people2.csv", index=False)
+    with pytest.raises(ValueError, match=r"must have the columns of training, got none called 'age'"):
+        run.predict(data=files["data"], vertices=tmp_path / "people2.csv")
+
+
+def test_eigenvectors_of_another_graph_are_computed_anew(tmp_path: Path):
+    files = write_files(tmp_path)
+    run = train("spectral", **files, frequencies=8, steps=20, out=tmp_path / "run")
+    own, kept = run.predict("all"), run.model.eigenvectors
+    with pytest.warns(UserWarning, match=r"eigenvectors of its own graph; those of edges.csv were computed anew"):
+        again = run.predict(data=files["data"], vertices=files["vertices"])
+    assert [row["class"] for row in again] == [row["class"] for row in own]
+    assert run.model.eigenvectors is kept
+
+
+@pytest.mark.untyped
+def test_graphs_in_memory_are_others_too(tmp_path: Path):
+    def town(seed: int) -> nx.Graph:
+        graph = nx.planted_partition_graph(2, 15, 0.4, 0.03, seed=seed)
+        rng = np.random.default_rng(seed)
+        for v in graph:
+            side = v // 15
+            graph.nodes[v].update(label="ab"[side], height=float(side + rng.normal(0, 0.5)), job="xy"[v % 2])
+        return graph
+
+    run = cut.load(train("gcn", data=town(0), steps=80, width=8, out=tmp_path / "run").path)
+    assert run.recipe.dataset(run).feature_names == ("height", "job=x", "job=y")
+    found = run.predict(data=town(1))
+    assert np.mean([row["class"] == "ab"[int(row["vertex"]) // 15] for row in found]) > 0.8
+
+
+def test_names_alone_know_no_other_graph(tmp_path: Path):
+    run = train("gcn", data="karate-club", features="identity", steps=5, out=tmp_path / "run")
+    with pytest.raises(
+        ValueError, match=r"knows its vertices by name alone answers for its own graph, got karate-club"
+    ):
+        run.predict("3", data="karate-club")

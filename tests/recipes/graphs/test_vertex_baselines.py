@@ -5,7 +5,14 @@ import numpy as np
 import torch
 
 from cutaway.blocks.graphs.graph import Graph
-from cutaway.recipes.graphs.vertex_baselines import feature_scores, label_propagation, vertex_rules
+from cutaway.recipes.graphs.vertex_baselines import (
+    feature_scores,
+    feature_values,
+    label_propagation,
+    neighbour_means,
+    value_rules,
+    vertex_rules,
+)
 
 
 def two_cliques() -> Graph:
@@ -58,3 +65,27 @@ def test_all_rules_beside_each_other():
     assert found["majority"]["metrics"]["accuracy"] == 0.5
     assert found["label propagation"]["metrics"]["accuracy"] == 1.0
     assert "features alone" not in vertex_rules(two_cliques(), targets, train, torch.tensor([2, 3]), 2)
+
+
+def test_values_by_hand():
+    star = Graph(torch.tensor([[0, 0, 0, 4], [1, 2, 3, 5]]), 7, weights=torch.tensor([1.0, 3.0, 1.0, 1.0]))
+    targets = torch.tensor([0.0, 2.0, 6.0, 9.0, 5.0, 1.0, float("nan")])
+    train = torch.tensor([1, 2, 4])
+    found = neighbour_means(star, targets, train)
+    mean = 13 / 3
+    expected = [(2 + 3 * 6) / 4, mean, mean, mean, mean, 5.0, mean]
+    assert torch.allclose(found, torch.tensor(expected))
+    rules = value_rules(star, targets, train, torch.tensor([0, 5]))
+    assert list(rules) == ["mean", "neighbours' mean"]
+    assert rules["neighbours' mean"]["metrics"]["rmse"] == np.sqrt((25 + 16) / 2).astype(np.float32)
+    assert set(rules["mean"]["metrics"]) == {"rmse", "mae", "r2"}
+
+
+def test_ridge_regression_on_features():
+    x = torch.linspace(-1, 1, 40)[:, None]
+    y = 3 * x[:, 0] + 1
+    train, held = torch.arange(0, 40, 2), torch.arange(1, 40, 2)
+    assert (feature_values(x, y[train], train, held) - y[held]).abs().max() < 0.3  # alpha = 1 pulls a little
+    sparse = feature_values(x.to_sparse_csr(), y[train], train, held)
+    assert (sparse - y[held]).abs().max() < 0.3
+    assert feature_values(None, y[train], train, held) is None

@@ -5,6 +5,7 @@ import torch
 
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.recipes.graphs.vertex_features import (
+    FeatureScale,
     identity_rows,
     is_counted,
     scale_columns,
@@ -23,7 +24,16 @@ def test_rows_sum_to_one_and_empty_ones_stay():
 
 def test_columns_have_mean_0_and_deviation_1():
     x = torch.tensor([[1.0, 5.0], [3.0, 5.0]])
-    assert torch.equal(scale_columns(x), torch.tensor([[-1.0, 0.0], [1.0, 0.0]]))
+    assert torch.equal(scale_columns(x, x.mean(0), x.std(0, unbiased=False)), torch.tensor([[-1.0, 0.0], [1.0, 0.0]]))
+
+
+def test_another_graph_is_put_on_the_same_scale():
+    edges = torch.tensor([[0], [1]])
+    scale = FeatureScale.of(Graph(edges, x=torch.tensor([[1.0, 5.0], [3.0, 5.0]])), "columns")
+    assert scale == FeatureScale("columns", (2.0, 5.0), (1.0, 0.0))
+    assert torch.equal(
+        scale.apply(Graph(edges, x=torch.tensor([[4.0, 9.0], [2.0, 1.0]]))).x, torch.tensor([[2.0, 0], [0, 0]])
+    )
 
 
 def test_auto_takes_words_by_rows_and_measurements_by_columns():
@@ -34,7 +44,7 @@ def test_auto_takes_words_by_rows_and_measurements_by_columns():
     found = with_features(Graph(edges, x=WORDS))
     assert torch.equal(found.x, scale_rows(WORDS))
     measured = torch.tensor([[0.5], [1.5], [2.5]])
-    assert torch.equal(with_features(Graph(edges, x=measured)).x, scale_columns(measured))
+    assert torch.equal(with_features(Graph(edges, x=measured)).x, (measured - 1.5) / measured.std(unbiased=False))
     assert torch.equal(with_features(Graph(edges, x=measured), "as given").x, measured)
 
 

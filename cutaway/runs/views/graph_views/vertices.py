@@ -1,6 +1,7 @@
 r"""Views of runs on vertices: mistakes, how states grow alike, a map of them, what edges carry."""
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -10,9 +11,10 @@ import torch
 from torch import Tensor
 
 from cutaway.inside.tracing import trace
-from cutaway.look import confusion_matrix, draw_graph, embedding_map
+from cutaway.look import confusion_matrix, draw_graph, embedding_map, scatter
 from cutaway.look.charts.bars import bar_chart
 from cutaway.look.pages.picture import Picture
+from cutaway.look.style.wording import number
 from cutaway.recipes.graphs.classified_vertices import VertexClassifierRecipe
 from cutaway.recipes.subjects import Subject
 
@@ -29,21 +31,31 @@ _WHOLE = 20_000  # vertices of a graph that is passed through whole
 _COUNTED = 20_000  # held-out vertices that are counted
 _DRAWN = 3_000  # vertices of a graph that is drawn whole
 _MARKED = 12  # mistakes with a ring
+_FIFTHS = 5  # groups of values on a map
 _NEAR = 40  # vertices around the chosen one
 
 
 def classifies_vertices(run: "Run") -> bool:
-    """Runs of models that give every vertex one class."""
+    """Runs of models that give every vertex one class, or a value."""
     return isinstance(run.recipe, VertexClassifierRecipe)
 
 
 def vertex_mistakes(run: "Run", subject: Subject) -> list[Picture]:
-    """How many held-out vertices of each class are taken for which."""
+    """How many held-out vertices of each class are taken for which; of values, each beside the true one."""
     data, rows = _held_out(run)
     assert data.targets is not None
     if len(rows) > _COUNTED:
         rows = np.sort(np.random.default_rng(0).choice(rows, _COUNTED, replace=False))
-    predicted = run.recipe.classes_of(data).outputs(run.model, rows).argmax(1).numpy()  # type: ignore[attr-defined]
+    outputs = run.recipe.vertex_task(data).outputs(run.model, rows)  # type: ignore[attr-defined]
+    if not data.classes:
+        picture = scatter(
+            torch.stack([data.targets[rows], outputs[:, 0]], 1).numpy(),
+            labels=[data.names[i] for i in rows],
+            title=f"{data.target or 'value'}: predicted beside true, {len(rows):,} vertices",
+            axes=("true", "predicted"),
+        )
+        return [picture.captioned("On the diagonal a prediction is right; vertices far from it are worth a look.")]
+    predicted = outputs.argmax(1).numpy()
     counts = np.zeros((len(data.classes),) * 2, dtype=np.int64)
     np.add.at(counts, (data.targets[rows].numpy(), predicted), 1)
     return [confusion_matrix(counts, data.classes, title=f"What each class is taken for: {len(rows):,} vertices")]
@@ -92,7 +104,7 @@ def vertex_map(run: "Run", subject: Subject) -> list[Picture]:
     if subject.arguments[0].vertices > _WHOLE:
         return []
     at = addresses[-2] if len(addresses) > 1 and not model.spec.keeps_width else addresses[-1]
-    known = np.flatnonzero(data.targets.numpy() >= 0)
+    known = np.flatnonzero(data.targets.numpy() >= 0 if data.classes else ~np.isnan(data.targets.numpy()))
     rows = known if len(known) <= _MAPPED else np.sort(np.random.default_rng(0).choice(known, _MAPPED, replace=False))
     if len(rows) < 8:
         return []
@@ -100,11 +112,12 @@ def vertex_map(run: "Run", subject: Subject) -> list[Picture]:
     picture = embedding_map(
         states.numpy(),
         [data.names[i] for i in rows],
-        [data.classes[int(k)] for k in data.targets[rows]],
+        _groups(data, data.targets[rows]),
         title="Vertices by what the network knows of them",
         perplexity=subject.perplexity or None,
     )
-    return [picture.captioned("Each point is a vertex; classes that the network can tell apart lie in groups.")]
+    lie = "classes that the network can tell apart lie in groups" if data.classes else "near values should lie together"
+    return [picture.captioned(f"Each point is a vertex; {lie}.")]
 
 
 def cut_edges(run: "Run", subject: Subject) -> list[Picture]:
@@ -112,9 +125,9 @@ def cut_edges(run: "Run", subject: Subject) -> list[Picture]:
     model: Any = run.model
     data = _data_of(run)
     graph, v, names = _surroundings(run, subject, data)
+    answer, label = _answer(run, data, graph, v)
     with torch.no_grad():
-        before = model(graph)[v].double().softmax(-1).cpu()
-    k = int(before.argmax())
+        before = answer(model(graph)[v])
     edges = edges_around(graph, v, _CUT)
     if not len(edges):
         return []
@@ -123,23 +136,35 @@ def cut_edges(run: "Run", subject: Subject) -> list[Picture]:
         mask = torch.zeros(graph.edges.shape[1], dtype=torch.bool, device=graph.edges.device)
         mask[e] = True
         with torch.no_grad():
-            after = model(graph.without_edges(mask))[v].double().softmax(-1)[k]
+            after = answer(model(graph.without_edges(mask))[v])
         i, j = (names[int(end)] for end in graph.edges[:, e])
-        change[f"{i} – {j}"] = float(after.cpu() - before[k])
+        change[f"{i} – {j}"] = after - before
     change = dict(sorted(change.items(), key=lambda item: -abs(item[1])))
-    name, label = names[v], data.classes[k]
-    chart, rows = bar_chart(change, f"change of P({label}) when the edge is cut", of="edge")
+    name = names[v]
+    chart, rows = bar_chart(change, f"change of {label} when the edge is cut", of="edge")
     first = next(iter(change))
+    left = "the network is less sure of its answer, so the edge spoke for it" if data.classes else "the value is lower"
+    right = "it spoke against it" if data.classes else "it is higher"
     return [
         Picture(
             chart,
-            f"What vertex {name} is told along each edge: P({label}) is {float(before[k]):.2f}",
-            f"Bars: how P({label}) of {name} changes when an edge is cut; most for {first}, {change[first]:+.3f}.",
+            f"What vertex {name} is told along each edge: {label} is {number(before, 3)}",
+            f"Bars: how {label} of {name} changes when an edge is cut; most for {first}, {change[first]:+.3g}.",
             data=rows,
-            caption="A bar to the left: without this edge the network is less sure of its answer, so the edge spoke "
-            "for it; to the right: it spoke against it.",
+            caption=f"A bar to the left: without this edge {left}; to the right: {right}.",
         )
     ]
+
+
+def _answer(run: "Run", data: "GraphData", graph: "Graph", v: int) -> tuple[Callable[[Tensor], float], str]:
+    """What is watched of a vertex's outputs, and its name: P of the class that it is given, or its value."""
+    model: Any = run.model
+    if data.classes:
+        with torch.no_grad():
+            k = int(model(graph)[v].argmax())
+        return lambda outputs: float(outputs.double().softmax(-1)[k]), f"P({data.classes[k]})"
+    scale = run.recipe.reading(data).values  # type: ignore[attr-defined]
+    return lambda outputs: float(outputs[0].double() * scale.std + scale.mean), data.target or "the value"
 
 
 def predicted_graph(run: "Run", subject: Subject) -> list[Picture]:
@@ -149,7 +174,10 @@ def predicted_graph(run: "Run", subject: Subject) -> list[Picture]:
         return []
     data, rows = _held_out(run)
     assert data.targets is not None
-    predicted = subject.output(run.model).argmax(1)
+    outputs = subject.output(run.model)
+    if not data.classes:
+        return [_predicted_values(run, data, graph, outputs[:, 0], rows)]
+    predicted = outputs.argmax(1)
     wrong = rows[(predicted[rows] != data.targets[rows]).numpy()]
     right = 1 - len(wrong) / max(len(rows), 1)
     return [
@@ -165,6 +193,25 @@ def predicted_graph(run: "Run", subject: Subject) -> list[Picture]:
     ]
 
 
+def _predicted_values(run: "Run", data: "GraphData", graph: "Graph", outputs: Tensor, rows: np.ndarray) -> Picture:
+    """The graph in the colours of the values that vertices are given, with a ring around the worst mistakes."""
+    assert data.targets is not None
+    scale = run.recipe.reading(data).values  # type: ignore[attr-defined]
+    values = outputs * scale.std + scale.mean
+    error = (values[rows] - data.targets[rows]).abs().numpy()
+    worst = rows[np.argsort(-error, kind="stable")[: min(_MARKED, len(rows) // 4)]]
+    return draw_graph(
+        graph,
+        values.numpy(),
+        names=data.names,
+        marked=worst.tolist(),
+        value=data.target or "value",
+        title="The values that vertices are given",
+        caption=f"Colours are predicted values; of {len(rows):,} held-out vertices the mean error is "
+        f"{number(float(error.mean()), 3)}; a ring marks the largest.",
+    )
+
+
 def neighbours_heard(run: "Run", subject: Subject) -> list[Picture]:
     """Whom the chosen vertex listens to: attention on the edges to it, or the size of messages."""
     model: Any = run.model
@@ -173,7 +220,12 @@ def neighbours_heard(run: "Run", subject: Subject) -> list[Picture]:
     near = neighbourhood(graph, v, 1)[:_NEAR]
     places = {int(i): place for place, i in enumerate(near)}
     with torch.no_grad():
-        predicted = model(graph).argmax(1)
+        outputs = model(graph).cpu()
+    colours: dict[str, Any] = {"groups": [data.classes[int(outputs[i].argmax())] for i in near]} if data.classes else {}
+    if not data.classes:
+        scale = run.recipe.reading(data).values  # type: ignore[attr-defined]
+        colours = {"signal": (outputs[near.cpu(), 0] * scale.std + scale.mean).numpy(), "value": data.target or "value"}
+    coloured = "predicted classes" if data.classes else "predicted values"
     found = []
     for stage in dict.fromkeys((0, model.spec.depth - 1)):
         address = _what_is_heard(model, stage)
@@ -195,13 +247,13 @@ def neighbours_heard(run: "Run", subject: Subject) -> list[Picture]:
         found.append(
             draw_graph(
                 SimpleNamespace(edges=ends, vertices=len(near), weights=None, directed=True),
-                groups=[data.classes[int(predicted[i])] for i in near],
+                **colours,
                 names=[names[int(i)] for i in near],
                 edge_values=sizes[inside].cpu().numpy(),
                 edge_value=what,
                 marked=[0],
                 title=f"Whom {names[v]} listens to, layer {stage + 1}",
-                caption=f"The wider an arrow, the larger the {what} along it; colours are predicted classes.{itself}",
+                caption=f"The wider an arrow, the larger the {what} along it; colours are {coloured}.{itself}",
             )
         )
     return found
@@ -255,6 +307,16 @@ def _data_of(run: "Run") -> "GraphData":
 def _held_out(run: "Run") -> "tuple[GraphData, np.ndarray]":
     data = _data_of(run)
     return data, data.train if data.validation is None else data.validation
+
+
+def _groups(data: "GraphData", targets: Tensor) -> list[str]:
+    """The names of classes; of values, which fifth of them each is in."""
+    if data.classes:
+        return [data.classes[int(k)] for k in targets]
+    bounds = np.unique(np.quantile(targets.numpy(), np.linspace(0, 1, _FIFTHS + 1)))
+    place = np.clip(np.searchsorted(bounds, targets.numpy(), side="right") - 1, 0, max(len(bounds) - 2, 0))
+    words = [f"{number(float(a), 3)} to {number(float(b), 3)}" for a, b in itertools.pairwise(bounds)]
+    return [words[int(k)] if words else "all" for k in place]
 
 
 def _dense(x: Tensor | None) -> Tensor:

@@ -34,6 +34,27 @@ def test_a_cut_edge_changes_what_it_said(run: cut.runs.Run):
     assert picture.caption
 
 
+def test_pages_of_values(tmp_path: Path):
+    """A run of values has the same pictures, in the unit of its target."""
+    import networkx as nx
+
+    from cutaway.runs.pages import make_page
+
+    graph = nx.relabel_nodes(nx.grid_2d_graph(5, 5), {(a, b): f"{a}{b}" for a in range(5) for b in range(5)})
+    for v in graph:
+        graph.nodes[v].update(sensor=int(v[0]) + 0.3 * int(v[1]), target=int(v[0]) * int(v[1]) + 0.5)
+    nx.write_graphml(graph, tmp_path / "grid.graphml")
+    run = train("gat", data=str(tmp_path / "grid.graphml"), steps=20, width=8, heads=2, out=tmp_path / "run")
+    _, placed = make_page(run, run.recipe.subject(run), None)
+    assert {one.source for one in placed} >= {"vertex_mistakes", "predicted_graph", "cut_edges", "neighbours_heard"}
+    subject = run.recipe.subject(run, "22")
+    (picture,) = vertices.cut_edges(run, subject)
+    (answer,) = run.predict("22")
+    assert f"target is {answer['target']:.3g}" in picture.title
+    groups = vertices._groups(run.recipe.dataset(run), torch.tensor([0.5, 1.5, 16.5]))
+    assert len(set(groups)) == 3
+
+
 def test_a_large_graph_is_cut_out_around_the_vertex(run: cut.runs.Run, monkeypatch: pytest.MonkeyPatch):
     """What a vertex is told does not change if only its surroundings are passed through."""
     subject = run.recipe.subject(run, "16")

@@ -1,0 +1,103 @@
+r"""Another graph than the one that a run was trained on: new, or grown since; read and scaled as the run's own was.
+
+Columns become the same numbers, on the scale of training. A model with eigenvectors of a Laplacian is lent those of the
+new graph: the k-th frequency of another graph means much the same only where the two graphs are alike.
+"""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from cutaway.atomic_files import read_json
+from cutaway.blocks.graphs.graph import Graph
+from cutaway.data.graphs.graph_data import GraphData
+from cutaway.data.graphs.raw_graphs import GraphColumns
+from cutaway.recipes.graphs.graph_outcomes import Scale
+from cutaway.recipes.graphs.vertex_features import FeatureScale
+
+if TYPE_CHECKING:
+    from cutaway.runs.run import Run
+
+READING = "vertices.json"  # in the run folder
+
+
+@dataclass(frozen=True)
+class GraphReading:
+    """How a run reads a graph: the columns and the scale of features, and the classes or the scale of values."""
+
+    columns: GraphColumns
+    features: FeatureScale
+    classes: tuple[str, ...] = ()
+    target: str = ""
+    values: Scale | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the run folder."""
+        found = {"classes": list(self.classes), "target": self.target, "columns": self.columns.to_dict()}
+        found["features"] = asdict(self.features)
+        return found | ({} if self.values is None else {"values": asdict(self.values)})
+
+    @classmethod
+    def of_run(cls, run: "Run") -> "GraphReading":
+        """What a run noted when it began."""
+        path = run.file(READING)
+        noted = {} if path is None else read_json(path, "classes")
+        if "features" not in noted:
+            raise ValueError(
+                f"another graph is read as the run's own was, got {run.path}, which did not note how; train it again"
+            )
+        return cls(
+            GraphColumns.from_dict(noted["columns"]),
+            FeatureScale(noted["features"]["kind"], *(tuple(noted["features"][part]) for part in ("mean", "std"))),
+            tuple(noted["classes"]),
+            noted["target"],
+            Scale(**noted["values"]) if "values" in noted else None,
+        )
+
+    def scaled(self, data: GraphData, inputs: int) -> Graph:
+        """The graph with features on the scale of training, for a model that takes so many."""
+        if self.features.kind == "identity":
+            raise ValueError(
+                f"a model that knows its vertices by name alone answers for its own graph, got {data.name}; train on "
+                "features of vertices to answer for others"
+            )
+        width = 0 if data.graph.x is None else data.graph.x.shape[1]
+        if width != inputs:
+            made_of = ", ".join(column.name for column in self.columns.vertices[:5])
+            raise ValueError(
+                f"every vertex must have the {inputs} features of training{f' ({made_of})' * bool(made_of)}, got "
+                f"{width} in {data.name}; give their table by vertices"
+            )
+        return self.features.apply(data.graph)
+
+
+@contextmanager
+def lend_eigenvectors(model: Any, graph: Graph, name: str) -> Iterator[None]:
+    """Inside, a model that is given eigenvectors has those of this graph; after it, its own again."""
+    own = model.eigenvectors
+    if own is None:
+        yield
+        return
+    from cutaway.data.graphs.eigenpairs import eigenpairs
+
+    count = min(own.shape[1], graph.vertices)
+    found = eigenpairs(graph, count, kind="symmetric").tensors()[1].to(own)
+    if count < own.shape[1]:  # a small graph has fewer: the rest say nothing
+        found = torch.cat([found, found.new_zeros(graph.vertices, own.shape[1] - count)], 1)
+    warnings.warn(
+        f"the model was trained with eigenvectors of its own graph; those of {name} were computed anew, and answers "
+        "are good where the two graphs are alike",
+        stacklevel=2,
+    )
+    model.eigenvectors = found
+    try:
+        yield
+    finally:
+        model.eigenvectors = own
+
+
+__all__ = ["READING", "GraphReading", "lend_eigenvectors"]

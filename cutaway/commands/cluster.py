@@ -54,6 +54,9 @@ class ClusterGraph:
     """of points: join those that are no further apart, in place of --neighbours"""
     cut: Literal["normalised", "ratio"] = "normalised"
     """what is made small: edges cut, beside the edges or beside the vertices of a cluster"""
+    regularise: Literal["auto", "always", "never"] = "auto"
+    """add a weak edge between all vertices, so that parts that hang by an edge or two are not cut off (normalised cut;
+    auto: where clusters of edges come out tiny, never of points)"""
     seed: int = 0
     """the same seed gives the same clusters"""
     encoding: str = "utf-8"
@@ -89,7 +92,10 @@ def main(argv: Sequence[str]) -> None:
         most = source.graph.vertices
         raise ValueError(f"--clusters must be at most the number of vertices, {most:,}, got {asked.clusters}; lower it")
     kind: Literal["random_walk", "plain"] = "random_walk" if asked.cut == "normalised" else "plain"
-    found = spectral_clusters(source.graph, asked.clusters, kind, asked.seed)
+    regularise: Literal["auto", "always", "never"] = asked.regularise
+    if regularise == "auto" and source.places is not None:
+        regularise = "never"
+    found = spectral_clusters(source.graph, asked.clusters, kind, asked.seed, regularise)
     agreement = _agreement(found, source.labels)
     written = []
     if asked.out != "-":
@@ -104,7 +110,7 @@ def main(argv: Sequence[str]) -> None:
         json.dump(_facts(source, found, agreement), sys.stdout, ensure_ascii=False)
         print()
     else:
-        print("\n".join(_lines(source, found, agreement)))
+        print("\n".join(_lines(source, found, agreement, asked.cut == "ratio")))
     for path in written:
         print(path, file=sys.stderr)
 
@@ -113,6 +119,8 @@ def _expect(asked: ClusterGraph) -> None:
     """Flags that fit one another, before anything is read."""
     if asked.clusters is not None and asked.clusters < 2:
         raise ValueError(f"--clusters must be at least 2, got {asked.clusters}; leave it out to have it found")
+    if asked.regularise == "always" and asked.cut == "ratio":
+        raise ValueError("--regularise changes the normalised cut alone, got --cut ratio; leave one of them out")
     if asked.neighbours < 1:
         raise ValueError(f"--neighbours must be at least 1, got {asked.neighbours}; try --neighbours 10")
     if asked.radius is not None and not asked.radius > 0:
@@ -153,17 +161,25 @@ def _open(asked: ClusterGraph) -> Source:
     return Source(data.name, data.graph, data.names, labels, None, data.notes)
 
 
-def _agreement(found: "Clusters", labels: Sequence[Any] | None) -> float | None:
-    """How well clusters and known groups agree, from 0 (by chance) to 1: Hubert and Arabie's adjusted Rand index."""
+def _agreement(found: "Clusters", labels: Sequence[Any] | None) -> dict[str, float]:
+    """How well clusters and known groups agree, 1 if they are the same; {} where no groups are known.
+
+    The adjusted Rand index (Hubert, Arabie 1985) is 0 by chance; the normalised mutual information is 0 where one tells
+    nothing of the other.
+    """
     if labels is None:
-        return None
+        return {}
     from cutaway.extras import need
 
     both = [v for v in range(len(found.of)) if labels[v] is not None and found.of[v] >= 0]
-    if len({labels[v] for v in both}) < 2:
-        return None
+    known, own = [str(labels[v]) for v in both], found.of[both]
+    if len(set(known)) < 2:
+        return {}
     metrics = need("sklearn.metrics", "tables", "comparing clusters")
-    return float(metrics.adjusted_rand_score([str(labels[v]) for v in both], found.of[both]))
+    return {
+        "adjusted_rand": float(metrics.adjusted_rand_score(known, own)),
+        "normalised_mutual_information": float(metrics.normalized_mutual_info_score(known, own)),
+    }
 
 
 def _members(source: Source, found: "Clusters", k: int) -> list[str]:
@@ -175,7 +191,7 @@ def _members(source: Source, found: "Clusters", k: int) -> list[str]:
     return [source.names[v] for v in own[np.argsort(-degrees[own], kind="stable")]]
 
 
-def _facts(source: Source, found: "Clusters", agreement: float | None) -> dict[str, Any]:
+def _facts(source: Source, found: "Clusters", agreement: dict[str, float]) -> dict[str, Any]:
     return {
         "data": source.name,
         "vertices": source.graph.vertices,
@@ -191,12 +207,14 @@ def _facts(source: Source, found: "Clusters", agreement: float | None) -> dict[s
         "converged": bool(found.spectrum.converged.all()),
         "ratio_cut": found.ratio_cut,
         "normalised_cut": found.normalised_cut,
-        "adjusted_rand": agreement,
+        "adjusted_rand": agreement.get("adjusted_rand"),
+        "normalised_mutual_information": agreement.get("normalised_mutual_information"),
+        "regularised": found.regularised,
         "notes": list(source.notes),
     }
 
 
-def _lines(source: Source, found: "Clusters", agreement: float | None) -> list[str]:
+def _lines(source: Source, found: "Clusters", agreement: dict[str, float], ratio: bool = False) -> list[str]:
     count, values = len(found.sizes), found.spectrum.values
     lines = [f"{source.name}: {source.graph.vertices:,} vertices, {source.graph.edges.shape[1]:,} edges"]
     lines += [f"  {note}" for note in source.notes]
@@ -205,6 +223,14 @@ def _lines(source: Source, found: "Clusters", agreement: float | None) -> list[s
         step = f"λ{count} = {values[count - 1]:.3g}, λ{count + 1} = {values[count]:.3g}"
         why = f", by the widest step in the spectrum: {step}"
     lines.append(f"{count} clusters{why}")
+    if found.regularised:
+        reason = f"regularised by τ = {found.regularised:.3g}, the mean degree"
+        if found.crumbs:
+            few = ", ".join(map(str, found.crumbs[:_SHOWN])) + ", …" * (len(found.crumbs) > _SHOWN)
+            reason += f": the plain cut gives clusters of {few} {'vertex' if found.crumbs == (1,) else 'vertices'}"
+        lines.append(f"  {reason}")
+    elif found.crumbs:
+        lines.append(f"  some are tiny: {'try --cut normalised' if ratio else 'see --regularise'}")
     for k, size in enumerate(found.sizes):
         first = _members(source, found, k)[:_SHOWN]
         lines.append(f"  {k + 1:>2}  {size:>7,} vertices: {', '.join(first)}{', …' * (size > _SHOWN)}")
@@ -213,8 +239,10 @@ def _lines(source: Source, found: "Clusters", agreement: float | None) -> list[s
     lines.append(f"normalised cut {found.normalised_cut:.4g}, ratio cut {found.ratio_cut:.4g}")
     if not found.spectrum.converged.all():
         lines.append(f"{int((~found.spectrum.converged).sum())} eigenvectors did not converge: do not rely on this")
-    if agreement is not None:
-        lines.append(f"agreement with the known groups: {agreement:.3f} (adjusted Rand index: 1 the same, 0 by chance)")
+    if agreement:
+        rand, mutual = agreement.values()
+        told = f"adjusted Rand index {rand:.3f} (0 by chance), normalised mutual information {mutual:.3f}"
+        lines.append(f"agreement with the known groups, 1 if the same: {told}")
     return lines
 
 

@@ -20,7 +20,7 @@ def test_the_karate_club(folder: Path, capsys):
     out, err = capsys.readouterr()
     assert "karate-club: 34 vertices, 78 edges" in out
     assert "2 clusters, by the widest step in the spectrum: λ2 = 0.132, λ3 = 0.287" in out
-    assert "agreement with the known groups: 0.77" in out
+    assert "agreement with the known groups, 1 if the same: adjusted Rand index 0.772" in out
     assert err.split() == ["clusters.csv", "clusters.html"]
     rows = list(csv.DictReader((folder / "clusters.csv").open(encoding="utf-8")))
     assert len(rows) == 34
@@ -64,6 +64,7 @@ def test_points(folder: Path, capsys):
         (["karate-club", "--clusters", "1"], "--clusters must be at least 2, got 1"),
         (["karate-club", "--clusters", "99"], "--clusters must be at most the number of vertices, 34, got 99"),
         (["karate-club", "--clusters", "two"], "--clusters must be"),
+        (["karate-club", "--regularise", "always", "--cut", "ratio"], "the normalised cut alone, got --cut ratio"),
         (["karate-club", "--picture", "a.pdf"], "--picture must end in .html, .png, .svg, got 'a.pdf'"),
         (["karate-club", "--out", "no/such/place.csv"], "--out must be in a folder that exists, got no/such/place.csv"),
         (["iris", "--neighbours", "0"], "--neighbours must be at least 1, got 0"),

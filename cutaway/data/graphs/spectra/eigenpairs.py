@@ -198,13 +198,30 @@ def _measured(
     zeros: int,
 ) -> Eigenpairs:
     values, residuals = measure(matrix, vectors)
-    order = np.argsort(values, kind="stable")
-    vectors, values, residuals = vectors[:, order], values[order], residuals[order]
-    scale = float(matrix.diagonal().max()) if matrix.shape[0] else 1.0
-    values[:zeros] = np.where(np.abs(values[:zeros]) <= _ZERO * max(scale, 1e-300), 0.0, values[:zeros])
     if kind == "random_walk":  # L_rw = D⁻¹L has the eigenvectors D^−½ q, and the same residuals in the norm of D
         vectors = vectors / np.sqrt(np.where(degrees > 0, degrees, 1))[:, None]
         vectors = vectors / np.linalg.norm(vectors, axis=0)
+    scale = float(matrix.diagonal().max()) if matrix.shape[0] else 1.0
+    return judge(values, vectors, residuals, scale, kind, method, components, zeros)
+
+
+def judge(
+    values: Float[np.ndarray, "k"],
+    vectors: Float[np.ndarray, "n k"],
+    residuals: Float[np.ndarray, "k"],
+    scale: float,
+    kind: str,
+    method: str,
+    components: int,
+    zeros: int,
+) -> Eigenpairs:
+    """Eigenpairs in order and with fixed signs, and which of them converged; a warning names the worst that did not.
+
+    The first ``zeros`` are known to be 0; ``scale`` is about the largest eigenvalue.
+    """
+    order = np.argsort(values, kind="stable")
+    vectors, values, residuals = vectors[:, order], values[order], residuals[order]
+    values[:zeros] = np.where(np.abs(values[:zeros]) <= _ZERO * max(scale, 1e-300), 0.0, values[:zeros])
     signs = np.sign(vectors[np.abs(vectors).argmax(0), np.arange(vectors.shape[1])])
     converged = residuals <= np.maximum(TOLERANCE * np.abs(values), _ZERO * max(scale, 1e-300))
     if not converged.all():
@@ -213,9 +230,9 @@ def _measured(
             f"{int((~converged).sum())} of {len(values)} eigenpairs did not converge: λ{worst + 1} = "
             f"{values[worst]:.3g} has a residual of {residuals[worst]:.1e}, above 1 % of it; do not rely on these, or "
             "ask for fewer",
-            stacklevel=3,
+            stacklevel=4,
         )
     return Eigenpairs(values, vectors * signs, residuals, converged, kind, method, components)
 
 
-__all__ = ["Eigenpairs", "adjacency_matrix", "eigenpairs", "fiedler_vector"]
+__all__ = ["Eigenpairs", "adjacency_matrix", "eigenpairs", "fiedler_vector", "judge"]

@@ -5,10 +5,13 @@ r"""Spectral clustering: vertices by the first eigenvectors of the Laplacian, th
 
 With L_rw the eigenvectors relax the normalised cut, with the plain L the ratio cut. Components too small to be a
 cluster (fewer than a tenth of n/K vertices) would each take an eigenvector of 0: they are set aside as cluster −1.
-Shi, Malik 2000; von Luxburg 2007, §4, §8.3. Notes: N3 §7.4–7.5.
+Small parts that hang by an edge or two do the same to large sparse graphs: where a cluster is so small, clusters are
+found anew by the regularised Laplacian (regularised.py), and `regularised` says so.
+Shi, Malik 2000; von Luxburg 2007, §4, §8.3; Qin, Rohe 2013 (regularised). Notes: N3 §7.4–7.5.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -16,11 +19,14 @@ from jaxtyping import Float, Int
 
 from cutaway.blocks.graphs.cuts import normalised_cut, ratio_cut
 from cutaway.blocks.graphs.graph import Graph
+from cutaway.data.checks import expect_choice
 from cutaway.data.graphs.components import connected_components
 from cutaway.data.graphs.spectra.eigenpairs import Eigenpairs, Kind, eigenpairs
+from cutaway.data.graphs.spectra.regularised import regularised_eigenpairs, unit_rows
 from cutaway.extras import need
 
 MOST = 12  # clusters that the eigengap looks for, at most
+Regularise = Literal["auto", "always", "never"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +41,8 @@ class Clusters:
     ratio_cut: float
     normalised_cut: float
     by_eigengap: bool
+    regularised: float = 0.0  # τ; 0: the plain Laplacian
+    crumbs: tuple[int, ...] = ()  # sizes of tiny clusters that the plain Laplacian gave, where that was the reason
 
     @property
     def aside(self) -> int:
@@ -56,44 +64,90 @@ def spectral_embedding(graph: Graph, dimensions: int = 2, kind: Kind = "random_w
     return eigenpairs(graph, dimensions + 1, kind).vectors[:, 1:]
 
 
-def spectral_clusters(graph: Graph, clusters: int | None = None, kind: Kind = "random_walk", seed: int = 0) -> Clusters:
-    """The vertices of an undirected graph in ``clusters`` groups; as many as the eigengap says, where not given."""
+class _Partition(NamedTuple):
+    """The cluster of each row, what k-means was given, and the eigenpairs that it came from."""
+
+    labels: Int[np.ndarray, "n"]
+    rows: Float[np.ndarray, "n k"]
+    spectrum: Eigenpairs
+
+
+def spectral_clusters(
+    graph: Graph,
+    clusters: int | None = None,
+    kind: Kind = "random_walk",
+    seed: int = 0,
+    regularise: Regularise = "auto",
+) -> Clusters:
+    """The vertices of an undirected graph in ``clusters`` groups; as many as the eigengap says, where not given.
+
+    ``regularise``: "auto" where the plain Laplacian cuts off clusters of fewer than a tenth of n/K vertices, "always"
+    or "never". It changes the normalised cut alone: the ratio cut (``kind="plain"``) has the same eigenvectors with it.
+    """
+    expect_choice("regularise", regularise, ("auto", "always", "never"))
     n = graph.vertices
     if n < 2 or (clusters is not None and not 2 <= clusters <= n):
         raise ValueError(
             f"clusters must be from 2 to the number of vertices, got {clusters} for {n:,}; "
             f"{'try clusters=2' if n >= 2 else 'give a graph of two vertices or more'}"
         )
+    if kind == "plain" and regularise == "always":
+        raise ValueError("regularising changes the normalised cut alone, got kind='plain'; use kind='random_walk'")
     kept = _large_enough(graph, MOST if clusters is None else clusters)
     if clusters is None and len(kept) < 3:
         kept = np.arange(n)
     if clusters is not None and len(kept) < clusters:
         kept = np.arange(n)
-    whole = len(kept) == n
-    part = graph if whole else graph.subgraph(torch.from_numpy(kept))
-    wanted = min(MOST + 1, part.vertices) if clusters is None else min(clusters + 1, part.vertices)
-    spectrum = eigenpairs(part, wanted, kind, seed=seed)
-    count = eigengap(spectrum.values) if clusters is None else clusters
-    rows = spectrum.vectors[:, :count]
-    labels = _k_means(rows, count, seed)
-    order = np.argsort(-np.bincount(labels, minlength=count), kind="stable")
+    part = graph if len(kept) == n else graph.subgraph(torch.from_numpy(kept))
+    crumbs: tuple[int, ...] = ()
+    tau = 0.0
+    if regularise != "always":
+        found = _partition(part, clusters, kind, seed)
+        sizes = np.bincount(found.labels)
+        crumbs = tuple(sorted(sizes[sizes < _least(len(kept), len(sizes))].tolist()))
+    if regularise == "always" or (regularise == "auto" and crumbs and kind != "plain"):
+        tau = _mean_degree(part)
+        found = _partition(part, clusters, kind, seed, tau)
+    count = found.rows.shape[1]
+    order = np.argsort(-np.bincount(found.labels, minlength=count), kind="stable")
     place = np.empty(count, np.int64)
     place[order] = np.arange(count)
     of = np.full(n, -1, np.int64)
-    of[kept] = place[labels]
+    of[kept] = place[found.labels]
     embedding = np.zeros((n, count))
-    embedding[kept] = rows
-    adjacency, found = part.adjacency(torch.float64), torch.from_numpy(of[kept])
+    embedding[kept] = found.rows
+    adjacency, groups = part.adjacency(torch.float64), torch.from_numpy(of[kept])
     return Clusters(
         of,
         tuple(np.bincount(of[kept], minlength=count).tolist()),
         embedding,
-        replace(spectrum),
+        found.spectrum,
         kept,
-        float(ratio_cut(adjacency, found)),
-        float(normalised_cut(adjacency, found)),
+        float(ratio_cut(adjacency, groups)),
+        float(normalised_cut(adjacency, groups)),
         clusters is None,
+        tau,
+        crumbs,
     )
+
+
+def _partition(graph: Graph, clusters: int | None, kind: Kind, seed: int, tau: float = 0.0) -> _Partition:
+    """Eigenvectors, as many as clusters, and k-means on their rows; with τ those of the regularised Laplacian."""
+    wanted = min((MOST if clusters is None else clusters) + 1, graph.vertices)
+    spectrum = regularised_eigenpairs(graph, wanted, tau, seed) if tau else eigenpairs(graph, wanted, kind, seed=seed)
+    count = eigengap(spectrum.values) if clusters is None else clusters
+    rows = spectrum.vectors[:, :count]
+    rows = unit_rows(rows) if tau else rows
+    return _Partition(_k_means(rows, count, seed), rows, spectrum)
+
+
+def _mean_degree(graph: Graph) -> float:
+    return float(graph.degrees(dtype=torch.float64).mean()) or 1.0
+
+
+def _least(vertices: int, clusters: int) -> float:
+    """The fewest vertices that make a cluster: a tenth of n/K, and two."""
+    return max(2.0, vertices / (10 * clusters))
 
 
 def eigengap(values: Float[np.ndarray, "k"]) -> int:
@@ -115,8 +169,7 @@ def _large_enough(graph: Graph, clusters: int) -> Int[np.ndarray, "m"]:
     of, sizes = connected_components(graph)
     if len(sizes) == 1:
         return np.arange(graph.vertices)
-    least = max(2.0, graph.vertices / (10 * clusters))
-    return np.flatnonzero(np.array(sizes)[of] >= least)
+    return np.flatnonzero(np.array(sizes)[of] >= _least(graph.vertices, clusters))
 
 
 def _k_means(rows: Float[np.ndarray, "n k"], count: int, seed: int) -> Int[np.ndarray, "n"]:

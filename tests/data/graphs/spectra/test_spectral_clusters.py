@@ -76,3 +76,57 @@ def test_mistakes():
         spectral_clusters(cut.blocks.Graph(torch.zeros(2, 0, dtype=torch.int64), 1))
     with pytest.raises(ValueError, match="dimensions must be from 1 to the number of vertices − 1, got 5 for 5"):
         spectral_embedding(graph, 5)
+
+
+def crumbly() -> tuple[networkx.Graph, np.ndarray]:
+    """Two communities of 300, and thirty trees of five that hang by an edge: each a cheaper cut than the middle."""
+    random = np.random.default_rng(0)
+    graph = networkx.planted_partition_graph(2, 300, 0.02, 0.004, seed=1)
+    side = [0] * 300 + [1] * 300
+    for _ in range(30):
+        root, first = int(random.integers(600)), len(side)
+        networkx.add_path(graph, [root, *range(first, first + 5)])
+        side += [side[root]] * 5
+    return graph, np.array(side)
+
+
+def test_parts_that_hang_by_an_edge_are_not_clusters():
+    """What Zhang and Rohe 2018 describe: the plain cut breaks off crumbs, the regularised one finds the communities."""
+    theirs, side = crumbly()
+    graph = cut.data.as_graph(theirs)
+    plain = spectral_clusters(graph, 2, regularise="never")
+    assert plain.sizes[1] < 30
+    assert plain.regularised == 0
+    assert plain.crumbs
+    found = spectral_clusters(graph, 2)
+    assert found.crumbs == plain.crumbs
+    assert found.regularised == pytest.approx(float(graph.degrees().mean()), rel=0.05)
+    assert found.spectrum.kind == "regularised"
+    assert same(side[found.kept], found.of[found.kept]) > 0.6
+    assert same(side[plain.kept], plain.of[plain.kept]) < 0.1
+    np.testing.assert_allclose(np.linalg.norm(found.embedding[found.kept], axis=1), 1)
+    again = spectral_clusters(graph, 2, regularise="always")
+    assert np.array_equal(found.of, again.of)
+    assert again.crumbs == ()
+
+
+def test_good_cuts_are_left_as_they_are():
+    graph = cut.data.as_graph(networkx.planted_partition_graph(3, 60, 0.3, 0.02, seed=1))
+    assert spectral_clusters(graph, 3).regularised == 0
+
+
+def test_cora_in_seven(data_folder):
+    data = cut.data.read_graph(data_folder / "graphs/cora.npz")
+    found = spectral_clusters(data.graph, 7)
+    assert max(found.sizes) < 0.6 * data.graph.vertices
+    known = data.targets.numpy()
+    assert sklearn.metrics.normalized_mutual_info_score(known[found.kept], found.of[found.kept]) > 0.35
+
+
+@pytest.mark.untyped
+def test_mistakes_about_regularising():
+    graph = cut.data.as_graph(networkx.path_graph(9))
+    with pytest.raises(ValueError, match="normalised cut alone, got kind='plain'"):
+        spectral_clusters(graph, 2, "plain", regularise="always")
+    with pytest.raises(ValueError, match="regularise must be one of auto, always, never, got 'yes'"):
+        spectral_clusters(graph, 2, regularise="yes")

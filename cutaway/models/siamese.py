@@ -92,6 +92,10 @@ class Siamese(Model):
         self.mean.copy_(images.mean((0, 2, 3))[:, None, None])
         self.spread.copy_(images.std((0, 2, 3), correction=0)[:, None, None].clamp(min=1e-3))
 
+    def embed(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b e"]:
+        """The vector of each image, which is all that this model computes."""
+        return self(images)
+
     def forward(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b e"]:
         spec = self.spec
         if images.ndim != 4 or tuple(images.shape[1:]) != (spec.channels, *spec.image):

@@ -4,7 +4,7 @@ Nothing heavy is imported before a recipe is used: `cutaway train gpt --help` ne
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -194,6 +194,22 @@ class Recipe:
     def predict_in(self, run: "Run", inputs: Any, data: Any, vertices: Any = None) -> Any:
         """Predictions for inputs in other data than the run's own: vertices and pairs of another graph."""
         raise self._cannot("predict in other data than its own: its inputs are the data")
+
+    def embed(self, run: "Run", inputs: Any) -> "Tensor":
+        """A vector for each input (n, width): by default of texts, if the model has vectors of texts."""
+        model: Any = run.model
+        if not hasattr(model, "token_states"):
+            raise self._cannot("embed: its model has no vectors of texts, words or images")
+        return model.embed(inputs)
+
+    def embedded_items(
+        self, run: "Run", source: str, column: str = "", encoding: str = "utf-8"
+    ) -> "Iterator[tuple[list[str], Any]]":
+        """What `cutaway embed` was given, piece by piece: names, and inputs as `embed` takes them."""
+        from cutaway.data.labelled.unlabelled_texts import read_texts
+        from cutaway.data.text.chunks import batched
+
+        return ((texts, texts) for texts in batched(read_texts(source, column, encoding), 2048))
 
     def forecast(
         self,

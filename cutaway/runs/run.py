@@ -178,6 +178,10 @@ class Run:
             raise ValueError(f"there must be something to predict for, got no inputs; give {self.recipe.input}")
         return self.recipe.predict(self, inputs)
 
+    def embed(self, inputs: Any) -> Tensor:
+        """A vector for each input (n, width): texts, words or images, as the recipe says; of a single text (width,)."""
+        return self.recipe.embed(self, inputs)
+
     def sample(
         self,
         count: int = 16,
@@ -209,12 +213,22 @@ class Run:
         return WordTable(*self.recipe.word_rows(self))
 
     def nearest(
-        self, words: str | Sequence[str], k: int = 10, negative: str | Sequence[str] = (), approximate: bool = False
+        self,
+        words: str | Sequence[str],
+        k: int = 10,
+        negative: str | Sequence[str] = (),
+        approximate: bool = False,
+        among: Sequence[str] | None = None,
     ) -> list[tuple[str, float]]:
         """The ``k`` words nearest to a word, or to a sum of words less the ``negative`` ones, by cosine.
 
-        ``run.nearest("king - man + woman")`` is ``run.nearest(["king", "woman"], negative=["man"])``.
+        ``run.nearest("king - man + woman")`` is ``run.nearest(["king", "woman"], negative=["man"])``. With ``among``,
+        texts, the nearest of these to the text ``words``, by the vectors of `embed`.
         """
+        if among is not None:
+            from cutaway.runs.embedded_items import nearest_texts
+
+            return nearest_texts(self, words, among, k, negative, approximate)
         return self.word_table.nearest(words, k, negative, approximate)
 
     def forecast(

@@ -66,6 +66,10 @@ class Autoencoder(Model):
     def forward(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b c h w"]:
         return self.decode(self.encode(images))
 
+    def embed(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b z"]:
+        """The code of each image."""
+        return self.encode(images)
+
     def encode(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b z"]:
         """The codes of images."""
         z = self.to_code(self.encoder(images - self.mean))

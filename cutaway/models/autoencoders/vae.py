@@ -84,6 +84,10 @@ class VAE(Model):
             z = self.code(z)
         return self.decoder(z)
 
+    def embed(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b z"]:
+        """The code of each image."""
+        return self.encode(images)
+
     def encode(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b z"]:
         """The means of the codes of images."""
         return self.latent.distribution(self.encoder(images))[0]

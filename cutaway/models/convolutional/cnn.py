@@ -140,6 +140,10 @@ class CNN(Model):
     def decide(self, z: Float[Tensor, "b z"], mask: Tensor | None = None) -> Float[Tensor, "b classes"]:
         return self.head(drop(z, self.spec.dropout, self.training))
 
+    def embed(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b z"]:
+        """The vector of each image: what the last layer decides by."""
+        return self.represent(images)
+
     def with_labels(self, labels: Sequence[str], each: str = "sequence", pooling: str | None = None) -> "CNN":
         """The same network under a fresh head for these classes; all other tensors are shared."""
         if each != "sequence" or pooling:

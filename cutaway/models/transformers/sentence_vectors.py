@@ -38,6 +38,17 @@ _TOKENS = 4096  # that go through the model at once, padding included
 _LONGEST = 1_000_000  # characters of a text that are looked at
 
 
+class CutTexts(UserWarning):
+    """A warning of texts that were longer than the model reads."""
+
+    def __init__(self, cut: int, total: int, most: int) -> None:
+        self.cut, self.total, self.most = cut, total, most
+        super().__init__(
+            f"texts may have {most:,} tokens, {cut:,} of {total:,} have more and were cut; "
+            "split them to have all of them read"
+        )
+
+
 def build_sentence_layers(spec: "TextSpec") -> nn.ModuleList | None:
     """The dense layers behind the pooling; None without any, so that most models have no such part."""
     if spec.sentence is None or not spec.sentence.layers:
@@ -76,11 +87,7 @@ def embed_texts(
     one = isinstance(texts, str)
     rows, cut = encode_texts(model, [texts] if isinstance(texts, str) else texts, prompt)
     if cut:
-        warnings.warn(
-            f"texts may have {text_context(model):,} tokens, {cut:,} of {len(rows):,} have more and were cut; "
-            "split them to have all of them read",
-            stacklevel=3,
-        )
+        warnings.warn(CutTexts(cut, len(rows), text_context(model) or 0), stacklevel=3)
     vectors = embed_rows(model, rows, batch)
     return vectors[0] if one else vectors
 

@@ -97,6 +97,12 @@ class ViT(Model):
             states.append(x)
         return x
 
+    def embed(self, images: Float[Tensor, "b c H W"]) -> Float[Tensor, "b w"]:
+        """The vector of each image: the hidden state of CLS, or the mean of the patches if the head takes that."""
+        z = self.encode(images)
+        by_cls = self.spec.head is None or self.spec.head.pooling in (None, "cls")
+        return z[:, 0] if by_cls else z[:, 1:].mean(1)
+
     @torch.no_grad()
     def without_scale(self) -> "ViT":
         """The same function with its scale folded into the patches' map: (x − μ)/σ · W + b = x · W/σ + (b − μ/σ · W).

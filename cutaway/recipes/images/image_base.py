@@ -4,7 +4,7 @@ files or arrays → one size → bytes (n, c, h, w) → pixels from 0 to 1 → t
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -15,6 +15,8 @@ from cutaway.recipes.images.images_in_memory import STORED, ImagesInMemory
 from cutaway.recipes.settings import DATA, setting
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from cutaway.data.images.image_data import ImageData, ImageRows
     from cutaway.recipes.subjects import Subject
     from cutaway.runs.run import Run
@@ -122,6 +124,25 @@ class ImageRecipe(Recipe):
         from cutaway.recipes.images.pixels import new_images
 
         return new_images(run, inputs)
+
+    def embed(self, run: "Run", inputs: Any) -> "Tensor":
+        """A vector for each image: what the model knows of it before it answers."""
+        from cutaway.recipes.images.pixels import image_vectors
+
+        if not hasattr(run.model, "embed"):
+            raise self._cannot("embed: its model has no vectors of images")
+        return image_vectors(run.model, self.read_new(run, inputs))
+
+    def embedded_items(
+        self, run: "Run", source: str, column: str = "", encoding: str = "utf-8"
+    ) -> "Iterator[tuple[list[str], Any]]":
+        """The images of a folder or file, a few hundred at a time."""
+        if column:
+            raise ValueError(f"column is for tables of texts, got column={column!r} for a run of images; leave it out")
+        rows = self.read_new(run, source)
+        for first in range(0, len(rows), 512):
+            some = rows.take(slice(first, first + 512))
+            yield [str(name) for name in some.names], some
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         """Images of a path; without one, some of each class that it was not trained on."""

@@ -40,6 +40,13 @@ def image_outputs(model: nn.Module, images: ImageRows, together: int = _TOGETHER
     return torch.cat([model(as_pixels(model, batch.pixels)).float().cpu() for batch in every_image(images, together)])
 
 
+@torch.no_grad()
+def image_vectors(model: Any, images: ImageRows, together: int = _TOGETHER) -> Float[Tensor, "n w"]:
+    """The vectors that a model has of any number of images, on the CPU."""
+    parts = [model.embed(as_pixels(model, batch.pixels)).float().cpu() for batch in every_image(images, together)]
+    return torch.cat(parts)
+
+
 def image_about(run: "Run") -> dict[str, Any]:
     """The labels of a run of images, and the shape that they were brought to."""
     path = run.file("images.json")
@@ -50,6 +57,8 @@ def image_about(run: "Run") -> dict[str, Any]:
 
 def new_images(run: "Run", inputs: Any) -> ImageRows:
     """New images as those of training were read; what cannot be read is told in a warning."""
+    if isinstance(inputs, ImageRows):
+        return inputs
     about = image_about(run)
     channels, height, width = about["shape"]
     rows, notes = read_new_images(inputs, (channels, height, width), about["fit"], about["labels"])
@@ -71,4 +80,13 @@ def image_subject(run: "Run", images: ImageRows, words: str) -> Subject:
     return Subject((as_pixels(run.model, images.pixels()),), words)
 
 
-__all__ = ["as_pixels", "as_tensors", "choose_each", "image_about", "image_outputs", "image_subject", "new_images"]
+__all__ = [
+    "as_pixels",
+    "as_tensors",
+    "choose_each",
+    "image_about",
+    "image_outputs",
+    "image_subject",
+    "image_vectors",
+    "new_images",
+]

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy as np
+    from torch import Tensor
 
     from cutaway.recipes.subjects import Subject
     from cutaway.recipes.words.word_rows import WordRows
@@ -42,6 +43,18 @@ class VectorRuns:
 
         return WordRows(words, matrix, counts.tolist() if counts.any() else None, unseen)
 
+    def embed(self, run: "Run", inputs: Any) -> "Tensor":
+        """The vector of each word; of a text with several words the mean of their unit vectors, unknown ones left out.
+
+        A single str gives a single vector.
+        """
+        import torch
+
+        from cutaway.recipes.text.text_inputs import as_texts
+
+        found = torch.stack([torch.from_numpy(vector_of_text(run.word_table, text)) for text in as_texts(inputs)])
+        return found[0] if isinstance(inputs, str) else found
+
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         """The words that pictures compare: yours, else some that are frequent but not the most frequent."""
         import torch
@@ -70,6 +83,20 @@ class VectorRuns:
         if Path(to).exists():
             raise ValueError(f"vectors are written to a new file, got {to}, which is there; choose another --to")
         return write_vectors(to, run.word_table.words, run.word_table.matrix)
+
+
+def vector_of_text(table: Any, text: str) -> "np.ndarray":
+    """The vector of a word, or the mean of the unit vectors of those words of a text that have one."""
+    import numpy as np
+
+    words = text.split()
+    if len(words) < 2:
+        return np.asarray(table.vector(text.strip()), np.float32)
+    known = [table.vector(word) for word in words if table.place(word) is not None]
+    if not known:
+        raise ValueError(f"a text must hold a word that has a vector, got {text[:60]!r}; leave it out")
+    lengths = [max(float(np.linalg.norm(vector)), 1e-12) for vector in known]
+    return np.mean([vector / length for vector, length in zip(known, lengths)], 0).astype(np.float32)
 
 
 def circles(words: Sequence[str], matrix: "np.ndarray") -> list[int]:

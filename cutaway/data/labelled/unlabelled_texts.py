@@ -1,0 +1,60 @@
+r"""Texts without labels, one after another: the lines of a file, or a column of a table.
+
+    texts.txt               one text a line; an empty line is an empty text, so that line i is text i
+    reviews.csv, .parquet   the column of texts
+
+Lines are read as they are needed, so that a file may be larger than memory, and so may a line: of one that has more
+than a million characters the first million are kept.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from cutaway.data.checks import nearest
+from cutaway.data.files import expect_encoding, find_files, open_plain, read_pieces
+from cutaway.data.labelled.labelled_columns import find_text
+from cutaway.data.labelled.labelled_sources import read_columns
+
+LONGEST = 1_000_000  # characters of a line
+_TABLES = (".csv", ".tsv", ".parquet", ".json", ".jsonl", ".ndjson")
+
+
+def read_texts(path: str | os.PathLike[str], column: str = "", encoding: str = "utf-8") -> Iterator[str]:
+    """The texts of a file; ``column`` names that of a table (default: found by its name, else by its contents)."""
+    expect_encoding(encoding)
+    file = Path(path).expanduser()
+    if not file.is_file():
+        if file.is_dir():
+            raise ValueError(f"texts must be a file, got the folder {path}; give a file in it")
+        find_files(path, setting="texts")  # says what may be meant
+    if column or any(ending in file.name.casefold() for ending in _TABLES):
+        return _column(file, column, encoding)
+    return read_lines(file, encoding)
+
+
+def _column(file: Path, column: str, encoding: str) -> Iterator[str]:
+    columns = read_columns(file, encoding)
+    if column and column not in columns:
+        raise ValueError(
+            f"column must be one of {file.name}, which has {', '.join(map(repr, columns))}, got {column!r}; "
+            f"try column={nearest(column, columns, 1)!r}"
+        )
+    return iter(columns[column or find_text(columns)])
+
+
+def read_lines(file: Path, encoding: str = "utf-8") -> Iterator[str]:
+    """The lines of a text file, without their ends."""
+    with open_plain(file) as stream:
+        line = ""
+        for piece in read_pieces(stream, encoding, file.name):
+            first, *others = piece.split("\n")
+            line = (line + first)[:LONGEST]
+            for other in others:
+                yield line
+                line = other[:LONGEST]
+        if line:  # after the last line end there is no line, if nothing follows it
+            yield line
+
+
+__all__ = ["LONGEST", "read_lines", "read_texts"]

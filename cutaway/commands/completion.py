@@ -45,6 +45,7 @@ def verbs() -> dict[str, Any]:
     from cutaway.commands.attack import AttackImages
     from cutaway.commands.cluster import ClusterGraph
     from cutaway.commands.demo import Demo
+    from cutaway.commands.embed import Embed
     from cutaway.commands.forecast import ForecastSeries
     from cutaway.commands.generate import Generate
     from cutaway.commands.import_export import Export, Import
@@ -64,6 +65,7 @@ def verbs() -> dict[str, Any]:
         "predict": Predict,
         "forecast": ForecastSeries,
         "sample": SampleImages,
+        "embed": Embed,
         "nearest": Nearest,
         "attack": AttackImages,
         "cluster": ClusterGraph,

@@ -24,7 +24,7 @@ class Embed:
     """
 
     examples: ClassVar[tuple[str, ...]] = (
-        "cutaway embed sentence-transformers/all-MiniLM-L6-v2 texts.txt --out vectors.npy",
+        "cutaway embed my-checkpoint texts.txt --out vectors.npy",
         "cutaway embed runs/bert-1 reviews.csv --column review --out vectors.safetensors",
         "cutaway embed runs/cnn-1 photos/ --out vectors.csv",
     )

@@ -25,7 +25,7 @@ class Nearest:
         "cutaway nearest runs/wordvectors-1 string",
         "cutaway nearest runs/wordvectors-1 king - man + woman",
         "cutaway nearest runs/wordvectors-1 list dict --count 5 --json",
-        'cutaway nearest sentence-transformers/all-MiniLM-L6-v2 "how do I undo a commit?" --texts answers.txt',
+        'cutaway nearest my-checkpoint "undo a commit" --texts answers.txt',
     )
 
     run: Annotated[str, tyro.conf.Positional]

@@ -41,6 +41,7 @@ class Recipe:
         tuple[str, ...]
     ] = ()  # endings of files that `cutaway predict --out` can write beside tables
     input_is_file: ClassVar[bool] = False  # whether `subject` is given the path of a file; else a text
+    own_vocabulary: ClassVar[bool] = True  # whether model and tokenizer must have as many tokens
     open_settings: ClassVar[tuple[str, ...]] = ()  # that may be 0, until `settled` chooses them by the data
 
     data: str = setting("", FIRST, "PATH")
@@ -174,6 +175,9 @@ class Recipe:
                 "take the file from a copy"
             )
         return from_spec(spec_from_dict(config["spec"]))
+
+    def loaded(self, model: "nn.Module") -> None:
+        """Completes a model of `open_model` that was given its weights."""
 
     def test_metrics(self, run: "Run") -> dict[str, float]:
         """Metrics on the test split."""

@@ -16,6 +16,7 @@ class ImportedRecipe(Recipe):
     """A checkpoint that was trained elsewhere; `cutaway import` makes one."""
 
     name: ClassVar[str] = "imported"
+    own_vocabulary: ClassVar[bool] = False  # checkpoints may have room for more tokens than their tokenizer, or less
 
     data: str = ""
     """where the checkpoint came from"""

@@ -43,6 +43,10 @@ RECIPES = {
     "diffusion": "cutaway.recipes.generative.diffusion:DiffusionRecipe",
 }
 TUNED = {  # runs that `cutaway tune` makes, by their task: see recipes/tuned/tuned_base.py
+    "tuned-tag": "cutaway.recipes.tuned.tuned_tags:TunedTagsRecipe",
+    "tuned-language": "cutaway.recipes.tuned.tuned_language:TunedLanguageRecipe",
+    "tuned-chat": "cutaway.recipes.tuned.tuned_chat:TunedChatRecipe",
+    "tuned-images": "cutaway.recipes.tuned.tuned_images:TunedImagesRecipe",
     "tuned-classify": "cutaway.recipes.tuned.tuned_classes:TunedClassesRecipe",
 }
 IMPORTED = {  # runs that `cutaway import` makes

@@ -22,6 +22,7 @@ def read_trained(recipe: Recipe, about: dict[str, Any], weights: Path) -> Any:
             f"weights must fit the model of config.json, got {weights} with {misfit}; take both files from one copy"
         )
     model.load_state_dict(tensors, assign=True)
+    recipe.loaded(model)
     return model.eval()
 
 

@@ -14,7 +14,7 @@ from cutaway.atomic_files import read_json, write_json
 from cutaway.data.fingerprints import Fingerprint, digest_file, expect_same_data
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_settings
-from cutaway.recipes.index import IMPORTED, find_recipe
+from cutaway.recipes.index import find_recipe
 from cutaway.recipes.trained_models import read_trained
 from cutaway.runs.metric_rows import MetricRows
 from cutaway.training.run_folder.checkpoints import latest_checkpoint, newest_weights, writing_to
@@ -61,8 +61,7 @@ class Run:
                     f"{self._progress(weights)}: these are its newest weights; {self._way_on()}", stacklevel=2
                 )
             model = read_trained(self.recipe, self.about, weights)
-            if self.recipe.name not in IMPORTED:  # those of elsewhere may have room for more tokens, or less
-                self.expect_vocabulary()
+            self.expect_vocabulary()
             model.tokenizer = self.tokenizer
             self._model = model
         return self._model
@@ -127,7 +126,9 @@ class Run:
             expect_same_data(Fingerprint.from_dict(stored), fingerprint, self.recipe.data)
 
     def expect_vocabulary(self) -> None:
-        """The tokenizer must have the tokens of the model, where there is one."""
+        """The tokenizer must have the tokens of the model, where there is one and the model was made for it."""
+        if not self.recipe.own_vocabulary:
+            return
         vocabulary = (self.about.get("spec") or {}).get("vocabulary")
         if self.tokenizer is not None and vocabulary not in (None, self.tokenizer.vocabulary):
             raise ValueError(

@@ -103,6 +103,7 @@ def read_images(
     size: int = 0,
     channels: int = 0,
     fit: Fit = "crop",
+    shape: tuple[int, int] | None = None,
     target: str = "",
     level: Level = "first",
     validation: float = 0.1,
@@ -115,15 +116,16 @@ def read_images(
     """Images for training: a sample's name, a folder, a zip, a table of paths, idx files, an .npz, or arrays in memory.
 
     With ``labelled``, images without a label are left out; else they are kept. ``size``, ``channels`` and ``fit``: see
-    image_sizes.py; ``target`` and ``level``: see image_lists.py and image_folders.py. ``test`` is a share, or a path of
-    its own, which is not read before `open_test`; data that comes with a test or validation part keeps it. ``strict``
-    refuses damaged files instead of leaving them out. ``whole_classes`` puts all images of a class into one part, so
+    image_sizes.py; ``shape`` is a (height, width) that is fixed already; ``target`` and ``level``: see image_lists.py
+    and image_folders.py. ``test`` is a share, or a path of its own, which is not read before `open_test`; data that
+    comes with a test or validation part keeps it. ``strict`` refuses damaged files instead of leaving them out.
+    ``whole_classes`` puts all images of a class into one part, so
     that the classes of validation and test are never seen in training; where the folders above the classes make three
     groups or more (alphabets of letters), whole groups are kept together.
     """
     share = float(test) if isinstance(test, (int, float)) else 0.0
     expect_shares(validation, share)
-    frame, form = Frame(size, channels, fit), ImageForm(target, level, encoding, labelled)
+    frame, form = Frame(size, channels, fit, shape), ImageForm(target, level, encoding, labelled)
     expect_frame(frame)
     source = open_images(resolve(data, KIND), form)
     store = store_images(source, frame)
@@ -140,16 +142,16 @@ def read_images(
     if not isinstance(test, (int, float)):
         other = test
         find_files(other, setting="test_file")
-        shape = store.pixels.shape
-        fixed = Frame(0, shape[1], fit, (shape[2], shape[3]))
+        stored = store.pixels.shape
+        fixed = Frame(0, stored[1], fit, (stored[2], stored[3]))
         opened, last = (lambda: _open_other(other, labels, fixed, form, labelled)), last[:0]
     if not whole_classes:
         _note_small_classes(rows.targets[train], labels, notes, labelled, source.name)
-    shape = store.pixels.shape[1:]
+    made = store.pixels.shape[1:]
     return ImageData(
         source.name,
         labels,
-        (int(shape[0]), int(shape[1]), int(shape[2])),
+        (int(made[0]), int(made[1]), int(made[2])),
         Splits(source.name, rows.take(train), rows.take(held) if len(held) else None, opened),
         {"training": len(train), "validation": len(held), "test": len(last)},
         source.fingerprint,

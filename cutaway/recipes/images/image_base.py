@@ -74,14 +74,22 @@ class ImageRecipe(Recipe):
 
     def dataset(self, run: "Run | None" = None) -> "ImageData":
         """The images in their three parts; those of a ``run`` must be as they were."""
+        found = self.read_shaped(self.channels)
+        if run is not None:
+            run.expect_same_data(found.fingerprint)
+        return found
+
+    def read_shaped(self, channels: int, shape: tuple[int, int] | None = None) -> "ImageData":
+        """The images with so many channels, and in a (height, width) if it is fixed already."""
         from cutaway.data.images.image_data import read_images
 
-        found = read_images(
+        return read_images(
             self.data.source() if isinstance(self.data, ImagesInMemory) else self.data,
             labelled=self.needs_labels,
             size=self.size,
-            channels=self.channels,
+            channels=channels,
             fit=self.fit,
+            shape=shape,
             target=self.target,
             level=self.class_folder,
             validation=self.validation,
@@ -91,9 +99,6 @@ class ImageRecipe(Recipe):
             encoding=self.encoding,
             whole_classes=self.splits_whole_classes,
         )
-        if run is not None:
-            run.expect_same_data(found.fingerprint)
-        return found
 
     def image_facts(self, data: "ImageData") -> dict[str, Any]:
         """What config.json says of the images: for `Job.data`."""

@@ -57,9 +57,10 @@ class LanguageRecipe(CorpusRecipe):
 def opening(corpus: "Corpus") -> list[int]:
     """What samples go on from: a line end, or the first token of a text that has none."""
     try:
-        return [int(i) for i in corpus.tokenizer.encode("\n")]
+        found = [int(i) for i in corpus.tokenizer.encode("\n")]
     except ValueError:
-        return [int(corpus.train[:1][0])]
+        found = []
+    return found or [int(corpus.train[:1][0])]
 
 
 def write_sample(model: "nn.Module", tokenizer: Any, start: list[int], tokens: int) -> dict[str, str]:

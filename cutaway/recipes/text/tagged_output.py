@@ -17,7 +17,7 @@ from cutaway.data.text.tagged_sentences import Tagged
 from cutaway.data.text.word_splitting import split_words
 from cutaway.models.sequences.tagger import TaggerInput
 from cutaway.recipes.subjects import SHOWN, Subject
-from cutaway.recipes.text.tagging import as_input, tag_probabilities
+from cutaway.recipes.text.tagging import Probabilities, as_input, tag_probabilities
 from cutaway.recipes.text.text_inputs import as_texts, expect_text, is_file, read_lines
 
 if TYPE_CHECKING:
@@ -86,17 +86,25 @@ def split_text(text: str, splitting: str, data: str) -> list[str]:
     return split_words(text)
 
 
-def tag_inputs(run: "Run", inputs: Any, split: Callable[[str], list[str]], column: str, encoding: str) -> TaggedOutput:
-    """Tags for texts, lists of words, sentences that were read, or a file given as a Path."""
+def tag_inputs(
+    run: "Run",
+    inputs: Any,
+    split: Callable[[str], list[str]],
+    column: str,
+    encoding: str,
+    by: Callable[[list[Tagged]], Probabilities] | None = None,
+) -> TaggedOutput:
+    """Tags for texts, lists of words, sentences that were read, or a file as a Path; ``by`` tags, if no `Tagger`."""
     if isinstance(inputs, os.PathLike):
         inputs = read_source(os.fspath(inputs), encoding)
     given = bool(inputs) and isinstance(inputs, (list, tuple)) and isinstance(inputs[0], Sentence)
     sentences = list(inputs) if given else _from_texts(inputs, split)
     lexicon = read_lexicon(run)
-    encoded = EncodedSentences([_untagged(sentence.words) for sentence in sentences], lexicon)
+    untagged = [_untagged(sentence.words) for sentence in sentences]
+    said = tag_probabilities(run.model, EncodedSentences(untagged, lexicon)) if by is None else by(untagged)
     rows: list[dict[str, Any]] = []
     tagged = []
-    for n, (sentence, p) in enumerate(zip(sentences, tag_probabilities(run.model, encoded), strict=True), start=1):
+    for n, (sentence, p) in enumerate(zip(sentences, said, strict=True), start=1):
         best = p.argmax(1)
         names = [lexicon.tags[i] for i in best]
         tagged.append(with_tags(sentence, names, column if sentence.is_conllu or column.isdigit() else ""))
@@ -139,10 +147,13 @@ def sentence_subject(run: "Run", words: Sequence[str], about: str) -> Subject:
     return Subject((inputs,), about, shown)
 
 
-def write_samples(model: nn.Module, lexicon: Lexicon, sentences: Sequence[Tagged]) -> dict[str, str]:
+def write_samples(
+    model: nn.Module, lexicon: Lexicon, sentences: Sequence[Tagged], said: Probabilities | None = None
+) -> dict[str, str]:
     """Sentences with what the model makes of them, and the true tag where that is another."""
     lines = []
-    for sentence, p in zip(sentences, tag_probabilities(model, EncodedSentences(sentences, lexicon)), strict=True):
+    said = tag_probabilities(model, EncodedSentences(sentences, lexicon)) if said is None else said
+    for sentence, p in zip(sentences, said, strict=True):
         parts = []
         for word, truth, best in zip(sentence.words, sentence.tags, p.argmax(1), strict=True):
             said = lexicon.tags[best]

@@ -10,11 +10,12 @@ from cutaway.training.optimizers.schedules import Shape
 
 if TYPE_CHECKING:
     from cutaway.data.text.lexicon import Lexicon
-    from cutaway.data.text.tagged_sentences import TaggedText
+    from cutaway.data.text.tagged_sentences import Tagged, TaggedText
     from cutaway.data.text.vector_files import Vectors
     from cutaway.models.sequences.tagger import TaggerSpec
     from cutaway.recipes.subjects import Subject
     from cutaway.recipes.text.tagged_output import TaggedOutput
+    from cutaway.recipes.text.tagging import Probabilities
     from cutaway.runs.run import Run
     from cutaway.training.jobs import Job
 
@@ -253,6 +254,13 @@ class TaggerRecipe(Recipe):
         from cutaway.recipes.text.tagged_output import read_lexicon
 
         return read_lexicon(run)
+
+    def word_probabilities(self, run: "Run", sentences: "list[Tagged]") -> "Probabilities":
+        """p(tag | sentence) of every word of every sentence."""
+        from cutaway.data.text.tag_batches import EncodedSentences
+        from cutaway.recipes.text.tagging import tag_probabilities
+
+        return tag_probabilities(run.model, EncodedSentences(sentences, self.lexicon(run)))
 
     def test_metrics(self, run: "Run") -> dict[str, float]:
         from cutaway.data.text.tag_batches import EncodedSentences

@@ -67,9 +67,12 @@ class Answers(NamedTuple):
         return self.truth == self.predicted
 
 
-def answers(model: nn.Module, sentences: EncodedSentences) -> Answers:
-    """What a model says of every word that has a tag, in the order of the sentences."""
-    p = np.concatenate(tag_probabilities(model, sentences))
+Probabilities = list[Float32[np.ndarray, "_ c"]]  # of the tags of every word, sentence by sentence
+
+
+def answers(model: nn.Module, sentences: EncodedSentences, said: Probabilities | None = None) -> Answers:
+    """What a model says of every word that has a tag, in the order of the sentences; ``said`` if it is known."""
+    p = np.concatenate(tag_probabilities(model, sentences) if said is None else said)
     unknown = sentences.spellings.word[sentences.types] == 0
     tagged = sentences.tags != NO_TAG
     p, truth, unknown = p[tagged], sentences.tags[tagged], unknown[tagged]
@@ -77,11 +80,13 @@ def answers(model: nn.Module, sentences: EncodedSentences) -> Answers:
     return Answers(truth, p.argmax(1), unknown, -np.log(np.maximum(true_p, 1e-38)))
 
 
-def tag_metrics(model: nn.Module, sentences: EncodedSentences | None) -> dict[str, float]:
+def tag_metrics(
+    model: nn.Module, sentences: EncodedSentences | None, said: Probabilities | None = None
+) -> dict[str, float]:
     """Loss, accuracy, accuracy on words that training never had, and the share of errors, by which weights are kept."""
     if sentences is None:
         return {}
-    found = answers(model, sentences)
+    found = answers(model, sentences, said)
     if not len(found.truth):
         return {}
     accuracy = float(found.right.mean())
@@ -92,12 +97,14 @@ def tag_metrics(model: nn.Module, sentences: EncodedSentences | None) -> dict[st
     return metrics
 
 
-def whole_metrics(model: nn.Module, sentences: EncodedSentences | None) -> dict[str, float]:
+def whole_metrics(
+    model: nn.Module, sentences: EncodedSentences | None, said: Probabilities | None = None
+) -> dict[str, float]:
     """`tag_metrics` and the mean F1 of all tags; of names, the F1 of whole names."""
     if sentences is None:
         return {}
-    metrics = {name: value for name, value in tag_metrics(model, sentences).items() if name != "error"}
-    found = answers(model, sentences)
+    metrics = {name: value for name, value in tag_metrics(model, sentences, said).items() if name != "error"}
+    found = answers(model, sentences, said)
     if not len(found.truth):
         return metrics
     scores = tag_f1(found, len(sentences.lexicon.tags))
@@ -188,6 +195,7 @@ class FrequentTags:
 __all__ = [
     "Answers",
     "FrequentTags",
+    "Probabilities",
     "answers",
     "are_spans",
     "as_input",

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import nn
 
 from cutaway.data.fingerprints import digest_file, fingerprint_files
 from cutaway.recipes.index import find_recipe
 from cutaway.recipes.trained_models import read_trained
+from cutaway.recipes.tuned.tuning_ways import without_updates
 from cutaway.training.run_folder.checkpoints import latest_checkpoint, newest_weights
 from cutaway.training.run_folder.folder import expect_file, read_config
 
@@ -129,14 +129,9 @@ def _of_run(source: str, folder: Path) -> Base:
     model = read_trained(recipe, about, weights)
     tokenizer = expect_file(folder, about, "tokenizer.json")
     found = None if tokenizer is None else load_tokenizer(tokenizer)
-    model = merged(model).float()
+    model = without_updates(model, source).float()
     model.tokenizer = found
     return _expect_tunable(Base(source, folder, model, found, digest_file(weights), about))
-
-
-def merged(model: nn.Module) -> Any:
-    """A model without the parts that earlier tuning put beside its weights."""
-    return model
 
 
 def _expect_tunable(base: Base) -> Base:

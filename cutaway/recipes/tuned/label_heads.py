@@ -1,6 +1,5 @@
 r"""Heads for labels on a trained model: a fresh one, or the one that is there if it has the same labels."""
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +8,7 @@ import torch
 if TYPE_CHECKING:
     from cutaway.recipes.tuned.bases import Base
 
-POOLINGS = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
+POOLINGS = ("cls", "mean", "last")
 
 
 def with_labels(model: Any, labels: Sequence[str], each: str = "sequence", pooling: str | None = None) -> Any:
@@ -44,12 +43,8 @@ def _outputs_axis(layer: Any) -> int:
 
 def usual_pooling(base: "Base") -> str | None:
     """How a checkpoint pools if it says so, as those of sentence-transformers do; None for what its family does."""
-    modules = base.folder / "modules.json"
-    config = base.folder / "1_Pooling" / "config.json"
-    if base.about or not (modules.is_file() and config.is_file()):
-        return None
-    told = json.loads(config.read_text(encoding="utf-8"))
-    return next((pooling for name, pooling in POOLINGS.items() if told.get(name)), None)
+    sentence = getattr(base.model.spec, "sentence", None)
+    return None if sentence is None or sentence.pooling[0] not in POOLINGS else sentence.pooling[0]
 
 
 __all__ = ["usual_pooling", "with_labels"]

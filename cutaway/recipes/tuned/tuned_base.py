@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from cutaway.recipes.tuned.bases import Base
+    from cutaway.runs.run import Run
     from cutaway.training.jobs import Job
 
 WAYS = ("lora", "adapter", "head_only", "last", "full")
@@ -57,6 +58,7 @@ class TunedRecipe(Recipe):
 
     task: ClassVar[str] = ""
     open_settings: ClassVar[tuple[str, ...]] = ("steps", "rate", "warmup", "evaluate_every", "checkpoint_every")
+    own_vocabulary: ClassVar[bool] = False  # as of checkpoints
     has_new_head: ClassVar[bool] = True  # whether there is a head to train alone
 
     base: str = setting("", FIRST, "PATH")
@@ -65,7 +67,7 @@ class TunedRecipe(Recipe):
     """rank of LoRA, which adds B A to the weights of linear layers and trains that alone; 8 if no way is chosen and
     the model is a transformer"""
     adapter: int = setting(0, FIRST)
-    """width of adapters, small networks between the layers, which are trained alone"""
+    """width of adapters, small networks after the layers, which are trained alone"""
     head_only: bool = setting(False, FIRST)
     """train the head alone: the rest computes its features once"""
     last: int = setting(0, FIRST)
@@ -75,7 +77,7 @@ class TunedRecipe(Recipe):
     lora_targets: str = setting("all-linear", OPTIMIZER, "GLOBS")
     """addresses of the layers that LoRA is put beside, with commas between; all-linear for all but the head"""
     lora_alpha: float = setting(0.0, OPTIMIZER)
-    """LoRA's updates are scaled by alpha / rank; 0 for twice the rank"""
+    """LoRA's updates are scaled by alpha / rank; 0 for the rank"""
     lora_dropout: float = setting(0.0, OPTIMIZER)
     """share of LoRA's inputs dropped in training"""
     layer_decay: float = setting(1.0, OPTIMIZER)
@@ -240,11 +242,30 @@ class TunedRecipe(Recipe):
         model.generation_config = (config["data"].get("base") or {}).get("generation")
         return model
 
+    def loaded(self, model: "nn.Module") -> None:
+        from cutaway.recipes.tuned.tuning_ways import settle_records
+
+        settle_records(model)
+
+    def export(self, run: "Run", to: str) -> None:
+        """Merges LoRA's updates into the weights; what is written is the model."""
+        from cutaway.recipes.tuned.tuning_ways import without_updates
+
+        without_updates(run.model, str(run.path))
+
     def smaller(self) -> str:
         other = "" if self.way == "head_only" else ", or train less of the model: lora=8, or head_only=True"
         return f"lower batch={self.batch} (a higher accumulate={self.accumulate} makes up for it){other}"
 
 
+def features_in_words(features: list[Any], most: int) -> str:
+    """Whether the features of a frozen body are kept, and what memory they take."""
+    size = sum(kept.megabytes for kept in features if kept is not None)
+    if all(kept is None or kept.fits for kept in features):
+        return f"features: kept, {size:,.1f} MB"
+    return f"features: computed again in each step, as they would take {size:,.0f} MB and --features-memory is {most}"
+
+
 Files = dict[str, Callable[[Path], None]]
 
-__all__ = ["RATES", "WAYS", "Files", "Prepared", "TunedRecipe"]
+__all__ = ["RATES", "WAYS", "Files", "Prepared", "TunedRecipe", "features_in_words"]

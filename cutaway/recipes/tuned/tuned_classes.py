@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, setting
 from cutaway.recipes.tables.in_memory import STORED, TableInMemory
-from cutaway.recipes.tuned.tuned_base import TunedRecipe
+from cutaway.recipes.tuned.tuned_base import TunedRecipe, features_in_words
 
 if TYPE_CHECKING:
     from torch import nn
@@ -135,7 +135,7 @@ class TunedClassesRecipe(TunedRecipe):
                 None if rows is None else TextFeatures(model, rows.tokens, self.features_memory)
                 for rows in (train, validation)
             ]
-            lines.append(self.features_in_words(features))
+            lines.append(features_in_words(features, self.features_memory))
         if data.validation is not None:
             told["baseline"] = text_baseline(data.train, data.validation, data.labels)
         files = {LABELS: lambda path: save_labels(path, data.labels, data.columns)}
@@ -163,16 +163,6 @@ class TunedClassesRecipe(TunedRecipe):
             unit="texts",
             files=files,
             data=told,
-        )
-
-    def features_in_words(self, features: list[Any]) -> str:
-        """Whether the features of the frozen body are kept, and what memory they take."""
-        size = sum(kept.megabytes for kept in features if kept is not None)
-        if all(kept is None or kept.fits for kept in features):
-            return f"features: kept, {size:,.0f} MB"
-        return (
-            f"features: computed again in each step, as they would take {size:,.0f} MB "
-            f"and --features-memory is {self.features_memory}"
         )
 
     # ------------------------------------------------------------------------------------------------------------------

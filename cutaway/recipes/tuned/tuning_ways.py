@@ -5,6 +5,11 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 
 from cutaway.inside.address_globs import matching, named_sites
+from cutaway.training.tuning.bottlenecks import adapter
+from cutaway.training.tuning.freezing import freeze
+from cutaway.training.tuning.low_rank_layers import lora
+from cutaway.training.tuning.merging import merge
+from cutaway.training.tuning.records import adapters_of, forget, named_parameters, set_merge_record
 
 if TYPE_CHECKING:
     from cutaway.recipes.tuned.tuned_base import TunedRecipe
@@ -12,16 +17,16 @@ if TYPE_CHECKING:
 
 def apply_way(model: nn.Module, recipe: "TunedRecipe") -> None:
     """Freezes what does not learn, and puts LoRA or adapters into the model."""
-    if recipe.way in ("head_only", "last"):
-        for parameter in model.parameters():
-            parameter.requires_grad_(False)
-        learned = [model.head] if recipe.way == "head_only" else upper_part(model, recipe.last)
-        for part in learned:
-            for parameter in part.parameters():  # type: ignore[union-attr]
-                parameter.requires_grad_(True)
+    head = ("head",) if recipe.has_new_head else ()
+    if recipe.way == "lora":
+        targets = [target.strip() for target in recipe.lora_targets.split(",")]
+        lora(model, targets, recipe.lora, recipe.lora_alpha or None, recipe.lora_dropout, train=head)
+    elif recipe.way == "adapter":
+        adapter(model, model.layer_order, recipe.adapter, train=head)  # type: ignore[arg-type]
+    elif recipe.way == "full":
+        model.requires_grad_(True)
     else:
-        for parameter in model.parameters():
-            parameter.requires_grad_(True)
+        freeze(model, but=head if recipe.way == "head_only" else upper_part(model, recipe.last))
 
 
 def layers_of(model: Any) -> list[tuple[str, nn.Module]]:
@@ -30,14 +35,43 @@ def layers_of(model: Any) -> list[tuple[str, nn.Module]]:
     return [(name, sites[name]) for glob in model.layer_order for name in matching(glob, sites)]
 
 
-def upper_part(model: nn.Module, count: int) -> list[nn.Module]:
-    """The last ``count`` layers and all that comes after them."""
+def upper_part(model: nn.Module, count: int) -> list[str]:
+    """The addresses of the last ``count`` layers and of all that comes after them."""
     layers = layers_of(model)
     if count > len(layers):
         raise ValueError(
             f"last must be at most the number of layers, got last={count} for {len(layers)}; train all: full=True"
         )
-    return [module for _, module in layers[len(layers) - count :]] + [model.head]  # type: ignore[list-item]
+    names = [name for name, _ in model.named_children()]
+    after = names[max(names.index(name.split(".")[0]) for name, _ in layers) + 1 :]
+    own = {name: child for name, child in model.named_children() if name in after}
+    return [name for name, _ in layers[len(layers) - count :]] + [
+        name for name, child in own.items() if any(True for _ in child.parameters())
+    ]
+
+
+def without_updates(model: Any, source: str) -> Any:
+    """A model as the base of another tuning: LoRA's updates become part of its weights."""
+    records = adapters_of(model)
+    if not records:
+        return model
+    if any(record.kind not in ("LoRA", "DoRA") for record in records.values()):
+        raise ValueError(
+            f"a base must be one network of weights, got {source}, which was tuned by adapters, networks of their own "
+            "between its layers; tune what it was made of, or tune that by lora=8 first"
+        )
+    merge(model)
+    set_merge_record(model, None)
+    for name in list(records):
+        forget(model, name)
+    return model
+
+
+def settle_records(model: nn.Module) -> None:
+    """The values that adapters remember of parts trained in full become those that were loaded."""
+    parameters = named_parameters(model)
+    for record in adapters_of(model).values():
+        record.other_values = {path: parameters[path].detach().clone() for path in record.other_values}
 
 
 def own_memory(model: nn.Module) -> None:
@@ -57,4 +91,4 @@ def trainable_share(model: nn.Module) -> dict[str, int]:
     return {"parameters": sum(n for n, _ in sizes), "trained": sum(n for n, learns in sizes if learns)}
 
 
-__all__ = ["apply_way", "layers_of", "own_memory", "trainable_share", "upper_part"]
+__all__ = ["apply_way", "layers_of", "own_memory", "settle_records", "trainable_share", "upper_part", "without_updates"]

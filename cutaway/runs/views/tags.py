@@ -153,7 +153,8 @@ def tag_results(run: "Run", subject: Subject) -> list[Picture]:
     text, lexicon = recipe.dataset(run), read_lexicon(run)
     if text.validation is None:
         return []
-    found = answers(run.model, EncodedSentences(text.validation, lexicon))
+    said = recipe.word_probabilities(run, text.validation)
+    found = answers(run.model, EncodedSentences(text.validation, lexicon), said)
     known = found.truth < len(lexicon.tags)
     counts = np.zeros((len(lexicon.tags),) * 2, np.int64)
     np.add.at(counts, (found.truth[known], found.predicted[known]), 1)

@@ -1,0 +1,133 @@
+r"""The task `images`: which class an image belongs to, by a trained model of images.
+
+    cost = mean −log softmax(model(x))_y
+
+Images are brought to the shape that the base was trained on.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from cutaway.recipes.images.classified_images import ImageClassifierRecipe
+from cutaway.recipes.settings import FIRST, setting
+from cutaway.recipes.tuned.tuned_base import TunedRecipe, features_in_words
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from torch import nn
+
+    from cutaway.data.images.image_data import ImageData
+    from cutaway.recipes.tuned.bases import Base
+    from cutaway.runs.run import Run
+    from cutaway.training.jobs import Job
+
+
+@dataclass(frozen=True)
+class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
+    """Tunes a model of images to give every image one of several classes."""
+
+    name: ClassVar[str] = "tuned-images"
+    task: ClassVar[str] = "images"
+
+    data: str = setting("", FIRST, "PATH")  # in Python arrays, too
+    """a folder (one sub-folder a class), zip, CSV of paths and labels, idx files, .npz, or an embedded sample"""
+    pooling: Literal["auto", "cls", "mean", "attention", "layers"] = setting("auto", FIRST)
+    """of a ViT: one vector of an image, by its CLS token, the mean of its patches, a mean weighed by attention, or the
+    means of all layers; auto is cls for a ViT, and what a CNN does"""
+    batch: int = 64
+    """images in a batch"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.head_only and (self.augment or self.adversarial):
+            raise ValueError(
+                f"a head is trained on features of images as they are, got augment={self.augment!r} and "
+                f"adversarial={self.adversarial}; leave them out, or train last=1"
+            )
+
+    @classmethod
+    def suits(cls, data: Any) -> str:
+        from cutaway.recipes.tuned.data_kinds import images
+
+        return images(data)
+
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def read(self, base: "Base") -> "ImageData":
+        from cutaway.recipes.tuned.image_bases import base_shape
+
+        channels, shape = base_shape(base)
+        return self.read_shaped(channels, shape)
+
+    def count(self, data: "ImageData") -> int:
+        return len(data.train)
+
+    def dataset(self, run: "Run | None" = None) -> "ImageData":
+        from cutaway.recipes.images.pixels import image_about
+
+        if run is None:
+            return super().dataset()
+        channels, *shape = image_about(run)["shape"]
+        found = self.read_shaped(channels, (shape[0], shape[1]))
+        run.expect_same_data(found.fingerprint)
+        return found
+
+    def headed(self, base: "Base", data: "ImageData") -> "nn.Module":
+        from cutaway.recipes.tuned.image_bases import keep_head, with_scale
+
+        model = with_scale(base)
+        pooling = None if self.pooling == "auto" else self.pooling
+        return keep_head(base, model, data.labels, pooling) or model.with_labels(data.labels, pooling=pooling)
+
+    def task_job(self, model: "nn.Module", base: "Base", data: "ImageData", rank: int, world: int) -> "Job":
+        from cutaway.data.images.image_batches import ImageBatches
+        from cutaway.recipes.images.image_classes import class_metrics, image_cost, neighbour_baseline
+        from cutaway.recipes.tuned.image_features import ImageFeatures, RowBatches, feature_cost, feature_metrics
+        from cutaway.training.attacks.adversarial_training import Adversary
+        from cutaway.training.jobs import Job
+
+        facts = self.image_facts(data)
+        if data.validation is not None:
+            facts["baseline"] = neighbour_baseline(data.train, data.validation, len(data.labels))
+        adversary = Adversary(self.adversarial, self.adversarial_steps, self.steps // 5) if self.adversarial else None
+        batches: Any = ImageBatches(data.train, self.batch, self.seed, rank, world)
+        objective: Any = partial(image_cost, change=self.change(data), adversary=adversary)
+        measure: Any = class_metrics
+        if self.head_only:
+            kept: list[Any] = [
+                None if rows is None else ImageFeatures(model, rows, self.features_memory)
+                for rows in (data.train, data.validation)
+            ]
+            facts["summary"] += f"\n{features_in_words(kept, self.features_memory)}"
+            batches = RowBatches(len(data.train), self.batch, self.seed, rank, world)
+            objective = partial(feature_cost, features=kept[0])
+            measure = lambda m, rows: feature_metrics(m, kept[1])
+
+        def evaluate(m: "nn.Module") -> dict[str, float]:
+            return {} if data.validation is None else measure(m, data.validation)
+
+        return Job(
+            model=model,
+            batches=batches,
+            objective=objective,
+            evaluate=evaluate,
+            whole=evaluate,
+            units=self.batch,
+            unit="images",
+            files=self.image_files(data),
+            data=facts,
+            callbacks=[] if adversary is None else [adversary],
+        )
+
+    def export(self, run: "Run", to: str) -> "Path | None":  # type: ignore[override]
+        """A Hugging Face checkpoint, with the scale of the pixels folded into its first map where it has one."""
+        from cutaway.hub.pretrained import save_pretrained
+
+        super().export(run, to)
+        model: Any = run.model
+        return save_pretrained(model.without_scale(), to) if hasattr(model, "without_scale") else None
+
+    def smaller(self) -> str:
+        return TunedRecipe.smaller(self)

@@ -1,0 +1,43 @@
+"""Conversations of any form."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cutaway.data.text.conversations import as_conversation, read_conversations
+
+ASKED = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"messages": ASKED},
+        ASKED,
+        {"prompt": "Hi", "response": "Hello"},
+        {"instruction": "Hi", "output": "Hello", "input": ""},
+        {"Question": "Hi", "Answer": "Hello"},
+        {"conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}]},
+    ],
+)
+def test_every_form_is_the_same_conversation(row: object):
+    assert as_conversation(row, "here") == ASKED
+
+
+def test_json_lines_lists_and_tables_are_read(tmp_path: Path):
+    rows = [{"prompt": f"ask {i}", "response": f"say {i}"} for i in range(20)]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    (tmp_path / "a.csv").write_text("prompt,response\n" + "".join(f"ask {i},say {i}\n" for i in range(20)))
+    found = [read_conversations(tmp_path / name).splits.train for name in ("a.jsonl", "a.json", "a.csv")]
+    assert found[0] == found[1] == found[2]
+    assert len(found[0]) == 16
+    with pytest.raises(ValueError, match=r"must be JSON, one a line, got line 2 of b.jsonl"):
+        (tmp_path / "b.jsonl").write_text('{"prompt": "a", "response": "b"}\n{"prompt"\n')
+        read_conversations(tmp_path / "b.jsonl")
+    with pytest.raises(ValueError, match=r"a column of prompts and one of answers, got x, y"):
+        (tmp_path / "b.csv").write_text("x,y\n1,2\n3,4\n")
+        read_conversations(tmp_path / "b.csv")
+    with pytest.raises(ValueError, match=r"file of JSON lines or a table, got .*none"):
+        read_conversations(tmp_path / "none.jsonl")

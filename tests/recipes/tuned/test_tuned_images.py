@@ -1,0 +1,78 @@
+"""Tuned classifiers of images."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tiny_bases import tiny_vit
+
+import cutaway as cut
+from cutaway.recipes.tuned.bases import open_base
+from cutaway.recipes.tuned.image_bases import with_scale
+
+QUICK = dict(show="quiet", epochs=1, batch=32)
+
+
+def squares(count: int = 80, side: int = 8, classes: int = 4) -> dict[str, np.ndarray]:
+    """Images with a bright corner, which one is their class."""
+    draw = np.random.default_rng(0)
+    labels = np.arange(count) % classes
+    images = draw.integers(0, 60, (count, side, side)).astype(np.uint8)
+    half = side // 2
+    for image, label in zip(images, labels, strict=True):
+        image[half * (label // 2) :][:half, half * (label % 2) :][:, :half] += 150
+    return {"images": images, "labels": labels.astype(str)}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("images")
+    np.savez(folder / "two.npz", **squares(classes=2))
+    np.savez(folder / "four.npz", **squares())
+    cut.train("cnn", data=str(folder / "two.npz"), steps=5, width=8, out=folder / "cnn", show="quiet")
+    tiny_vit(folder / "vit")
+    return folder
+
+
+@pytest.mark.parametrize(("base", "way"), [("cnn", {"full": True}), ("vit", {"lora": 4, "rate": 1e-2})])
+def test_it_learns_other_classes(place: Path, base: str, way: dict[str, object]):
+    settings = QUICK | way | {"epochs": 20, "batch": 16} | ({"rate": 1e-2} if base == "cnn" else {})
+    run = cut.tune(place / base, data=place / "four.npz", out=place / f"tuned-{base}", **settings)
+    assert run.recipe.name == "tuned-images"
+    last = [row for row in run.metrics if row["split"] == "validation-whole"][-1]
+    assert last["accuracy"] > 0.7
+    again = cut.load(run.path)
+    answers = again.predict(squares()["images"][:4])
+    assert sum(answer["class"] == str(i) for i, answer in enumerate(answers)) >= 3
+    assert again.test()["accuracy"] > 0.6
+
+
+def test_kept_features_are_those_computed_again(place: Path):
+    for base in ("cnn", "vit"):
+        ends = []
+        for memory in (100, 0):
+            settings = QUICK | dict(head_only=True, features_memory=memory, out=place / f"{base}-{memory}")
+            ends.append(cut.tune(place / base, data=place / "four.npz", **settings).model.state_dict())
+        for name, value in ends[0].items():
+            assert torch.allclose(value, ends[1][name], atol=1e-5), name
+
+
+def test_a_checkpoint_scales_pixels_as_it_says(tmp_path: Path):
+    folder = tiny_vit(tmp_path / "vit", channels=3)
+    (folder / "preprocessor_config.json").write_text(
+        json.dumps({"image_mean": [0.1, 0.2, 0.3], "image_std": [0.5] * 3})
+    )
+    base = open_base(str(folder))
+    x = torch.rand(2, 3, 8, 8)
+    scaled = (x - torch.tensor([0.1, 0.2, 0.3])[:, None, None]) / 0.5
+    assert torch.allclose(with_scale(base)(x), base.model(scaled), atol=1e-5)
+
+
+def test_the_old_head_is_kept_for_the_same_classes(place: Path):
+    run = cut.tune(place / "cnn", data=place / "two.npz", head_only=True, rate=1e-12, out=place / "same", **QUICK)
+    base = cut.load(place / "cnn").model.state_dict()
+    assert torch.allclose(run.model.state_dict()["head.linear.weight"], base["head.linear.weight"], atol=1e-6)
+    with pytest.raises(ValueError, match=r"features of images as they are, got augment='shift'"):
+        cut.tune(place / "cnn", data=place / "two.npz", head_only=True, augment="shift")

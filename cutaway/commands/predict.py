@@ -67,11 +67,13 @@ def main(argv: Sequence[str]) -> None:
         raise ValueError("--overwrite is for --out, got no --out; add --out predictions.csv")
     if asked.vertices and not asked.data:
         raise ValueError(f"--vertices is for --data, got --vertices {asked.vertices} alone; add --data edges.csv")
+    if not asked.input and not asked.data:
+        raise ValueError("INPUT, a file or a text, must be given, got none; write `cutaway predict RUN INPUT`")
     from cutaway.runs.execution import load
 
     run = load(asked.run)
-    if not asked.input and not (asked.data and run.recipe.whole_input):
-        raise ValueError(f"there must be something to predict for, got no input; give {run.recipe.input} after the run")
+    if not asked.input and not run.recipe.whole_input:
+        raise ValueError(f"there must be something to predict for, got none; add {run.recipe.input} after the run")
     _expect_kind(kind, asked.out, run.recipe.output_formats)
     if asked.encoding:
         run.recipe = _encoded(run.recipe, asked.encoding)

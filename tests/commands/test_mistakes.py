@@ -105,7 +105,7 @@ MISTAKES = {
     "generate gpt --prompt a b": "put a value of several words in quotes: --prompt 'a b'",
     "generate gpt --promt a": "got --promt; did you mean --prompt?",
     "generate gpt --temperature hot": "--temperature must be a finite number, got 'hot'; write --temperature X",
-    "predict": "write `cutaway predict RUN INPUT`",
+    "predict": "write `cutaway predict RUN`",
     "predict mlp": "INPUT, a file or a text, must be given, got none; write `cutaway predict RUN INPUT`",
     "predict mlp other.csv extra": "got the word 'extra' too; leave it out",
     "look": "write `cutaway look RUN`",

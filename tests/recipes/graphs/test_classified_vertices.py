@@ -257,7 +257,7 @@ def test_a_graph_that_has_grown(run: cut.runs.Run, tmp_path: Path, capsys: pytes
     for flags, message in (
         (asked, "every vertex must have the 1 features of training (age), got 0 in edges2.csv"),
         ([*asked, "nobody", *table], "a vertex must be one of the graph, got 'nobody'"),
-        (["predict", str(run.path)], "there must be something to predict for, got no input; give NAME"),
+        (["predict", str(run.path)], "INPUT, a file or a text, must be given, got none"),
         (["predict", str(run.path), *table], "--vertices is for --data, got --vertices"),
     ):
         capsys.readouterr()
@@ -284,7 +284,7 @@ def test_graphs_in_memory_are_others_too(tmp_path: Path):
         graph = nx.planted_partition_graph(2, 15, 0.4, 0.03, seed=seed)
         rng = np.random.default_rng(seed)
         for v in graph:
-            side = v // 15
+            side = graph.nodes[v].pop("block")
             graph.nodes[v].update(label="ab"[side], height=float(side + rng.normal(0, 0.5)), job="xy"[v % 2])
         return graph
 

@@ -196,6 +196,8 @@ TESTED_THROUGH = {
     "recipes/graphs/graph_outcomes.py": "recipes/graphs/test_gin.py: costs, metrics and answers of the recipe",
     "recipes/graphs/new_graphs.py": "recipes/graphs/test_gin.py: what is predicted for",
     "recipes/graphs/graphs_in_memory.py": "recipes/graphs/test_classified_vertices.py: a run keeps a copy of its graph",
+    "recipes/graphs/edges/edge_labels.py": "recipes/graphs/test_links.py: classes and values of edges are learned",
+    "recipes/graphs/edges/pair_answers.py": "recipes/graphs/test_links.py: what `predict` of the recipe answers",
     "recipes/graphs/edges/link_pairs.py": "recipes/graphs/test_links.py: what the recipe learns from and answers",
     "recipes/graphs/other_graphs.py": "recipes/graphs/test_classified_vertices.py: a graph that has grown since",
     "recipes/graphs/walk_texts.py": "recipes/graphs/test_node2vec.py: walks are what the recipe reads",

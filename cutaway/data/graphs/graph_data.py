@@ -132,6 +132,7 @@ def read_graph(
     encoding: str = "utf-8",
     header: bool | None = None,
     like: GraphColumns | None = None,
+    edge_classes: Sequence[str] = (),
 ) -> GraphData:
     """A graph for training: a sample's name, a file, a table of edges, networkx, SciPy, PyG, or an array of pairs.
 
@@ -142,7 +143,7 @@ def read_graph(
     ``labelled``, a graph without labels is refused; ``labels`` are "classes", "values", or "auto", by their looks.
     Parts that the data brings are kept; else labelled vertices are drawn by ``seed``, each class in its share. ``like``
     are the columns of another graph (`GraphData.columns`): those of this one then become the same numbers, and its
-    labels are not read.
+    labels are not read; ``edge_classes`` are then the names of the classes of edges.
     """
     expect_shares(validation, test)
     raw = open_graph(source, vertices, weight or (None if weight is None else ""), columns, bipartite, encoding, header)
@@ -155,7 +156,7 @@ def read_graph(
             f"a model of vertices needs labels to learn from, got {raw.name} without any; name their column by target, "
             "in a table of vertices"
         )
-    edge_classes, edge_targets = _edge_labels(raw, edge_target, edges.kept, labels)
+    kinds, edge_targets = _edge_labels(raw, edge_target, edges.kept, labels, tuple(edge_classes))
     graph, feature_names, edge_feature_names, made_of = _tensors(raw, edges, directed, notes, like)
     notes += _shape_notes(graph)
     train, held, last = _parts(raw, targets, bool(classes), validation, test, seed, notes)
@@ -169,7 +170,7 @@ def read_graph(
         feature_names,
         edge_feature_names,
         edge_targets,
-        edge_classes,
+        kinds,
         Splits(raw.name, train, held if len(held) else None, (lambda: last) if len(last) else None),
         {"training": len(train), "validation": len(held), "test": len(last)},
         raw.fingerprint,
@@ -212,7 +213,7 @@ def _take_target(raw: RawGraph, target: str) -> str:
 
 
 def _edge_labels(
-    raw: RawGraph, column: str, kept: Int[np.ndarray, "m"], kind: str
+    raw: RawGraph, column: str, kept: Int[np.ndarray, "m"], kind: str, known: tuple[str, ...] = ()
 ) -> tuple[tuple[str, ...], Tensor | None]:
     """Classes or values of edges, taken out of their table; signed weights are classes of their own."""
     if not column and raw.edge_labels is None:
@@ -234,7 +235,7 @@ def _edge_labels(
         raise ValueError(f"every edge must have a label, got none for {int(values.isna().sum()):,} in {column!r}")
     raw.edge_target = column
     like = RawGraph(raw.name, (), raw.pairs, raw.fingerprint, labels=values.to_numpy())
-    classes, targets = read_labels(like, column, [], kind, "edges")
+    classes, targets = read_labels(like, column, [], kind, "edges", known)
     assert targets is not None
     return classes, targets[torch.from_numpy(kept)]
 

@@ -11,7 +11,7 @@ as positives do. Self-loops stay with the training edges and are never asked for
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Int, Shaped
 
 from cutaway.data.seeded_draws import draw_integers
 from cutaway.data.splits import split_rows
@@ -19,10 +19,10 @@ from cutaway.data.splits import split_rows
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of vertices and whether each is a link (1) or not (0); of signed links: whether its weight is above 0."""
+    """Pairs of vertices and whether each is a link (1) or not (0); of edges with labels: their classes or values."""
 
     pairs: Int[np.ndarray, "2 n"]
-    targets: Int[np.ndarray, "n"]
+    targets: Shaped[np.ndarray, "n"]
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -103,15 +103,21 @@ def split_links(edges: Int[np.ndarray, "2 m"], vertices: int, validation: float,
     return LinkSplit(~np.isin(group, np.concatenate(parts[1:])), *held)
 
 
-def split_signs(
-    edges: Int[np.ndarray, "2 m"], positive: Bool[np.ndarray, "m"], validation: float, test: float, seed: int
+def split_labelled(
+    edges: Int[np.ndarray, "2 m"], labels: Shaped[np.ndarray, "m"], validation: float, test: float, seed: int
 ) -> LinkSplit:
-    """Signed edges in three parts, each with friends and foes in their share; all edges of a pair on one side."""
-    vertices = int(edges.max()) + 1
+    """Edges with labels in three parts, each with every class in its share; all edges of a pair on one side."""
+    vertices = int(edges.max(initial=0)) + 1
     keys, first, group = np.unique(pair_keys(edges, vertices), return_index=True, return_inverse=True)
-    parts = split_rows(len(keys), validation, test, seed, positive[first])
-    held = [Pairs(edges[:, mask], positive[mask].astype(np.int64)) for mask in (np.isin(group, p) for p in parts[1:])]
+    strata = None if labels.dtype.kind == "f" else labels[first]
+    parts = split_rows(len(keys), validation, test, seed, strata)
+    if not len(parts[0]):
+        raise ValueError(
+            f"labels of edges need edges to learn from, got {len(keys):,} pairs with validation={validation}, "
+            f"test={test}; give more edges or lower the shares"
+        )
+    held = [Pairs(edges[:, mask], labels[mask]) for mask in (np.isin(group, part) for part in parts[1:])]
     return LinkSplit(np.isin(group, parts[0]), *held)
 
 
-__all__ = ["LinkSplit", "PairDraws", "Pairs", "pair_keys", "sides", "split_links", "split_signs"]
+__all__ = ["LinkSplit", "PairDraws", "Pairs", "pair_keys", "sides", "split_labelled", "split_links"]

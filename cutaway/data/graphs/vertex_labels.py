@@ -1,5 +1,6 @@
 r"""The labels of vertices: classes by their numbers, or numbers to predict."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,11 +21,17 @@ _CLASSES = 50  # different whole numbers, at most, that are taken for classes
 
 
 def read_labels(
-    raw: RawGraph, name: str, notes: list[str], kind: str = "auto", what: str = "vertices"
+    raw: RawGraph,
+    name: str,
+    notes: list[str],
+    kind: str = "auto",
+    what: str = "vertices",
+    known: Sequence[str] = (),
 ) -> tuple[tuple[str, ...], Tensor | None]:
     """The names of the classes (none if the labels are numbers) and the label of every vertex; None without labels.
 
     ``kind`` is "classes" or "values"; "auto": words are classes, and so are at most 50 different whole numbers.
+    ``known`` are the names of the classes where others were read before.
     """
     expect_choice("labels", kind, KINDS)
     if raw.labels is None:
@@ -43,10 +50,16 @@ def read_labels(
     if missing.any():
         notes.append(f"{int(missing.sum()):,} of {len(values):,} {what} have no label")
     present = values[~missing]
-    if kind == "values" or (kind == "auto" and _are_values(present)):
+    if not known and (kind == "values" or (kind == "auto" and _are_values(present))):
         return (), torch.from_numpy(_numbers(values, name, raw.name).astype(np.float32))
     texts = present.map(plain_text).to_numpy(str)
-    classes = sorted(set(texts.tolist()), key=_label_order)
+    classes = list(known) or sorted(set(texts.tolist()), key=_label_order)
+    unseen = sorted(set(texts.tolist()) - set(classes))
+    if unseen:
+        raise ValueError(
+            f"labels must be those of training, {', '.join(classes[:5])}, got {unseen[0]!r} in {name!r} of {raw.name}; "
+            "mend it, or train again"
+        )
     if len(classes) < 2:
         raise ValueError(
             f"labels must be of two classes or more, got {classes[0]!r} for all {len(present):,} {what} in {name!r} "

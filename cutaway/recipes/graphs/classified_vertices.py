@@ -165,7 +165,7 @@ class VertexClassifierRecipe(GraphRecipe):
             whole=evaluate,
             units=batches.batch if task.neighbours else len(data.train),
             unit="vertices",
-            files=self.graph_files(data),
+            files=self.graph_files(self.reading(data)),
             data=facts,
         )
 

@@ -123,11 +123,11 @@ class GraphRecipe(Recipe):
             weight=self.weight or None,
             encoding=self.encoding,
             like=reading.columns,
-            **self.other_options(),
+            **self.other_options(reading),
         )
-        return found, reading, reading.scaled(found, model.spec.inputs)
+        return found, reading, reading.scaled(found, model.spec.inputs, lambda: self.dataset(run).names)
 
-    def other_options(self) -> dict[str, Any]:
+    def other_options(self, reading: "GraphReading") -> dict[str, Any]:
         """What `read_graph` is to be told of another graph."""
         return {}
 
@@ -156,12 +156,12 @@ class GraphRecipe(Recipe):
         facts = {"summary": data.summary(), "fingerprint": data.fingerprint.to_dict(), "source": str(self.data)}
         return facts | ({"stored": STORED} if isinstance(self.data, GraphInMemory) else {})
 
-    def graph_files(self, data: "GraphData") -> "dict[str, Callable[[Path], None]]":
+    def graph_files(self, reading: "GraphReading") -> "dict[str, Callable[[Path], None]]":
         """How graphs are read, and the copy of one in memory: for `Job.files`."""
         from cutaway.atomic_files import write_bytes, write_json
         from cutaway.recipes.graphs.other_graphs import READING
 
-        noted = self.reading(data).to_dict()
+        noted = reading.to_dict()
         files: dict[str, Callable[[Path], None]] = {READING: lambda path: write_json(path, noted)}
         if isinstance(self.data, GraphInMemory):
             content = self.data.content

@@ -1,4 +1,4 @@
-r"""`links`: which vertices belong together: friends to be, films that one will like, friend or foe."""
+r"""`links`: which vertices belong together, and how: friends to be, films one will like, friend or foe, ratings."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -11,16 +11,22 @@ if TYPE_CHECKING:
     from torch import nn
 
     from cutaway.data.graphs.graph_data import GraphData
+    from cutaway.recipes.graphs.edges.edge_labels import EdgeTask
     from cutaway.recipes.graphs.edges.link_pairs import LinkTask
+    from cutaway.recipes.graphs.other_graphs import GraphReading
     from cutaway.recipes.subjects import Subject
     from cutaway.runs.run import Run
     from cutaway.training.jobs import Job
+
+
+_JUDGED: tuple[tuple[str, Any], ...] = (("auc", max), ("accuracy", max), ("rmse", min))  # what baselines are told by
 
 
 @dataclass(frozen=True)
 class LinksRecipe(GraphRecipe):
     """Says how probable a link between two vertices is; of signed edges (weights above and below 0), friend or foe.
 
+    With a target in the list of edges, it tells the class or the value of an edge: friend, foe or unknown; a rating.
     Some edges are taken out of the graph and must be told from pairs without one; messages run over the others alone.
     If edges lead from one kind of vertex to another (people and films), it recommends: `cutaway predict RUN NAME` lists
     the most probable new links of a vertex.
@@ -31,16 +37,18 @@ class LinksRecipe(GraphRecipe):
         "Cora, 10 % of the citations held out: AUC 94 %, average precision 94 % in 6 s of one core; common neighbours "
         "reach an AUC of 71 %. `python benchmarks/run.py graph_links` measures it."
     )
-    unit: ClassVar[str] = "nats a pair"
+    unit: ClassVar[str] = "nats a pair; of values, squared deviations"
     input: ClassVar[str] = "NAME or pairs.csv"
     prediction: ClassVar[str] = (
-        "pairs of vertices (CSV), or a vertex, in; P(link) of each, or its ten best new ones, out"
+        "pairs of vertices (CSV), or a vertex, in; P(link), class or value of each, or its ten best new ones, out; "
+        "--data and --vertices for another graph"
     )
 
     target: str = setting("", DATA)
-    """a column of the list of edges with two classes, as friend and foe, to tell apart; weights below 0 need none"""
-    task: Literal["auto", "links", "signs"] = setting("auto", DATA)
-    """what is asked: whether there is a link, or which of two kinds; auto: kinds if weights or target tell them"""
+    """a column of the list of edges with their classes (friend, foe) or values (ratings); weights below 0 need none"""
+    task: Literal["auto", "links", "signs", "classes", "values"] = setting("auto", DATA)
+    """what is asked: whether there is a link, which of two signs it has, its class, or its value; auto: what target
+    holds (at most 50 different whole numbers are classes), signs if weights tell them, else links"""
     bipartite: bool = setting(False, DATA)
     """equal names in the two columns of edges are different vertices (person 1 and film 1)"""
     validation: float = setting(0.05, DATA)
@@ -69,15 +77,41 @@ class LinksRecipe(GraphRecipe):
         expect_at_least(self, 1, "batch")
 
     def read_options(self) -> dict[str, Any]:
-        return {"edge_target": self.target, "bipartite": self.bipartite}
+        labels = self.task if self.task in ("classes", "values") else "auto"
+        return {"edge_target": self.target, "bipartite": self.bipartite, "labels": labels}
 
-    def link_task(self, data: "GraphData") -> "LinkTask":
-        """The graph of training edges, with features on the network's scale, and the pairs to tell apart."""
+    def other_options(self, reading: "GraphReading") -> dict[str, Any]:
+        labels = "classes" if reading.values is None else "values"
+        known = reading.classes if reading.target else ()
+        return {"edge_target": reading.target, "edge_classes": known, "bipartite": self.bipartite, "labels": labels}
+
+    def link_task(self, data: "GraphData") -> "LinkTask | EdgeTask":
+        """The graph of training edges, with features on the network's scale, and what is asked of which pairs."""
+        from cutaway.recipes.graphs.edges.edge_labels import EdgeTask
         from cutaway.recipes.graphs.edges.link_pairs import LinkTask, edge_kinds
         from cutaway.recipes.graphs.vertex_features import with_features
 
+        if self.task in ("classes", "values") and data.edge_targets is None:
+            raise ValueError(
+                f"{self.task} of edges need a column that holds them, got none for {data.name}; name it by target"
+            )
+        if data.edge_targets is not None and self.task != "links" and len(data.edge_classes) != 2:
+            graph = with_features(data.graph, self.features)
+            return EdgeTask(graph, data.edge_targets, data.edge_classes, self.validation, self.test, self.seed)
         graph, kinds = edge_kinds(data, self.task)
         return LinkTask(with_features(graph, self.features), self.validation, self.test, self.seed, kinds)
+
+    def pair_reading(self, data: "GraphData", task: "LinkTask | EdgeTask") -> "GraphReading":
+        """How graphs are read, with what is asked of pairs: their classes or values."""
+        import dataclasses
+
+        from cutaway.recipes.graphs.edges.edge_labels import EdgeTask
+
+        known = self.reading(data)
+        if isinstance(task, EdgeTask):
+            return dataclasses.replace(known, classes=task.classes, target=data.edge_target, values=task.scale)
+        target = data.edge_target if task.kinds else ""
+        return dataclasses.replace(known, classes=task.kinds, target=target, values=None)
 
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         import torch
@@ -96,7 +130,7 @@ class LinksRecipe(GraphRecipe):
             depth=self.depth,
             dropout=self.dropout,
             decoder=self.decoder,
-            signed=bool(task.kinds),
+            **task.model_settings(),
         )
         facts, held = self.graph_facts(data), task.split.validation
         if len(held):
@@ -115,16 +149,18 @@ class LinksRecipe(GraphRecipe):
             whole=evaluate,
             units=batches.batch,
             unit="links",
-            files=self.graph_files(data),
+            files=self.graph_files(self.pair_reading(data, task)),
             data=facts,
         )
 
     def test_metrics(self, run: "Run") -> dict[str, float]:
         task = self.link_task(self.dataset(run))
         rows = task.open_test()
-        naive = task.baselines(rows)
-        known = [one["metrics"]["auc"] for one in naive.values() if "auc" in one["metrics"]]
-        return task.metrics(run.model, rows) | ({"baseline_auc": max(known)} if known else {})
+        rules = [one["metrics"] for one in task.baselines(rows).values()]
+        found = task.metrics(run.model, rows)
+        name, better = next((name, better) for name, better in _JUDGED if name in found)
+        known = [rule[name] for rule in rules if name in rule]
+        return found | ({f"baseline_{name}": better(known)} if known else {})
 
     def read_inputs(self, source: str) -> Any:
         from cutaway.recipes.graphs.vertex_names import read_pairs
@@ -132,19 +168,21 @@ class LinksRecipe(GraphRecipe):
         return read_pairs(source, self.encoding)
 
     def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:
-        """P(link) of pairs of names; of one name, its ten most probable new links."""
-        from cutaway.recipes.graphs.edges.link_pairs import new_links, predicted_pairs
-        from cutaway.recipes.graphs.vertex_names import find_pairs, find_vertices
+        """P(link), class or value of pairs of names; of one name, its ten best new links."""
+        from cutaway.recipes.graphs.edges.pair_answers import answer_pairs
 
         data = self.dataset(run)
         task = self.link_task(data)
-        if isinstance(inputs, str):
-            (vertex,) = find_vertices([inputs], data.names)
-            pairs, scores = new_links(task, run.model, data.graph, int(vertex))
-        else:
-            pairs = find_pairs(inputs, data.names)
-            scores = task.scores(run.model, pairs)
-        return predicted_pairs(scores, pairs, data.names, task.kinds)
+        return answer_pairs(run.model, task.graph, data, self.pair_reading(data, task), inputs)
+
+    def predict_in(self, run: "Run", inputs: Any, data: Any, vertices: Any = None) -> list[dict[str, Any]]:
+        """The same for pairs of another graph, which has the same columns."""
+        from cutaway.recipes.graphs.edges.pair_answers import answer_pairs, other_messages
+
+        if not inputs:
+            raise ValueError("there must be pairs or a vertex to answer for, got none; give them beside data")
+        found, reading, graph = self.other_graph(run, data, vertices)
+        return answer_pairs(run.model, other_messages(found, reading, graph), found, reading, inputs)
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         """The graph of training edges and some pairs that it was not trained on; those of a vertex, if one is named."""

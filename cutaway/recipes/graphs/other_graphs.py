@@ -1,18 +1,21 @@
 r"""Another graph than the one that a run was trained on: new, or grown since; read and scaled as the run's own was.
 
-Columns become the same numbers, on the scale of training. A model with eigenvectors of a Laplacian is lent those of the
-new graph: the k-th frequency of another graph means much the same only where the two graphs are alike.
+Columns become the same numbers, on the scale of training. Where vertices have no features but a learned vector each,
+only those of training are known, whatever edges they have now. A model with eigenvectors of a Laplacian is lent those
+of the new graph: the k-th frequency of another graph means much the same only where the two graphs are alike.
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
 
 from cutaway.atomic_files import read_json
+from cutaway.blocks.graphs.compressed_rows import sparse_rows
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.graph_data import GraphData
 from cutaway.data.graphs.raw_graphs import GraphColumns
@@ -58,13 +61,13 @@ class GraphReading:
             Scale(**noted["values"]) if "values" in noted else None,
         )
 
-    def scaled(self, data: GraphData, inputs: int) -> Graph:
-        """The graph with features on the scale of training, for a model that takes so many."""
+    def scaled(self, data: GraphData, inputs: int, own_names: Callable[[], Sequence[str]]) -> Graph:
+        """The graph with features on the scale of training, for a model that takes so many.
+
+        A vertex that is known by a learned vector alone must be one of the run's own, which ``own_names`` gives.
+        """
         if self.features.kind == "identity":
-            raise ValueError(
-                f"a model that knows its vertices by name alone answers for its own graph, got {data.name}; train on "
-                "features of vertices to answer for others"
-            )
+            return data.graph.with_x(own_rows(data.names, own_names(), data.name))
         width = 0 if data.graph.x is None else data.graph.x.shape[1]
         if width != inputs:
             made_of = ", ".join(column.name for column in self.columns.vertices[:5])
@@ -75,6 +78,19 @@ class GraphReading:
         return self.features.apply(data.graph)
 
 
+def own_rows(names: Sequence[str], own: Sequence[str], source: str) -> Tensor:
+    """For each name the row of the identity that stands for the same name in training: sparse (names, own names)."""
+    place = {name: i for i, name in enumerate(own)}
+    unknown = [name for name in names if name not in place]
+    if unknown:
+        raise ValueError(
+            f"the model knows vertices by learned vectors alone, got {len(unknown):,} in {source} that training had "
+            f"not, the first {unknown[0]!r}; train on features of vertices to answer for new ones"
+        )
+    columns = torch.tensor([place[name] for name in names])
+    return sparse_rows(torch.arange(len(names) + 1), columns, torch.ones(len(names)), len(own))
+
+
 @contextmanager
 def lend_eigenvectors(model: Any, graph: Graph, name: str) -> Iterator[None]:
     """Inside, a model that is given eigenvectors has those of this graph; after it, its own again."""
@@ -82,7 +98,7 @@ def lend_eigenvectors(model: Any, graph: Graph, name: str) -> Iterator[None]:
     if own is None:
         yield
         return
-    from cutaway.data.graphs.eigenpairs import eigenpairs
+    from cutaway.data.graphs.spectra.eigenpairs import eigenpairs
 
     count = min(own.shape[1], graph.vertices)
     found = eigenpairs(graph, count, kind="symmetric").tensors()[1].to(own)
@@ -100,4 +116,4 @@ def lend_eigenvectors(model: Any, graph: Graph, name: str) -> Iterator[None]:
         model.eigenvectors = own
 
 
-__all__ = ["READING", "GraphReading", "lend_eigenvectors"]
+__all__ = ["READING", "GraphReading", "lend_eigenvectors", "own_rows"]

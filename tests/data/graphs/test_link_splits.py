@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cutaway.data.graphs.link_splits import PairDraws, pair_keys, split_links, split_signs
+from cutaway.data.graphs.link_splits import PairDraws, pair_keys, split_labelled, split_links
 
 
 def ring(n: int) -> np.ndarray:
@@ -56,7 +56,7 @@ def test_too_few_edges():
 def test_signs_are_in_every_part():
     edges = np.concatenate([ring(60), ring(60)[::-1]], 1)
     positive = np.tile(np.arange(60) % 3 > 0, 2)
-    split = split_signs(edges, positive, 0.2, 0.2, seed=0)
+    split = split_labelled(edges, positive.astype(np.int64), 0.2, 0.2, seed=0)
     for part in (split.validation, split.test):
         assert len(part) == 24
         assert part.targets.mean() == pytest.approx(2 / 3, abs=0.1)

@@ -5,7 +5,7 @@ import torch
 
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.models import LinkScorer, from_spec, spec_from_dict
-from cutaway.models.graphs.link_scorer import signed_parts
+from cutaway.models.graphs.link_scorer import kind_parts, signed_parts
 
 PAIRS = torch.tensor([[0, 1, 2], [2, 3, 0]])
 
@@ -56,3 +56,34 @@ def test_back_from_its_spec():
 def test_unknown_decoder():
     with pytest.raises(ValueError, match=r"decoder must be one of dot, mlp, ordered, got 'cosine'"):
         LinkScorer(inputs=3, decoder="cosine")
+
+
+def kinds() -> Graph:
+    g = graph()
+    return Graph(g.edges, x=g.x, edge_features=torch.eye(3)[[0, 2, 1, 2]])
+
+
+@pytest.mark.parametrize("decoder", ["dot", "mlp", "ordered"])
+def test_a_score_for_each_kind_of_edge(decoder: str):
+    model = LinkScorer(inputs=3, width=4, decoder=decoder, kinds=3, outputs=3).eval()
+    first, second, third = kind_parts(kinds(), 3)
+    assert [part.edges.tolist() for part in (first, second, third)] == [[[0], [1]], [[2], [3]], [[1, 3], [2, 4]]]
+    h = model.states(kinds())
+    assert h.shape == (5, 12)
+    scores = model(kinds(), PAIRS)
+    assert scores.shape == (3, 3)
+    if decoder == "dot":
+        expected = torch.stack([(h[u] * h[v] * model.diagonals).sum(-1) for u, v in PAIRS.T]) + model.bias
+        assert torch.allclose(scores, expected, atol=1e-6)
+    scores.sum().backward()
+    assert all(p.grad is not None for p in model.parameters())
+    again = from_spec(spec_from_dict(model.spec.to_dict())).eval()
+    again.load_state_dict(model.state_dict())
+    assert torch.equal(again(kinds(), PAIRS), scores)
+
+
+def test_kinds_need_their_features():
+    with pytest.raises(ValueError, match=r"a model of 3 kinds of edges needs as many edge features, got none"):
+        LinkScorer(inputs=3, kinds=3)(graph(), PAIRS)
+    with pytest.raises(ValueError, match=r"two kinds or more, or signs, got kinds=3, signed=True"):
+        LinkScorer(inputs=3, kinds=3, signed=True)

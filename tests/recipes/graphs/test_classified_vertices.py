@@ -294,9 +294,16 @@ def test_graphs_in_memory_are_others_too(tmp_path: Path):
     assert np.mean([row["class"] == "ab"[int(row["vertex"]) // 15] for row in found]) > 0.8
 
 
-def test_names_alone_know_no_other_graph(tmp_path: Path):
-    run = train("gcn", data="karate-club", features="identity", steps=5, out=tmp_path / "run")
-    with pytest.raises(
-        ValueError, match=r"knows its vertices by name alone answers for its own graph, got karate-club"
-    ):
-        run.predict("3", data="karate-club")
+def test_learned_vectors_know_their_own_vertices_alone(tmp_path: Path):
+    files = write_files(tmp_path)
+    own = pd.read_csv(files["vertices"]).drop(columns="age").to_csv(tmp_path / "names.csv", index=False)
+    assert own is None
+    run = train("gcn", **files | {"vertices": str(tmp_path / "names.csv")}, steps=30, out=tmp_path / "run")
+    edges = pd.read_csv(files["data"]).sample(frac=1, random_state=1)
+    edges.to_csv(tmp_path / "mixed.csv", index=False)
+    known = {row["vertex"]: row["P(Ulm)"] for row in run.predict("all")}
+    for row in run.predict(data=tmp_path / "mixed.csv"):
+        assert row["P(Ulm)"] == pytest.approx(known[row["vertex"]], abs=1e-6)
+    (tmp_path / "new.csv").write_text("source,target\np1,zoe\n")
+    with pytest.raises(ValueError, match=r"by learned vectors alone, got 1 in new.csv that training had not, .*'zoe'"):
+        run.predict(data=tmp_path / "new.csv")

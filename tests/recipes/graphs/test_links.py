@@ -130,3 +130,92 @@ def test_held_out_edges_of_one_sign_have_no_auc(tmp_path: Path):
     job = LinksRecipe.make(data=str(tmp_path / "few.csv"), validation=0.2, test=0.2).job()
     assert "auc" not in job.evaluate(job.model)
     assert "accuracy" in job.evaluate(job.model)
+
+
+def labelled(folder: Path, what: str) -> str:
+    """Three clans: friends inside, foes between the first two, others unknown to each other; or ratings of films."""
+    rng = np.random.default_rng(0)
+    if what == "kind":
+        rows = [(f"p{i}", f"p{j}", {i // 15, j // 15}) for i in range(45) for j in range(i) if rng.random() < 0.25]
+        kind = ["friend" if len(clans) == 1 else "foe" if clans == {0, 1} else "unknown" for *_, clans in rows]
+        frame = pd.DataFrame({"source": [a for a, *_ in rows], "target": [b for _, b, _ in rows], "kind": kind})
+    else:
+        kind_of, good = rng.normal(0, 1, 40), rng.normal(0, 1, 30)
+        rows = [(i, j) for i in range(40) for j in range(30) if rng.random() < 0.4]
+        stars = [3 + kind_of[i] + good[j] + rng.normal(0, 0.2) for i, j in rows]
+        frame = pd.DataFrame({"source": [f"person {i}" for i, _ in rows], "target": [f"film {j}" for _, j in rows]})
+        frame["stars"] = np.round(stars, 2)
+    frame.to_csv(folder / "labelled.csv", index=False)
+    return str(folder / "labelled.csv")
+
+
+@pytest.mark.parametrize("decoder", ["mlp", "dot"])
+def test_edges_of_three_kinds(decoder: str, tmp_path: Path):
+    path = labelled(tmp_path, "kind")
+    more: dict[str, Any] = {"rate": 0.05} if decoder == "dot" else {}
+    run = train("links", data=path, target="kind", decoder=decoder, width=16, steps=120, out=tmp_path / "run", **more)
+    assert run.model.spec.kinds == run.model.spec.outputs == 3
+    found = run.test()
+    assert {"loss", "accuracy", "macro_f1", "baseline_accuracy"} == set(found)
+    assert found["accuracy"] > 0.8
+    assert set(run.about["data"]["baselines"]) == {"majority", "habits"}
+    (row,) = cut.load(run.path).predict([("p1", "p2")])
+    assert row["class"] == "friend"
+    assert row["P(friend)"] + row["P(foe)"] + row["P(unknown)"] == pytest.approx(1)
+    with pytest.raises(ValueError, match=r"classes of edges are told of pairs, got one vertex, 'p1'"):
+        run.predict("p1")
+    (tmp_path / "few.csv").write_text("source,target,kind\np1,p2,friend\np2,p3,friend\n")
+    assert run.predict([("p1", "p3")], data=tmp_path / "few.csv")[0]["class"] in ("friend", "foe", "unknown")
+    (tmp_path / "few.csv").write_text("source,target,kind\np1,p2,cousin\n")
+    with pytest.raises(ValueError, match=r"must be those of training, foe, friend, unknown, got 'cousin' in 'kind'"):
+        run.predict([("p1", "p3")], data=tmp_path / "few.csv")
+
+
+def test_values_of_edges(tmp_path: Path):
+    path = labelled(tmp_path, "stars")
+    run = train("links", data=path, target="stars", width=16, steps=150, out=tmp_path / "run")
+    assert run.model.spec.signed
+    found = run.test()
+    assert {"loss", "rmse", "mae", "r2", "baseline_rmse"} == set(found)
+    assert found["r2"] > 0.5
+    rules = run.about["data"]["baselines"]
+    assert rules["habits"]["metrics"]["rmse"] < rules["mean"]["metrics"]["rmse"]
+    best = run.predict("person 3")
+    assert len(best) == 10
+    assert [row["stars"] for row in best] == sorted((row["stars"] for row in best), reverse=True)
+    assert all(row["target"].startswith("film") for row in best)
+    own = run.predict([("person 1", "film 2")])
+    assert run.predict([("person 1", "film 2")], data=path)[0]["stars"] == pytest.approx(own[0]["stars"], abs=1.5)
+
+
+def test_labels_of_edges_killed_and_resumed(tmp_path: Path):
+    settings = LITTLE | {"data": labelled(tmp_path, "kind"), "target": "kind", "batch": 32}
+    expect_same_after_death(tmp_path, "links", settings)
+
+
+def test_pairs_of_a_graph_that_has_grown(tmp_path: Path):
+    """With features, links of people who came later are told by their neighbours."""
+    rng = np.random.default_rng(1)
+    path = villages(tmp_path)
+    people = pd.DataFrame({"id": [f"p{i}" for i in range(60)]})
+    people["east"] = [(i // 15) % 2 + rng.normal(0, 0.2) for i in range(60)]
+    people["north"] = [(i // 30) + rng.normal(0, 0.2) for i in range(60)]
+    people.to_csv(tmp_path / "people.csv", index=False)
+    run = train("links", data=path, vertices=str(tmp_path / "people.csv"), width=16, steps=80, out=tmp_path / "run")
+    edges = pd.read_csv(path)
+    grown = pd.concat([edges, pd.DataFrame({"source": ["new"] * 3, "target": ["p1", "p2", "p3"]})])
+    grown.to_csv(tmp_path / "grown.csv", index=False)
+    pd.concat([people, pd.DataFrame([{"id": "new", "east": 0, "north": 0}])]).to_csv(tmp_path / "p2.csv", index=False)
+    near, far = run.predict([("new", "p5"), ("new", "p50")], data=tmp_path / "grown.csv", vertices=tmp_path / "p2.csv")
+    assert near["P(link)"] > far["P(link)"]
+    best = run.predict("new", data=tmp_path / "grown.csv", vertices=tmp_path / "p2.csv")
+    assert "p1" not in {row["target"] for row in best}
+    with pytest.raises(ValueError, match=r"there must be pairs or a vertex to answer for, got none"):
+        run.predict(data=tmp_path / "grown.csv", vertices=tmp_path / "p2.csv")
+
+
+def test_classes_need_a_column(tmp_path: Path):
+    with pytest.raises(ValueError, match=r"classes of edges need a column that holds them, got none for edges.csv"):
+        LinksRecipe.make(data=villages(tmp_path), task="classes").job()
+    with pytest.raises(ValueError, match=r"edge_target must be a column of the table of edges, got 'kin'"):
+        LinksRecipe.make(data=labelled(tmp_path, "kind"), target="kin").job()

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.losses.metrics import accuracy, macro_f1
 from cutaway.data.batches import Batches, ShuffledRows
-from cutaway.data.graphs.link_splits import PairDraws, Pairs, pair_keys, sides, split_links, split_signs
+from cutaway.data.graphs.link_splits import PairDraws, Pairs, pair_keys, sides, split_labelled, split_links
 from cutaway.recipes.graphs.edges.link_baselines import LinkRules
 from cutaway.recipes.graphs.ranking_metrics import ranking_metrics
 from cutaway.recipes.subjects import Subject
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cutaway.data.graphs.graph_data import GraphData
     from cutaway.runs.run import Run
 
+SIGNS = ("negative", "positive")  # kinds of edges that weights tell
 _PAIRS = 100_000  # scored at once
 _ASKED = 0.3  # share of the training edges that a step asks for, at most
 
@@ -73,7 +74,7 @@ class LinkTask:
         if signed:
             assert whole.weights is not None
             positive = whole.weights.numpy() > 0
-            self.split = split_signs(edges, positive, validation, test, seed)
+            self.split = split_labelled(edges, positive.astype(np.int64), validation, test, seed)
             targets = positive[self.split.train].astype(np.int64)
         else:
             self.split = split_links(edges, whole.vertices, validation, test, seed)
@@ -116,13 +117,13 @@ class LinkTask:
         targets = torch.from_numpy(batch.pairs.targets).to(device)
         return nn.functional.binary_cross_entropy_with_logits(scores, targets.float())
 
-    @torch.no_grad()
+    def model_settings(self) -> dict[str, Any]:
+        """What the spec of a model for this says."""
+        return {"signed": self.signed}
+
     def scores(self, model: Any, pairs: Int[np.ndarray, "2 n"]) -> Float[np.ndarray, "n"]:
         """The scores of pairs; above 0 is a link (a friend)."""
-        device = next(model.parameters()).device
-        states = model.states(self._on(device))
-        parts = torch.from_numpy(pairs).to(device).split(_PAIRS, 1)
-        return torch.cat([model.score(states, part).float().cpu() for part in parts]).double().numpy()
+        return pair_scores(model, self._on(next(model.parameters()).device), pairs).double().numpy()
 
     def metrics(self, model: nn.Module, held: Pairs) -> dict[str, float]:
         """Loss, AUC, average precision and hits@20; of signs also accuracy and macro F1."""
@@ -164,6 +165,15 @@ class LinkTask:
         return self._moved[device]
 
 
+@torch.no_grad()
+def pair_scores(model: Any, graph: Graph, pairs: Int[np.ndarray, "2 n"]) -> Float[Tensor, "n *o"]:
+    """The scores of pairs by messages over a graph, on the CPU; of any number of pairs."""
+    device = next(model.parameters()).device
+    states = model.states(graph.to(device))
+    parts = torch.from_numpy(pairs).to(device).split(_PAIRS, 1)
+    return torch.cat([model.score(states, part).float().cpu() for part in parts])
+
+
 def pair_metrics(scores: Float[np.ndarray, "n"], held: Pairs, signed: bool) -> dict[str, float]:
     """How well scores tell pairs apart; what has no value, as the AUC of pairs of one kind, is left out."""
     ranked = {name: value for name, value in ranking_metrics(scores, held.targets).items() if np.isfinite(value)}
@@ -180,15 +190,10 @@ def edge_kinds(data: "GraphData", task: str) -> tuple[Graph, tuple[str, ...]]:
     if task == "links":
         return graph, ()
     if data.edge_targets is not None:
-        if len(data.edge_classes) != 2:
-            raise ValueError(
-                f"edges are told apart by two classes, got {len(data.edge_classes)} in {data.name} "
-                f"({', '.join(data.edge_classes[:5])}); join some of them"
-            )
         signs = torch.where(data.edge_targets == 1, 1.0, -1.0)
         return Graph(graph.edges, graph.vertices, signs, graph.x, directed=graph.directed), data.edge_classes
     if graph.signed:
-        return graph, ("negative", "positive")
+        return graph, SIGNS
     if task == "signs":
         raise ValueError(
             f"signs need edges with weights above and below 0, got none below in {data.name}; name their column by "
@@ -197,23 +202,29 @@ def edge_kinds(data: "GraphData", task: str) -> tuple[Graph, tuple[str, ...]]:
     return graph, ()
 
 
-def new_links(
-    task: LinkTask, model: nn.Module, whole: Graph, vertex: int, most: int = 10
-) -> tuple[Int[np.ndarray, "2 k"], Float[np.ndarray, "k"]]:
-    """The most probable links of a vertex that the graph does not have, and their scores."""
+def candidates(whole: Graph, vertex: int, bipartite: bool) -> Int[np.ndarray, "2 k"]:
+    """The pairs of a vertex with all others that it has no edge with; of a bipartite graph, on the other side."""
     edges = whole.edges.numpy()
-    others = sides(edges, whole.vertices)[1] if task.bipartite else np.arange(whole.vertices)
-    if task.bipartite and vertex in others:
+    others = sides(edges, whole.vertices)[1] if bipartite else np.arange(whole.vertices)
+    if bipartite and vertex in others:
         others = sides(edges, whole.vertices)[0]
     joined = edges[:, (edges == vertex).any(0)]
     others = np.setdiff1d(others, np.append(joined.ravel(), vertex))
     pairs = np.stack([np.full(len(others), vertex), others])
-    scores = task.scores(model, pairs) if len(others) else np.empty(0)
+    return pairs if not bipartite or vertex in sides(edges, whole.vertices)[0] else pairs[::-1].copy()
+
+
+def new_links(
+    task: LinkTask, model: nn.Module, whole: Graph, vertex: int, most: int = 10
+) -> tuple[Int[np.ndarray, "2 k"], Float[np.ndarray, "k"]]:
+    """The most probable links of a vertex that the graph does not have, and their scores."""
+    pairs = candidates(whole, vertex, task.bipartite)
+    scores = task.scores(model, pairs) if pairs.shape[1] else np.empty(0)
     best = np.argsort(-scores, kind="stable")[:most]
     return pairs[:, best], scores[best]
 
 
-def link_subject(run: "Run", task: LinkTask, data: "GraphData", given: str | None) -> Subject:
+def link_subject(run: "Run", task: Any, data: "GraphData", given: str | None) -> Subject:
     """The graph and pairs for the model: those of a vertex that is named, else held-out ones."""
     from cutaway.recipes.graphs.vertex_names import find_vertices
 
@@ -221,8 +232,12 @@ def link_subject(run: "Run", task: LinkTask, data: "GraphData", given: str | Non
     graph = task.graph.to(device)
     if given is not None:
         (vertex,) = find_vertices([given], data.names)
-        pairs, _ = new_links(task, run.model, data.graph, int(vertex))
-        words = f"the training edges, and the best new links of {data.names[vertex]}"
+        if isinstance(task, LinkTask):
+            pairs, _ = new_links(task, run.model, data.graph, int(vertex))
+            words = f"the training edges, and the best new links of {data.names[vertex]}"
+        else:
+            pairs = task.known.pairs[:, (task.known.pairs == vertex).any(0)]
+            words = f"the training edges, and those of {data.names[vertex]}"
         return Subject((graph, torch.from_numpy(pairs).to(device)), words, vertices=(int(vertex),))
     held = task.split.validation if len(task.split.validation) else task.known
     some = held.pairs[:, :: max(1, held.pairs.shape[1] // 64)]
@@ -238,4 +253,16 @@ def predicted_pairs(
     return [{"source": names[u], "target": names[v], what: float(value)} for u, v, value in zip(*pairs, p, strict=True)]
 
 
-__all__ = ["LinkTask", "PairBatches", "edge_kinds", "link_subject", "new_links", "pair_metrics", "predicted_pairs"]
+__all__ = [
+    "SIGNS",
+    "AskedLinks",
+    "LinkTask",
+    "PairBatches",
+    "candidates",
+    "edge_kinds",
+    "link_subject",
+    "new_links",
+    "pair_metrics",
+    "pair_scores",
+    "predicted_pairs",
+]

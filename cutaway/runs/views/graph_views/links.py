@@ -6,6 +6,7 @@ import numpy as np
 
 from cutaway.look import histogram
 from cutaway.look.pages.picture import Picture
+from cutaway.recipes.graphs.edges.link_pairs import LinkTask
 from cutaway.recipes.graphs.links import LinksRecipe
 from cutaway.recipes.subjects import Subject
 
@@ -24,7 +25,7 @@ def link_scores(run: "Run", subject: Subject) -> list[Picture]:
     assert isinstance(recipe, LinksRecipe)
     task = recipe.link_task(recipe.dataset(run))
     held = task.split.validation
-    if not len(held):
+    if not len(held) or not isinstance(task, LinkTask):
         return []
     p = 1 / (1 + np.exp(-task.scores(run.model, held.pairs)))
     first, second = (task.kinds[1], task.kinds[0]) if task.kinds else ("links", "pairs without a link")

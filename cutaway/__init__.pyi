@@ -9,6 +9,8 @@ from cutaway import recipes as recipes
 from cutaway import runs as runs
 from cutaway import training as training
 from cutaway.hub import from_pretrained as from_pretrained
+from cutaway.hub import load_adapter as load_adapter
+from cutaway.hub import save_adapter as save_adapter
 from cutaway.hub import save_pretrained as save_pretrained
 from cutaway.inside.results import Seen as Seen
 from cutaway.inside.taps import Tap as Tap

@@ -28,5 +28,9 @@ register(
 register(LowRank, example=lambda: (_drawn(LowRank(5, 7, rank=3)), torch.randn(2, 3, 5)))
 register(LoRA, example=lambda: (_drawn(LoRA(Linear(5, 7), rank=3)), torch.randn(2, 3, 5)))
 register(column_lengths, example=lambda: (column_lengths, torch.randn(5, 7)))
-register(DoRA, example=lambda: (_with_lengths(LoRA(Linear(5, 7), rank=0)), torch.randn(2, 3, 5)))
+register(
+    DoRA,
+    example=lambda: (_with_lengths(LoRA(Linear(5, 7), rank=0)), torch.randn(2, 3, 5)),
+    kinks="in gradients a length counts as a constant",
+)
 register(Bottleneck, example=lambda: (_drawn(Bottleneck(5, 3)), torch.randn(2, 3, 5)))

@@ -21,10 +21,11 @@ FAMILIES = (GPT2, LLAMA, BERT, ROBERTA, T5, VIT)
 
 
 class CheckpointLayout(NamedTuple):
-    """How a family writes a model: its configuration, and how its tensors are made of ours."""
+    """How a family writes a model: its configuration, how its tensors are made of ours, and names of their modules."""
 
     config: Config
     rules: Rules
+    modules: tuple[tuple[str, str], ...] = ()
 
 
 def find_family(config: Config) -> Family:
@@ -79,7 +80,7 @@ def try_family(family: Family, spec: ModelSpec) -> tuple[CheckpointLayout | None
     differences = compare(canonical(spec), canonical(back.resolved()))
     if differences:
         return None, "no room for " + ", ".join(differences)
-    return CheckpointLayout(config, rules), ""
+    return CheckpointLayout(config, rules, family.modules), ""
 
 
 def canonical(spec: ModelSpec) -> ModelSpec:

@@ -30,6 +30,7 @@ class Family:
     named). ``prefix`` stands before the trunk's tensors in models that have a head. ``spec`` makes a spec of a
     configuration and the names of the tensors, ``config`` a configuration of a spec, ``rules`` say how our tensors are
     made of theirs. ``ignored`` are patterns of their tensors that are copies, buffers, or of heads that we do not have.
+    ``modules`` are patterns of stored names and what transformers 5 calls their modules, where it calls them otherwise.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Family:
     config: Callable[[Any], Config]
     rules: Callable[[Any, str], Rules]
     ignored: tuple[str, ...] = ()
+    modules: tuple[tuple[str, str], ...] = ()
 
     def architecture(self, config: Config) -> str:
         """The class that a configuration names."""

@@ -91,4 +91,14 @@ VIT = Family(
     spec=read_spec,
     config=write_config,
     rules=rules,
+    modules=(
+        (r"encoder\.layer\.(\d+)\.attention\.attention\.(query|key|value)", r"layers.\1.attention.\2"),
+        (r"attention\.query", "attention.q_proj"),
+        (r"attention\.key", "attention.k_proj"),
+        (r"attention\.value", "attention.v_proj"),
+        (r"encoder\.layer\.(\d+)\.attention\.output\.dense", r"layers.\1.attention.o_proj"),
+        (r"encoder\.layer\.(\d+)\.intermediate\.dense", r"layers.\1.mlp.fc1"),
+        (r"encoder\.layer\.(\d+)\.output\.dense", r"layers.\1.mlp.fc2"),
+        (r"encoder\.layer\.", "layers."),
+    ),
 )

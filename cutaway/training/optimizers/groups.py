@@ -45,10 +45,12 @@ def build_optimizers(
     betas: tuple[float, float] = (0.9, 0.95),
     momentum: float = 0.95,
     muon_rate: float = 0.02,
+    shares: Mapping[nn.Parameter, float] | None = None,
 ) -> list[Optimizer]:
     """One optimizer, or two for Muon. Every parameter that wants a gradient is in exactly one group.
 
-    ``betas`` are Adam's; ``momentum`` is Muon's, momentum's and Nesterov's.
+    ``betas`` are Adam's; ``momentum`` is Muon's, momentum's and Nesterov's. ``shares`` of the rate are for parameters
+    that learn slower than the others, such as the lower layers of a model that is tuned (tuning/layer_rates.py).
     """
     expect_choice("optimizer", name, NAMES)
     expect_positive(rate=rate, muon_rate=muon_rate)
@@ -68,12 +70,22 @@ def build_optimizers(
         {"params": [p for p in rest if id(p) not in vectors], "weight_decay": weight_decay},
         {"params": [p for p in rest if id(p) in vectors], "weight_decay": 0.0},
     ]
-    groups = [group for group in groups if group["params"]]
+    groups = [part for group in groups if group["params"] for part in _by_share(group, rate, shares or {})]
+    hidden = [part for group in hidden for part in _by_share(group, muon_rate, shares or {})]
     optimizers = [_plain(name, groups, rate, betas, momentum)] if groups else []
     if hidden:
         optimizers.append(Muon(hidden, lr=muon_rate, momentum=momentum, weight_decay=weight_decay))
     set_rate(optimizers, 1.0)
     return optimizers
+
+
+def _by_share(group: dict[str, Any], rate: float, shares: Mapping[nn.Parameter, float]) -> Iterator[dict[str, Any]]:
+    """A group cut into those with one learning rate each, the highest first."""
+    by_share: dict[float, list[nn.Parameter]] = {}
+    for parameter in group["params"]:
+        by_share.setdefault(shares.get(parameter, 1.0), []).append(parameter)
+    for share, parameters in sorted(by_share.items(), reverse=True, key=lambda item: item[0]):
+        yield group | {"params": parameters, "lr": rate * share}
 
 
 def _plain(
@@ -105,7 +117,10 @@ def set_rate(optimizers: list[Optimizer], share: float) -> None:
 
 def rates_of(optimizers: list[Optimizer]) -> dict[str, float]:
     """The learning rates in force, by name: rate, and muon_rate of the matrices that Muon trains."""
-    return {getattr(optimizer, "rate_name", "rate"): optimizer.param_groups[0]["lr"] for optimizer in optimizers}
+    return {
+        getattr(optimizer, "rate_name", "rate"): max(group["lr"] for group in optimizer.param_groups)
+        for optimizer in optimizers
+    }
 
 
 def hidden_matrices(model: nn.Module) -> list[dict[str, Any]]:

@@ -1,0 +1,28 @@
+"""adapter_config.json: patterns of ranks and α, as peft reads them."""
+
+import pytest
+
+from cutaway.hub.peft_config import alpha_of, read_lora, write_lora
+
+
+def test_the_most_common_rank_is_the_rule_and_the_others_patterns():
+    ranks, alphas = {"a.q": 2, "a.v": 4, "b.q": 4}, {"a.q": 3.0, "a.v": 8.0, "b.q": 8.5}
+    config = write_lora(ranks, alphas, 0.1, "lora", False, False, False, ["head"], None)
+    assert (config["r"], config["rank_pattern"]) == (4, {"a.q": 2})
+    assert {name: alpha_of(config, name) for name in alphas} == alphas
+    assert (config["bias"], config["modules_to_save"], config["lora_dropout"]) == ("lora_only", ["head"], 0.1)
+    read_lora(config)
+
+
+def test_patterns_are_regular_expressions_of_the_end_of_a_name():
+    config = {"lora_alpha": 8, "alpha_pattern": {r"layer\.1.*": 3, "query": 5}}
+    assert alpha_of(config, "bert.layer.0.query") == 5
+    assert alpha_of(config, "bert.layer.1.query") == 3
+    assert alpha_of(config, "bert.layer.0.value") == 8
+
+
+def test_what_we_cannot_do_is_refused():
+    with pytest.raises(ValueError, match="bias must be one of none, all, lora_only, got 'some'"):
+        read_lora({"peft_type": "LORA", "bias": "some"})
+    with pytest.raises(ValueError, match="use_qalora must not be set"):
+        read_lora({"peft_type": "LORA", "use_qalora": True})

@@ -109,7 +109,7 @@ def frozen_features(model: Any, data: Sentences, layers: bool) -> np.ndarray:
 
 
 def fit_head(features: np.ndarray, labels: np.ndarray, row: str) -> tuple[LogisticRegression, np.ndarray, np.ndarray]:
-    centre, scale = features.mean(0), features.std(0)
+    centre, scale = features.mean(0), np.maximum(features.std(0), 1e-3)  # two of the last layer are constant
     return LogisticRegression(C=PENALTY[row], max_iter=1000).fit((features - centre) / scale, labels), centre, scale
 
 

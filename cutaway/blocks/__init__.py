@@ -208,6 +208,7 @@ from cutaway.blocks.losses.contrastive import (
     margin_loss,
     prototypes,
     prototypical_loss,
+    retrieval_loss,
     squared_distances,
 )
 from cutaway.blocks.losses.distances import (
@@ -568,6 +569,7 @@ __all__ = [
     "relu_network",
     "relu_squared",
     "reparameterise",
+    "retrieval_loss",
     "rms_norm",
     "rnn_step",
     "rotary_angles",

@@ -10,6 +10,7 @@ from cutaway.blocks.losses.contrastive import (
     margin_loss,
     prototypes,
     prototypical_loss,
+    retrieval_loss,
     squared_distances,
 )
 from cutaway.blocks.losses.distances import (
@@ -162,6 +163,7 @@ register(
     kinks="pairs that are far enough apart are left alone",
 )
 register(info_nce, example=lambda: (info_nce, *_vectors()))
+register(retrieval_loss, example=lambda: (retrieval_loss, torch.randn(3, 4), torch.randn(5, 4)))
 register(prototypes, example=lambda: (prototypes, torch.randn(5, 3), torch.tensor([0, 1, 1, 2, 0]), 3))
 register(
     prototypical_loss, example=lambda: (prototypical_loss, torch.randn(5, 3), torch.arange(5) % 2, torch.randn(2, 3))

@@ -25,7 +25,7 @@ class Embed:
 
     examples: ClassVar[tuple[str, ...]] = (
         "cutaway embed my-checkpoint texts.txt --out vectors.npy",
-        "cutaway embed runs/bert-1 reviews.csv --column review --out vectors.safetensors",
+        "cutaway embed runs/bert-1 reviews.csv --column review --out v.csv",
         "cutaway embed runs/cnn-1 photos/ --out vectors.csv",
     )
 

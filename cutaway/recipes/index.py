@@ -48,6 +48,7 @@ TUNED = {  # runs that `cutaway tune` makes, by their task: see recipes/tuned/tu
     "tuned-chat": "cutaway.recipes.tuned.tuned_chat:TunedChatRecipe",
     "tuned-images": "cutaway.recipes.tuned.tuned_images:TunedImagesRecipe",
     "tuned-classify": "cutaway.recipes.tuned.tuned_classes:TunedClassesRecipe",
+    "tuned-pairs": "cutaway.recipes.tuned.tuned_pairs:TunedPairsRecipe",
 }
 IMPORTED = {  # runs that `cutaway import` makes
     "imported": "cutaway.recipes.imported:ImportedRecipe",

@@ -2,13 +2,14 @@ r"""Contrastive losses: what belongs together comes near, what does not goes apa
 
     margin          s d² + (1 − s) max(0, m − d)²          d = ‖a − b‖;  s = 1 for a pair of one kind, else 0
     InfoNCE         −log softmax_j(cos(a_i, b_j) / τ)_i    each a must find its own b among those of all others
+    retrieval       −log softmax_j(cos(a_i, b_j) / τ)_i    one way only, and among further candidates b_j, j > n
     prototypical    −log softmax_k(−‖z − c_k‖²)_y          c_k: the mean of the examples of class k
 
 Two images through the same network make a siamese pair. With one example a class, a prototype is that example, and to
 classify is to find the nearest one: one-shot classification.
 
 Hadsell, Chopra, LeCun 2006, eq. 4 (margin); van den Oord, Li, Vinyals 2018, eq. 4, and Chen et al. 2020, eq. 1
-(InfoNCE); Snell, Swersky, Zemel 2017, eqs. 1–2 (prototypes). Notes: N3 §8.6.
+(InfoNCE); Henderson et al. 2017, eq. 4 (retrieval); Snell, Swersky, Zemel 2017, eqs. 1–2 (prototypes). Notes: N3 §8.6.
 """
 
 import torch
@@ -58,6 +59,34 @@ def info_nce(
     return (there + back) / 2
 
 
+def retrieval_loss(
+    a: Float[Tensor, "n d"],
+    candidates: Float[Tensor, "m d"],
+    temperature: float = 0.05,
+    excluded: Bool[Tensor, "n m"] | None = None,
+) -> Float[Tensor, "n"]:
+    r"""The loss of each a_i among all candidates, of which the i-th is its own and those beyond n are nobody's.
+
+        ℓ_i = −log softmax_j(cos(a_i, b_j) / τ)_i
+
+    ``excluded`` marks candidates that do not count for some a_i, as they are as right as its own: the same text again.
+
+    >>> retrieval_loss(torch.eye(2), torch.eye(2), temperature=1.0)[0]  # log(1 + 1/e)
+    tensor(0.3133)
+    """
+    _expect_vectors(a=a, candidates=candidates)
+    expect_positive(temperature=temperature)
+    if len(candidates) < len(a) or candidates.shape[1] != a.shape[1]:
+        raise ValueError(
+            f"each of {len(a)} vectors needs a candidate of its own, as wide as itself, got {tuple(candidates.shape)} "
+            f"for {tuple(a.shape)}; give at least as many candidates"
+        )
+    s = nn.functional.normalize(a, dim=-1) @ nn.functional.normalize(candidates, dim=-1).T / temperature
+    if excluded is not None:
+        s = s.masked_fill(excluded, -torch.inf)
+    return nn.functional.cross_entropy(s, torch.arange(len(a), device=a.device), reduction="none")
+
+
 def prototypes(z: Float[Tensor, "n d"], labels: Int[Tensor, "n"], classes: int | None = None) -> Float[Tensor, "k d"]:
     r"""The mean vector of each class, 0 to ``classes`` − 1.
 
@@ -100,4 +129,4 @@ def _expect_vectors(**vectors: Tensor) -> None:
             raise ValueError(f"{name} must have shape (n, width), got {tuple(x.shape)}; one vector a row")
 
 
-__all__ = ["info_nce", "margin_loss", "prototypes", "prototypical_loss", "squared_distances"]
+__all__ = ["info_nce", "margin_loss", "prototypes", "prototypical_loss", "retrieval_loss", "squared_distances"]

@@ -104,6 +104,11 @@ class Tokenizer:
 
         A text that is too long loses its last tokens; the special tokens behind it stay.
         """
+        from cutaway.data.text.whole_texts import text_frame  # which is built on this file
+
+        text_frame(
+            self
+        )  # our own runs keep the vocabulary alone: its special tokens are put around texts, if it has them
         found = self.inner.encode_batch_fast(list(texts), add_special_tokens=True)
         rows = [np.array(encoding.ids, dtype=np.int64) for encoding in found]
         if most is None:

@@ -58,7 +58,7 @@ class GPT(TextModel):
 
     kind: ClassVar[type[NamedSpec]] = GPTSpec
     input_kind: ClassVar[str] = "text"
-    tasks: ClassVar[tuple[str, ...]] = ("language", "chat", "classify", "tag")
+    tasks: ClassVar[tuple[str, ...]] = ("language", "chat", "classify", "tag", "pairs")
     tuned_by: ClassVar[str] = "lora"
     output_layers: ClassVar[tuple[str, ...]] = ("unembed",)
     spec: GPTSpec

@@ -20,6 +20,8 @@ _CHATS: tuple[tuple[str, ...], ...] = (
     *(("instruction", "output"), ("question", "answer")),
 )
 
+_PAIRS = (("anchor", "positive"), ("query", "passage"), ("query", "positive"), ("sentence1", "sentence2"))
+
 
 def endings(data: Any) -> list[str]:
     """The endings of a file's name, without those that say how it is packed."""
@@ -35,7 +37,7 @@ def labelled_texts(data: Any) -> str:
         return "columns in memory"
     if is_sample(data, "labelled"):
         return "a sample of texts with labels"
-    if chats(data):
+    if chats(data) or text_pairs(data):
         return ""
     if endings(data)[:1] and endings(data)[0] in (*_TABLES, *_LINES):
         return "a table of texts and labels"
@@ -76,6 +78,15 @@ def chats(data: Any) -> str:
     names = _columns(Path(data).expanduser())
     found = next((kind for kind in _CHATS if set(kind) <= names), None)
     return "" if found is None else f"conversations ({' and '.join(found)})"
+
+
+def text_pairs(data: Any) -> str:
+    """Tables whose columns are named as pairs are: anchor and positive, sentence1 and sentence2 …"""
+    if not isinstance(data, (str, os.PathLike)):
+        return ""
+    names = _columns(Path(data).expanduser())
+    found = next((pair for pair in _PAIRS if set(pair) <= names), None)
+    return "" if found is None else f"pairs of texts ({' and '.join(found)})"
 
 
 def images(data: Any) -> str:
@@ -123,4 +134,4 @@ def _texts_below(path: Path) -> bool:
     return len(folders) > 1 and all(endings(one) in ([".txt"], []) for folder in folders for one in folder.iterdir())
 
 
-__all__ = ["chats", "images", "is_sample", "labelled_texts", "plain_texts", "tagged_texts"]
+__all__ = ["chats", "images", "is_sample", "labelled_texts", "plain_texts", "tagged_texts", "text_pairs"]

@@ -8,7 +8,14 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestCentroid
 from torch import nn
 
-from cutaway.blocks import info_nce, margin_loss, prototypes, prototypical_loss, squared_distances
+from cutaway.blocks import (
+    info_nce,
+    margin_loss,
+    prototypes,
+    prototypical_loss,
+    retrieval_loss,
+    squared_distances,
+)
 
 SAME = torch.tensor([True, False, True, False, False])
 
@@ -98,3 +105,24 @@ def test_gradients():
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_retrieval_is_half_of_info_nce_and_takes_more_candidates():
+    a, b = pairs()
+    there, back = retrieval_loss(a, b, 0.2), retrieval_loss(b, a, 0.2)
+    torch.testing.assert_close((there + back) / 2, info_nce(a, b, 0.2))
+    more = torch.cat([b, torch.randn(4, 3, dtype=torch.float64)])
+    cosines = nn.functional.cosine_similarity(a[:, None], more[None], dim=-1)
+    by_hand = (5 * cosines).logsumexp(1) - 5 * cosines.diagonal()
+    torch.testing.assert_close(retrieval_loss(a, more, 0.2), by_hand)
+    excluded = torch.zeros(5, 9, dtype=torch.bool)
+    excluded[:, 5:] = True
+    torch.testing.assert_close(retrieval_loss(a, more, 0.2, excluded), there)
+
+
+def test_retrieval_needs_a_candidate_for_each():
+    a, b = pairs()
+    with pytest.raises(
+        ValueError, match=r"each of 5 vectors needs a candidate of its own, .* got \(4, 3\) for \(5, 3\)"
+    ):
+        retrieval_loss(a, b[:4])

@@ -1,0 +1,170 @@
+r"""Pairs of texts that belong together, for models that embed texts.
+
+    anchor, positive[, negative]        a question and its answer, two sentences of one meaning [, one of another]
+    text 1, text 2, score               how alike two texts are
+
+Rows with an equal first text stay in one part, so that no question is tested on that was learned.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from cutaway.data.checks import nearest
+from cutaway.data.fingerprints import Fingerprint, fingerprint_files
+from cutaway.data.labelled.labelled_sources import read_columns
+from cutaway.data.splits import Splits, split_rows
+
+FIRSTS = ("anchor", "query", "question", "sentence1", "text1", "text_a", "source", "title", "premise")
+SECONDS = ("positive", "passage", "answer", "sentence2", "text2", "text_b", "document", "summary", "hypothesis")
+NEGATIVES = ("negative", "hard_negative")
+SCORES = ("score", "similarity", "similarity_score", "relatedness")
+
+
+@dataclass(frozen=True)
+class PairRows:
+    """Pairs of texts; with ``negatives`` a third text for each, with ``scores`` how alike the two are, from 0 to 1."""
+
+    firsts: list[str]
+    seconds: list[str]
+    negatives: list[str] | None = None
+    scores: Float[np.ndarray, "n"] | None = None
+
+    def __len__(self) -> int:
+        return len(self.firsts)
+
+    def take(self, rows: Int[np.ndarray, "m"]) -> "PairRows":
+        pick = lambda texts: [texts[i] for i in rows]
+        scores = None if self.scores is None else self.scores[rows]
+        return PairRows(
+            pick(self.firsts), pick(self.seconds), None if self.negatives is None else pick(self.negatives), scores
+        )
+
+
+@dataclass(frozen=True)
+class TextPairs:
+    """Pairs in their three parts, and what they were read from."""
+
+    splits: Splits[PairRows]
+    columns: tuple[str, ...]
+    fingerprint: Fingerprint
+    notes: tuple[str, ...] = ()
+
+    @property
+    def train(self) -> PairRows:
+        return self.splits.train
+
+    @property
+    def validation(self) -> PairRows | None:
+        return self.splits.validation
+
+    def open_test(self) -> PairRows:
+        return self.splits.open_test()
+
+    def summary(self) -> str:
+        """What was read, in a few lines."""
+        validation = "none" if self.validation is None else f"{len(self.validation):,}"
+        first = (
+            f"pairs: {len(self.train):,} to train on, {validation} to evaluate on; columns: {', '.join(self.columns)}"
+        )
+        return "\n".join([first, *self.notes])
+
+
+def find_columns(names: Sequence[str], asked: Sequence[str] = ()) -> tuple[str, str, str, str]:
+    """The columns of first and second texts, of negatives and of scores ("" for none): as asked, else by their names.
+
+    >>> find_columns(["Score", "sentence1", "sentence2"])
+    ('sentence1', 'sentence2', '', 'Score')
+    """
+    for name in asked:
+        if name not in names:
+            raise ValueError(
+                f"columns must be those of the table, {', '.join(map(repr, names))}, got {name!r}; "
+                f"try {nearest(name, names, 1)!r}"
+            )
+    by_name = {name.casefold().strip(): name for name in names}
+    known = lambda wanted: next((by_name[name] for name in wanted if name in by_name), "")
+    score, negative = known(SCORES), known(NEGATIVES)
+    if asked:
+        first, second = asked[:2]
+        return first, second, asked[2] if len(asked) > 2 else "", score if score not in asked else ""
+    first, second = known(FIRSTS), known(SECONDS)
+    if not (first and second) and len(names) == 2:
+        first, second = names
+    if not (first and second):
+        raise ValueError(
+            f"pairs need two columns of texts, got {', '.join(map(repr, names))}; name them: columns='first,second'"
+        )
+    return first, second, negative, score
+
+
+def read_text_pairs(
+    data: Any,
+    columns: Sequence[str] = (),
+    validation: float = 0.1,
+    test: float = 0.1,
+    seed: int = 0,
+    encoding: str = "utf-8",
+) -> TextPairs:
+    """Pairs of texts of a table: CSV, TSV, JSON lines, Parquet, a DataFrame or a dict of columns."""
+    table = read_columns(data, encoding)
+    names = find_columns(list(table), columns)
+    rows, notes = _usable(table, *names)
+    groups = {text: i for i, text in enumerate(dict.fromkeys(text.casefold() for text in rows.firsts))}
+    parts = split_rows(len(groups), validation, test, seed)
+    part_of = np.zeros(len(groups), np.int64)
+    for number, part in enumerate(parts):
+        part_of[part] = number
+    own = part_of[[groups[text.casefold()] for text in rows.firsts]]
+    train, held, tested = (rows.take(np.flatnonzero(own == number)) for number in range(3))
+    if len(train) < 2:
+        raise ValueError(f"tuning by pairs needs at least two pairs to train on, got {len(train)}; add pairs")
+    path = Path(data).expanduser() if isinstance(data, (str, os.PathLike)) else None
+    fingerprint = Fingerprint("", 0) if path is None else fingerprint_files({path.name: path})
+    splits = Splits("pairs", train, held if len(held) else None, (lambda: tested) if len(tested) else None)
+    return TextPairs(splits, tuple(name for name in names if name), fingerprint, tuple(notes))
+
+
+def _usable(
+    table: dict[str, list[str]], first: str, second: str, negative: str, score: str
+) -> tuple[PairRows, list[str]]:
+    """Pairs that can be learned from, scores brought to 0–1, and notes on what was left out."""
+    texts = [table[name] for name in (first, second, *([negative] if negative else []))]
+    whole = np.array([all(text.strip() for text in row) for row in zip(*texts)], dtype=bool)
+    notes = [f"left out: {int((~whole).sum()):,} pairs with an empty text"] if not whole.all() else []
+    scores = None
+    if score:
+        try:
+            scores = np.array([float(value) for value in table[score]])
+        except ValueError:
+            wrong = next(value for value in table[score] if not _is_number(value))
+            raise ValueError(f"scores must be numbers, got {wrong!r} in the column {score!r}; mend it") from None
+        low, high = min(float(scores.min()), 0.0), max(float(scores.max()), 1.0)
+        if not np.isfinite(scores).all():
+            raise ValueError(f"scores must be finite numbers, got others in the column {score!r}; mend it")
+        if (low, high) != (0.0, 1.0):
+            notes.append(f"scores: from {low:g} to {high:g}, brought to 0 to 1")
+        scores = (scores - low) / (high - low)
+    rows = PairRows(
+        [text.strip() for text in table[first]],
+        [text.strip() for text in table[second]],
+        [text.strip() for text in table[negative]] if negative else None,
+        scores,
+    )
+    return rows.take(np.flatnonzero(whole)), notes
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+__all__ = ["PairRows", "TextPairs", "find_columns", "read_text_pairs"]

@@ -117,6 +117,14 @@ from cutaway.blocks.depth.initialisers import (
 )
 from cutaway.blocks.depth.noises import GaussianNoise, flip_labels, gaussian_noise, label_smoothing, noisy_weights
 from cutaway.blocks.depth.skips import DenselyConnected, Residual, Skip, SkipAttention
+from cutaway.blocks.embeddings.hidden_patches import (
+    choose_visible,
+    hidden_error,
+    hidden_places,
+    patch_targets,
+    put_places,
+    take_places,
+)
 from cutaway.blocks.embeddings.hierarchical import HierarchicalSoftmax
 from cutaway.blocks.embeddings.naive_bayes import NaiveBayesBag, log_count_ratios, sum_bag
 from cutaway.blocks.embeddings.number_bins import NumberBins
@@ -206,6 +214,7 @@ from cutaway.blocks.linear_regions.windows import WindowRegions, window_regions
 from cutaway.blocks.losses.contrastive import (
     info_nce,
     margin_loss,
+    nt_xent,
     prototypes,
     prototypical_loss,
     retrieval_loss,
@@ -416,6 +425,7 @@ __all__ = [
     "binary_code",
     "cbow_loss",
     "cell_losses",
+    "choose_visible",
     "coarsen",
     "column_lengths",
     "convert_prediction",
@@ -480,6 +490,8 @@ __all__ = [
     "guide",
     "hard_argmax",
     "hard_weights",
+    "hidden_error",
+    "hidden_places",
     "hinge_loss",
     "identity",
     "image_filter",
@@ -533,10 +545,12 @@ __all__ = [
     "noisy_weights",
     "normal_",
     "normalised_cut",
+    "nt_xent",
     "one_hot",
     "oriented_incidence",
     "orthogonal_",
     "outer",
+    "patch_targets",
     "pattern",
     "perceptron_step",
     "piecewise_encode",
@@ -555,6 +569,7 @@ __all__ = [
     "prototypes",
     "prototypical_loss",
     "pure_tensor",
+    "put_places",
     "quantile_loss",
     "r_squared",
     "random_walk_encoding",
@@ -597,6 +612,7 @@ __all__ = [
     "student_t_log_density",
     "sum_bag",
     "sum_neighbours",
+    "take_places",
     "tanh",
     "threshold",
     "time_warping_distance",

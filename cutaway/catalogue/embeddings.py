@@ -3,6 +3,12 @@
 import torch
 from torch import Tensor
 
+from cutaway.blocks.embeddings.hidden_patches import (
+    hidden_error,
+    patch_targets,
+    put_places,
+    take_places,
+)
 from cutaway.blocks.embeddings.hierarchical import HierarchicalSoftmax
 from cutaway.blocks.embeddings.naive_bayes import NaiveBayesBag, log_count_ratios, sum_bag
 from cutaway.blocks.embeddings.numbers import PiecewiseEncoding, piecewise_encode
@@ -37,6 +43,15 @@ register(sum_bag, example=lambda: (sum_bag, torch.arange(1, 11).view(2, 5) % 7, 
 register(NaiveBayesBag, example=lambda: (NaiveBayesBag(7, 3), torch.arange(10).view(2, 5) % 7))
 
 register(cut_patches, example=lambda: (cut_patches, torch.randn(2, 3, 6, 8), 2))
+register(patch_targets, example=lambda: (patch_targets, torch.randn(2, 3, 6, 8), 2, True))
+register(take_places, example=lambda: (take_places, torch.randn(2, 4, 3), torch.tensor([[0, 2], [1, 3]])))
+register(
+    put_places, example=lambda: (put_places, torch.randn(2, 2, 3), torch.tensor([[0, 2], [1, 3]]), torch.randn(3), 4)
+)
+register(
+    hidden_error,
+    example=lambda: (hidden_error, torch.randn(2, 4, 3), torch.randn(2, 4, 3), torch.arange(8).view(2, 4) % 3 == 0),
+)
 register(PatchEmbedding, example=lambda: (PatchEmbedding(2, 3, 5), torch.randn(2, 3, 6, 8)))
 
 

@@ -8,6 +8,7 @@ from torch import Tensor
 from cutaway.blocks.losses.contrastive import (
     info_nce,
     margin_loss,
+    nt_xent,
     prototypes,
     prototypical_loss,
     retrieval_loss,
@@ -164,6 +165,7 @@ register(
 )
 register(info_nce, example=lambda: (info_nce, *_vectors()))
 register(retrieval_loss, example=lambda: (retrieval_loss, torch.randn(3, 4), torch.randn(5, 4)))
+register(nt_xent, example=lambda: (nt_xent, *_vectors()))
 register(prototypes, example=lambda: (prototypes, torch.randn(5, 3), torch.tensor([0, 1, 1, 2, 0]), 3))
 register(
     prototypical_loss, example=lambda: (prototypical_loss, torch.randn(5, 3), torch.arange(5) % 2, torch.randn(2, 3))

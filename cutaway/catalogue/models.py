@@ -15,6 +15,8 @@ from cutaway.models import (
     VAE,
     Autoencoder,
     BERTSpec,
+    CNNSpec,
+    ContrastiveEncoder,
     DeepAR,
     Diffusion,
     Forecaster,
@@ -22,6 +24,8 @@ from cutaway.models import (
     GraphPredictor,
     HeadSpec,
     LinkScorer,
+    MaskedViT,
+    MaskedViTSpec,
     PositionSpec,
     SeriesDensity,
     SeriesWindow,
@@ -110,6 +114,31 @@ register(
 register(
     ViT,
     example=lambda: (ViT(image=6, patch=3, channels=2, width=6, depth=1, heads=3, classes=5), torch.randn(2, 2, 6, 6)),
+)
+_HEADLESS = ViTSpec.vit(image=6, patch=3, channels=2, width=6, depth=1, heads=3)
+register(
+    MaskedViT,
+    example=lambda: (
+        MaskedViT(MaskedViTSpec(_HEADLESS, width=6, heads=2)),
+        torch.randn(2, 2, 6, 6),
+        torch.tensor([[0, 3], [1, 2]]),
+    ),
+)
+register(
+    ContrastiveEncoder,
+    name="ContrastiveEncoder (vit)",
+    example=lambda: (ContrastiveEncoder(vit=_HEADLESS, hidden=7, projected=5), torch.randn(2, 2, 6, 6)),
+)
+register(
+    ContrastiveEncoder,
+    name="ContrastiveEncoder (cnn)",
+    example=lambda: (
+        ContrastiveEncoder(
+            cnn=CNNSpec(classes=0, channels=2, width=6, activation="silu", norm="none"), hidden=7, projected=5
+        ),
+        torch.randn(2, 2, 8, 8),
+    ),
+    kinks="max pooling and ReLU",
 )
 register(
     ViT,

@@ -19,6 +19,8 @@ from cutaway.models.graphs.graph_predictor import GraphPredictor, GraphPredictor
 from cutaway.models.graphs.link_scorer import LinkScorer, LinkScorerSpec
 from cutaway.models.graphs.vertex_classifier import VertexClassifier, VertexClassifierSpec
 from cutaway.models.markov_chain import MarkovChain, MarkovSpec
+from cutaway.models.pretraining.contrastive_encoder import ContrastiveEncoder, ContrastiveSpec
+from cutaway.models.pretraining.masked_vit import MaskedViT, MaskedViTSpec
 from cutaway.models.recurrent.carried_state import CarriedState
 from cutaway.models.recurrent.language_model import RecurrentLM, RecurrentLMSpec
 from cutaway.models.recurrent.translator import Seq2Seq, Seq2SeqSpec
@@ -63,6 +65,8 @@ __all__ = [
     "CarriedState",
     "CellNet",
     "CellNetSpec",
+    "ContrastiveEncoder",
+    "ContrastiveSpec",
     "DeepAR",
     "DeepARSpec",
     "Denoising",
@@ -81,6 +85,8 @@ __all__ = [
     "MLPSpec",
     "MarkovChain",
     "MarkovSpec",
+    "MaskedViT",
+    "MaskedViTSpec",
     "Model",
     "ModelSpec",
     "NamedSpec",

@@ -38,6 +38,8 @@ RECIPES = {
     "gin": "cutaway.recipes.graphs.gin:GINRecipe",
     "links": "cutaway.recipes.graphs.links:LinksRecipe",
     "node2vec": "cutaway.recipes.graphs.node2vec:Node2VecRecipe",
+    "masked-image": "cutaway.recipes.pretraining.masked_image:MaskedImageRecipe",
+    "contrastive": "cutaway.recipes.pretraining.contrastive:ContrastiveRecipe",
     "autoencoder": "cutaway.recipes.generative.autoencoder:AutoencoderRecipe",
     "vae": "cutaway.recipes.generative.vae:VAERecipe",
     "diffusion": "cutaway.recipes.generative.diffusion:DiffusionRecipe",

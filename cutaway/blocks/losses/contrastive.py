@@ -3,6 +3,7 @@ r"""Contrastive losses: what belongs together comes near, what does not goes apa
     margin          s d² + (1 − s) max(0, m − d)²          d = ‖a − b‖;  s = 1 for a pair of one kind, else 0
     InfoNCE         −log softmax_j(cos(a_i, b_j) / τ)_i    each a must find its own b among those of all others
     retrieval       −log softmax_j(cos(a_i, b_j) / τ)_i    one way only, and among further candidates b_j, j > n
+    NT-Xent         −log softmax_{k≠i}(cos(z_i, z_k) / τ)_i'   z: both views of all images; i': the other view of i
     prototypical    −log softmax_k(−‖z − c_k‖²)_y          c_k: the mean of the examples of class k
 
 Two images through the same network make a siamese pair. With one example a class, a prototype is that example, and to
@@ -87,6 +88,29 @@ def retrieval_loss(
     return nn.functional.cross_entropy(s, torch.arange(len(a), device=a.device), reduction="none")
 
 
+def nt_xent(
+    a: Float[Tensor, "n d"], b: Float[Tensor, "n d"], temperature: float | Float[Tensor, ""] = 0.2
+) -> Float[Tensor, "n"]:
+    r"""The loss of each pair of views (a_i, b_i): each must find the other among all other views, of both kinds.
+
+        ℓ_i = ½ (ℓ(a_i, b_i) + ℓ(b_i, a_i)),   ℓ(z_i, z_j) = −log exp(s_ij) / Σ_{k≠i} exp(s_ik),   s = cos(z, z) / τ
+
+    It is InfoNCE with the views of the same kind as further others. Chen et al. 2020, eq. 1.
+
+    >>> nt_xent(torch.eye(2), torch.eye(2), temperature=1.0)[0]  # log(1 + 2/e)
+    tensor(0.5514)
+    """
+    _expect_vectors(a=a, b=b)
+    expect_same_shape("a", a, "b", b)
+    if not isinstance(temperature, Tensor):
+        expect_positive(temperature=temperature)
+    z = nn.functional.normalize(torch.cat([a, b]), dim=-1)
+    itself = torch.eye(len(z), dtype=torch.bool, device=z.device)
+    s = (z @ z.T / temperature).masked_fill(itself, -torch.inf)
+    other = torch.arange(len(z), device=z.device).roll(len(a))
+    return nn.functional.cross_entropy(s, other, reduction="none").view(2, -1).mean(0)
+
+
 def prototypes(z: Float[Tensor, "n d"], labels: Int[Tensor, "n"], classes: int | None = None) -> Float[Tensor, "k d"]:
     r"""The mean vector of each class, 0 to ``classes`` − 1.
 
@@ -129,4 +153,12 @@ def _expect_vectors(**vectors: Tensor) -> None:
             raise ValueError(f"{name} must have shape (n, width), got {tuple(x.shape)}; one vector a row")
 
 
-__all__ = ["info_nce", "margin_loss", "prototypes", "prototypical_loss", "retrieval_loss", "squared_distances"]
+__all__ = [
+    "info_nce",
+    "margin_loss",
+    "nt_xent",
+    "prototypes",
+    "prototypical_loss",
+    "retrieval_loss",
+    "squared_distances",
+]

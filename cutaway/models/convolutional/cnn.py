@@ -44,7 +44,7 @@ class CNNSpec(NamedSpec):
 
     model: ClassVar[str] = "CNN"
 
-    classes: int
+    classes: int  # 0 for no head: the pooled features come out
     channels: int = 1
     design: str = "plain"  # plain | residual | separable
     width: int = 32  # channels of the first stage; each later one has twice as many
@@ -62,7 +62,8 @@ class CNNSpec(NamedSpec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        Task("multi-class", self.classes)
+        if self.classes:
+            Task("multi-class", self.classes)
         sizes = ("channels", "width", "stages", "depth", "kernel", "squares")
         expect_positive(**{name: getattr(self, name) for name in sizes})
         expect_choice("design", self.design, DESIGNS)
@@ -84,6 +85,8 @@ class CNNSpec(NamedSpec):
 
 class CNN(Model):
     """logits = CNN(images), images (batch, channels, height, width) from 0 to 1. Tap: ``pooled``.
+
+    Without a head (``classes=0``) it gives what is pooled, ``width`` numbers an image.
 
     ``stages.s.b`` is block b of stage s, whose ``output`` are the feature maps.
     """
@@ -114,7 +117,8 @@ class CNN(Model):
         self.pooled = Tap()
         self.hidden = Linear(inputs * spec.places[0] * spec.places[1], spec.dense) if spec.dense else None
         self.activation = find_activation(spec.activation)
-        self.head = Head(spec.dense or inputs, Task("multi-class", spec.classes))
+        self.width = spec.dense or inputs  # of what the head reads
+        self.head = Head(self.width, Task("multi-class", spec.classes)) if spec.classes else None
         if spec.norm == "none":
             self._keep_the_variance()
 
@@ -138,7 +142,7 @@ class CNN(Model):
         return z
 
     def decide(self, z: Float[Tensor, "b z"], mask: Tensor | None = None) -> Float[Tensor, "b classes"]:
-        return self.head(drop(z, self.spec.dropout, self.training))
+        return z if self.head is None else self.head(drop(z, self.spec.dropout, self.training))
 
     def embed(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b z"]:
         """The vector of each image: what the last layer decides by."""

@@ -70,13 +70,13 @@ def expect_patch(patch: int, height: int, width: int) -> None:
         )
 
 
-def fitting_patch(height: int, width: int) -> int:
-    """The side of a patch that fits images of this size: the divisor of both sides nearest to a quarter of the shorter.
+def fitting_patch(height: int, width: int, across: int = 4) -> int:
+    """The side of a patch that fits images of this size: a divisor of both sides, so that about ``across`` are a side.
 
-    >>> fitting_patch(28, 28), fitting_patch(8, 8), fitting_patch(48, 64)
-    (7, 2, 8)
+    >>> fitting_patch(28, 28), fitting_patch(8, 8), fitting_patch(48, 64), fitting_patch(28, 28, 7)
+    (7, 2, 8, 4)
     """
-    both, wanted = math.gcd(height, width), min(height, width) / 4
+    both, wanted = math.gcd(height, width), max(2, min(height, width) / across)
     sides = [side for side in range(1, both + 1) if both % side == 0 and 4 <= height * width / side**2 <= _PATCHES]
     if not sides:
         near = max(4, 4 * round(min(height, width) / 4))

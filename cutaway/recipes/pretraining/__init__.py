@@ -1,1 +1,1 @@
-"""Recipes that learn from data without labels, by restoring what is hidden of it, for tasks with few labels."""
+"""Recipes that learn from data without labels, so that few labels are enough afterwards."""

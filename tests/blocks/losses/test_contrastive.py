@@ -11,6 +11,7 @@ from torch import nn
 from cutaway.blocks import (
     info_nce,
     margin_loss,
+    nt_xent,
     prototypes,
     prototypical_loss,
     retrieval_loss,
@@ -56,6 +57,26 @@ def test_info_nce_is_two_cross_entropies_of_cosines():
 def test_info_nce_of_equal_vectors_is_the_log_of_their_number():
     same = torch.ones(7, 4, dtype=torch.float64)
     torch.testing.assert_close(info_nce(same, same), torch.full((7,), math.log(7), dtype=torch.float64))
+
+
+def test_nt_xent_by_a_loop_over_views():
+    a, b = pairs(4)
+    z = torch.cat([a, b])
+    s = nn.functional.cosine_similarity(z[:, None], z[None], dim=-1) / 0.3
+    losses = []
+    for i in range(8):
+        j = (i + 4) % 8
+        others = [s[i, k].exp() for k in range(8) if k != i]
+        losses.append(-(s[i, j].exp() / sum(others)).log())
+    expected = (torch.stack(losses[:4]) + torch.stack(losses[4:])) / 2
+    torch.testing.assert_close(nt_xent(a, b, 0.3), expected)
+    torch.testing.assert_close(nt_xent(b, a, 0.3), expected)
+    assert (nt_xent(a, b, 0.3) > 0).all()
+
+
+def test_nt_xent_of_equal_vectors_is_the_log_of_all_others():
+    same = torch.ones(7, 4, dtype=torch.float64)
+    torch.testing.assert_close(nt_xent(same, same), torch.full((7,), math.log(13), dtype=torch.float64))
 
 
 def test_prototypes_are_nearest_centroids():

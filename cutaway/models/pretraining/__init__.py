@@ -1,0 +1,1 @@
+"""Models that learn from inputs without labels, and hand their encoder on."""

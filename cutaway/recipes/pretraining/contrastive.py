@@ -33,7 +33,7 @@ class ContrastiveRecipe(ImagePretrainingRecipe):
 
     encoder: Literal["cnn", "vit"] = setting("cnn", FIRST)
     """what looks at the images: a convolutional network, or a vision transformer"""
-    augment: str = setting("affine:1.5,crop:0.3", FIRST, "CHANGES")
+    augment: str = setting("rotate:15,crop:0.3", FIRST, "CHANGES")
     """changes that make the views: shift, flip, rotate, affine, crop, colour, cutout; as in crop:0.4,colour:0.4"""
     temperature: float = setting(0.2, FIRST)
     """of the comparison: small ones care for the most alike others alone"""
@@ -70,7 +70,7 @@ class ContrastiveRecipe(ImagePretrainingRecipe):
         expect_unmixed(self.augment)
         if not read_changes(self.augment):
             raise ValueError(
-                "two views of an image must differ, got augment without a change; try augment=affine:1.5,crop:0.3"
+                "two views of an image must differ, got augment without a change; try augment=rotate:15,crop:0.3"
             )
 
     def build(self, data: "ImageData") -> "nn.Module":

@@ -11,7 +11,7 @@ import cutaway as cut
 from cutaway.models import ContrastiveEncoder
 from cutaway.recipes.pretraining.contrastive import ContrastiveRecipe
 
-LITTLE: dict[str, Any] = dict(width=8, depth=1, batch=64, hidden=16, projected=8, show="quiet")
+LITTLE: dict[str, Any] = dict(width=8, depth=1, batch=64, hidden=16, projected=8, augment="shift:1", show="quiet")
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def test_views_find_each_other(run: cut.runs.Run):
     assert isinstance(run.model, ContrastiveEncoder)
     first, *_, last = [row for row in run.metrics if row["split"] == "validation"]
     assert last["loss"] < first["loss"]
-    assert last["found"] > 0.3  # by chance 1 of 127
+    assert last["found"] > 0.15  # by chance 1 of 127
     assert run.about["data"]["baseline"]["metrics"].keys() == {"found", "probe_accuracy"}
     found = run.test()
     assert found.keys() == {"loss", "found", "probe_accuracy", "baseline_found", "baseline_probe_accuracy"}

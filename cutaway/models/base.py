@@ -71,8 +71,11 @@ class Model(nn.Module):
     def device(self) -> torch.device:
         return next(self.parameters()).device
 
-    def with_labels(self: M, labels: Sequence[str], each: str = "sequence", pooling: str | None = None) -> M:
-        """The same model under a fresh head for these labels, one for each "sequence" or "token"; see `with_head`."""
+    def with_labels(self, labels: Sequence[str], each: str = "sequence", pooling: str | None = None) -> "Model":
+        """The same model under a fresh head for these labels, one for each "sequence" or "token"; see `with_head`.
+
+        A model that was pretrained for its encoder alone gives that, under the head.
+        """
         spec = self.spec
         if not hasattr(spec, "head"):
             raise ValueError(f"a {type(self).__name__} has no place for a head of labels; tune a model that has one")

@@ -79,7 +79,11 @@ class ContrastiveEncoder(Model):
         h = self.encoder(images)
         return h if h.ndim == 2 else h[:, 1:].mean(1)
 
-    def with_labels(self, labels: Sequence[str], each: str = "sequence", pooling: str | None = None) -> "CNN | ViT":
+    def pixel_filters(self) -> Float[Tensor, "n c h w"]:
+        """The filters over pixels that the encoder begins with."""
+        return self.encoder.pixel_filters()
+
+    def with_labels(self, labels: Sequence[str], each: str = "sequence", pooling: str | None = None) -> Model:
         """The encoder under a fresh head for these classes; a ViT's over the mean of the patches unless told else."""
         usual = None if self.spec.vit is None else "mean"
         return self.encoder.with_labels(labels, each, pooling or usual)

@@ -150,6 +150,10 @@ class MaskedViT(Model):
         side, (rows, _) = self.spec.encoder.patch, self.spec.grid
         return rearrange(patches, "b (i j) (c h w) -> b c (i h) (j w)", i=rows, h=side, w=side)
 
+    def pixel_filters(self) -> Float[Tensor, "n c h w"]:
+        """The filters over pixels that the encoder begins with."""
+        return self.encoder.pixel_filters()
+
     def with_labels(self, labels: Sequence[str], each: str = "sequence", pooling: str | None = None) -> ViT:
         """The encoder, a ViT, under a fresh head for these classes, over the mean of the patches unless told else."""
         if each != "sequence":

@@ -19,8 +19,8 @@ _MOST = 2_048  # images asked in all
 
 def contrast_cost(model: nn.Module, images: Tensor, changes: ImageChanges, temperature: float) -> Tensor:
     """The mean NT-Xent loss of two views of each image; one pass for both."""
-    z = model(torch.cat([changes.images(images), changes.images(images)])).float()
-    return nt_xent(*z.chunk(2), temperature).mean()
+    a, b = model(torch.cat([changes.images(images), changes.images(images)])).float().chunk(2)
+    return nt_xent(a, b, temperature).mean()
 
 
 @torch.no_grad()

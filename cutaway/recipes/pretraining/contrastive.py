@@ -87,7 +87,7 @@ class ContrastiveRecipe(ImagePretrainingRecipe):
         if len(data.train) < 2:
             raise ValueError(f"images are told from each other, of which training needs two, got 1 in {data.name}")
         channels, height, width = data.shape
-        sizes = dict(width=self.width, depth=self.depth, channels=channels)
+        sizes: dict[str, Any] = dict(width=self.width, depth=self.depth, channels=channels)
         cnn = vit = None
         if self.encoder == "cnn":
             squares = fitting_squares(min(height, width))

@@ -49,7 +49,7 @@ def fit_probe(x: Float[Tensor, "n d"], y: Int[Tensor, "n"], classes: int, streng
             loss.backward()
         return loss
 
-    optimizer.step(cost)  # type: ignore[arg-type]
+    optimizer.step(cost)
     return LinearProbe(mean, spread, w.detach(), b.detach())
 
 

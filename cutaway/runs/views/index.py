@@ -27,7 +27,7 @@ from cutaway.runs.views import (
     words,
 )
 from cutaway.runs.views.graph_views import links, vertices, whole_graphs
-from cutaway.runs.views.pretraining import table_cells
+from cutaway.runs.views.pretraining import pretrained_images, table_cells
 
 register(general.losses, suits=general.has_metrics, section="Training")
 register(general.gradient_flow, suits=general.has_flow, section="Training", report=True)
@@ -86,6 +86,21 @@ register(vertices.vertex_map, suits=vertices.classifies_vertices, section="Embed
 register(series_classes.mistakes, suits=series_classes.classifies_series, section="Predictions", report=True)
 register(series_classes.speaking_parts, suits=series_classes.classifies_series, section="Predictions", report=True)
 register(series_classes.hardest, suits=series_classes.classifies_series, section="Predictions", report=True)
+
+register(pretrained_images.filled_images, suits=pretrained_images.fills_patches, section="Hidden patches", report=True)
+register(pretrained_images.contrasted_pairs, suits=pretrained_images.contrasts_views, section="Two views", report=True)
+register(
+    pretrained_images.alike_images,
+    suits=pretrained_images.learns_from_images_alone,
+    section="What was learned",
+    report=True,
+)
+register(
+    pretrained_images.map_of_vectors,
+    suits=pretrained_images.learns_from_images_alone,
+    section="What was learned",
+    report=True,
+)
 
 register(one_shot_images.pairs, suits=one_shot_images.compares_images, section="Predictions", report=True)
 register(one_shot_images.one_shot_answers, suits=one_shot_images.compares_images, section="Predictions", report=True)

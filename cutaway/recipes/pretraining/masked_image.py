@@ -34,7 +34,7 @@ class MaskedImageRecipe(ImagePretrainingRecipe):
         "probe_accuracy": "the share of images whose class a linear map tells from the frozen encoder's vectors",
     }
 
-    hidden: float = setting(0.75, FIRST)
+    hidden: float = setting(0.6, FIRST)
     """share of the patches that are hidden"""
     patch: int = setting(0, FIRST)
     """pixels on the side of a patch, a divisor of the image's sides; 0 for about a seventh of the side"""
@@ -70,7 +70,7 @@ class MaskedImageRecipe(ImagePretrainingRecipe):
         expect_at_least(self, 0, "patch")
         expect_heads(self)
         if not 0 < self.hidden < 1:
-            raise ValueError(f"hidden must be above 0 and below 1, got {self.hidden}; try hidden=0.75")
+            raise ValueError(f"hidden must be above 0 and below 1, got {self.hidden}; try hidden=0.6")
         if self.decoder_width % self.heads:
             near = self.heads * max(1, round(self.decoder_width / self.heads))
             raise ValueError(

@@ -76,7 +76,7 @@ def test_the_encoder_is_exported_as_a_vit(run: cut.runs.Run, tmp_path: Path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"hidden": 1.0}, r"hidden must be above 0 and below 1, got 1.0; try hidden=0.75"),
+        ({"hidden": 1.0}, r"hidden must be above 0 and below 1, got 1.0; try hidden=0.6"),
         ({"heads": 5}, r"width must be a multiple of heads, got width=64, heads=5"),
         ({"decoder_width": 50}, r"decoder_width must be a multiple of heads, got decoder_width=50, heads=4; try .*=48"),
         ({"augment": "mixup"}, r"augment must keep each image one, got mixup, which mixes two; leave it out"),

@@ -205,7 +205,7 @@ TESTED_THROUGH = {
     "recipes/graphs/vertex_names.py": "recipes/graphs/test_classified_vertices.py: vertices are asked for by name",
     "recipes/images/image_base.py": "recipes/images/test_classified_images.py: tried through a recipe on top of it",
     "recipes/images/one_shot_answers.py": "recipes/images/test_siamese.py: what `predict` of that recipe answers",
-    "recipes/pretraining/image_pretraining.py": "recipes/pretraining/test_masked_image.py: tried through what is on top",
+    "recipes/pretraining/image_pretraining.py": "recipes/pretraining/test_masked_image.py: seen through what is on top",
     "recipes/images/pixels.py": "recipes/images/test_classified_images.py: what goes into a model, seen at its answers",
     "recipes/imported.py": "runs/test_checkpoints_in_and_out.py: the recipe of runs that were imported",
     "recipes/series/series_subjects.py": "runs/views/test_series.py: a subject is what a look is given",

@@ -79,6 +79,10 @@ class ContrastiveEncoder(Model):
         h = self.encoder(images)
         return h if h.ndim == 2 else h[:, 1:].mean(1)
 
+    def embed(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b d"]:
+        """A vector for each image: what `represent` gives."""
+        return self.represent(images)
+
     def pixel_filters(self) -> Float[Tensor, "n c h w"]:
         """The filters over pixels that the encoder begins with."""
         return self.encoder.pixel_filters()

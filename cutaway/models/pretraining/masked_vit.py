@@ -150,6 +150,10 @@ class MaskedViT(Model):
         side, (rows, _) = self.spec.encoder.patch, self.spec.grid
         return rearrange(patches, "b (i j) (c h w) -> b c (i h) (j w)", i=rows, h=side, w=side)
 
+    def embed(self, images: Float[Tensor, "b c H W"]) -> Float[Tensor, "b w"]:
+        """A vector for each image: what `represent` gives."""
+        return self.represent(images)
+
     def pixel_filters(self) -> Float[Tensor, "n c h w"]:
         """The filters over pixels that the encoder begins with."""
         return self.encoder.pixel_filters()

@@ -52,7 +52,9 @@ def checkpoint_scale(base: "Base") -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def keep_head(base: "Base", model: Any, labels: Sequence[str], pooling: str | None) -> Any:
-    """The model as it is, if its head has these labels in this order; None if it needs another."""
+    """The model as it is, if its head has these labels in this order; None if it needs another, or has none."""
+    if getattr(model, "head", None) is None:
+        return None  # pretrained without labels
     path = base.file(IMAGES)
     head = getattr(model.spec, "head", None)
     known = list(getattr(head, "labels", ()))

@@ -8,7 +8,7 @@ import pytest
 from killing import expect_same_after_death
 
 import cutaway as cut
-from cutaway.models import ContrastiveEncoder
+from cutaway.models import CNN, ContrastiveEncoder
 from cutaway.recipes.pretraining.contrastive import ContrastiveRecipe
 
 LITTLE: dict[str, Any] = dict(width=8, depth=1, batch=64, hidden=16, projected=8, augment="shift:1", show="quiet")
@@ -41,6 +41,16 @@ def test_vectors_and_alike_images(run: cut.runs.Run):
     x = np.random.default_rng(0).integers(0, 255, (3, 8, 8), dtype=np.uint8)
     assert run.encode(x).shape == (3, 16)
     assert run.predict(x)[0].keys() == {"image", "most_alike", "cosine", "class_of_nearest"}
+
+
+def test_its_encoder_is_tuned_to_classes(run: cut.runs.Run, tmp_path: Path):
+    """The classes of pretraining's own images are no head: a fresh one comes onto the encoder."""
+    tuned = cut.tune(str(run.path), data="digits", head_only=True, steps=20, out=tmp_path / "tuned", show="quiet")
+    assert isinstance(tuned.model, CNN)
+    assert tuned.model.spec.classes == 10
+    assert tuned.metrics[-1]["accuracy"] > 0.2
+    x = np.random.default_rng(0).integers(0, 255, (3, 8, 8), dtype=np.uint8)
+    assert tuned.embed(x).shape == (3, 16)
 
 
 def test_evaluation_draws_the_same_views_and_leaves_the_stream_alone(run: cut.runs.Run):

@@ -73,6 +73,22 @@ def test_the_encoder_is_exported_as_a_vit(run: cut.runs.Run, tmp_path: Path):
         torch.testing.assert_close(ours(x), expected, rtol=1e-4, atol=1e-4)
 
 
+def test_its_encoder_is_tuned_to_classes(run: cut.runs.Run, tmp_path: Path):
+    tuned = cut.tune(str(run.path), data="digits", lora=4, steps=5, out=tmp_path / "tuned", show="quiet")
+    assert isinstance(tuned.model, ViT)
+    assert tuned.model.spec.head is not None
+    assert tuned.model.spec.head.pooling == "mean"
+    before: Any = run.model
+    after: Any = tuned.model
+    assert torch.equal(after.patches.map.base.weight, before.encoder.patches.map.weight)  # frozen, LoRA beside it
+    assert tuned.predict(np.zeros((1, 8, 8), np.uint8))[0]["class"] in map(str, range(10))
+
+
+def test_vectors_by_embed(run: cut.runs.Run):
+    x = np.random.default_rng(0).integers(0, 255, (3, 8, 8), dtype=np.uint8)
+    torch.testing.assert_close(run.embed(x), run.encode(x))
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -56,7 +56,10 @@ def read_edge_file(
         notes += table.notes()
         decimal = "," if table.layout.separator == ";" else "."
         frame = read_text_columns(table.frame, table.as_written, decimal)[0]
-        written = table.as_written(list(frame.columns[:]))
+        ends = _find_ends(list(map(str, frame.columns)), columns, path.name)
+        words = [name for name in ends if table.frame[name].dtype.kind not in "iu"]  # whole numbers are their own names
+        written = frame[list(ends)]
+        written = written.assign(**dict(table.as_written(words).items())) if words else written
     return edges_of_frame(frame, path.name, fingerprint_files({path.name: path}), weight, columns, written, notes)
 
 
@@ -67,7 +70,8 @@ def _parse_edges(path: Path, encoding: str, header: bool | None) -> CsvTable:
         text = "".join(read_pieces(stream, encoding, path.name))
     if "#" in text or "%" in text:
         text = _COMMENT.sub("", text)
-    text = _TRAILING.sub("", text) if re.search(r"[ \t]$", text, re.MULTILINE) else text
+    if " \n" in text or "\t\n" in text or text.endswith((" ", "\t")):
+        text = _TRAILING.sub("", text)
     if not text.strip():
         raise ValueError(f"a graph needs at least one edge or a table of vertices, got {path.name}, which is empty")
     if header is None:
@@ -80,8 +84,23 @@ def _are_names(text: str, separator: str, names: Sequence[str]) -> bool:
     """Whether the first row is names of columns: well-known ones, or words that no edge has for an end."""
     if len(names) < 2 or names[0].casefold() in SOURCES or names[1].casefold() in TARGETS:
         return True
-    words = set(re.split(rf"[{re.escape(separator)}\n]", text.split("\n", 1)[1] if "\n" in text else ""))
-    return not {names[0], names[1]} & {word.strip().strip('"') for word in words}
+    below = text.find("\n") + 1 or len(text)
+    return not any(_is_a_field(name, text, separator, below) for name in names[:2])
+
+
+def _is_a_field(name: str, text: str, separator: str, start: int) -> bool:
+    """Whether a name stands alone in a field of the text from ``start`` on, quoted or not."""
+    around, marks = ' \t\r"'.replace(separator, ""), separator + "\n"
+    while name and (start := text.find(name, start)) >= 0:
+        before, after = start - 1, start + len(name)
+        while text[before] in around:  # a field comes after a line: there is a mark before it
+            before -= 1
+        while after < len(text) and text[after] in around:
+            after += 1
+        if text[before] in marks and (after == len(text) or text[after] in marks):
+            return True
+        start += len(name)
+    return False
 
 
 def edges_of_frame(
@@ -111,7 +130,10 @@ def edges_of_frame(
     if found is not None and weight is None:
         told.append(f"weights: column {found!r}")
     rest = [column for column in frame.columns if column not in (*ends, found)]
-    names, pairs = number_vertices([as_names(written[column]) for column in ends])
+    if all(written[column].dtype.kind in "iu" for column in ends):
+        names, pairs = _number_whole([written[column].to_numpy() for column in ends])
+    else:
+        names, pairs = number_vertices([as_names(written[column]) for column in ends])
     return RawGraph(
         name,
         names,
@@ -130,7 +152,7 @@ def as_names(column: "pandas.Series") -> np.ndarray:
         if np.isfinite(values).all() and (values % 1 == 0).all():
             return values.astype(np.int64).astype(str).astype(object)
     texts = column.astype(str).str.strip()
-    if len(texts) and texts.str.fullmatch(r"-?\d+\.0").all():
+    if len(texts) and texts.iloc[0].endswith(".0") and texts.str.fullmatch(r"-?\d+\.0").all():
         texts = texts.str[:-2]
     return texts.to_numpy(object)
 
@@ -151,6 +173,13 @@ def number_vertices(columns: Sequence[np.ndarray]) -> tuple[list[str], np.ndarra
         place[order] = np.arange(len(order))
         codes, names = place[codes], [names[i] for i in order]
     return names, codes.astype(np.int64).reshape(-1, len(columns))
+
+
+def _number_whole(columns: Sequence[np.ndarray]) -> tuple[list[str], np.ndarray]:
+    """As `number_vertices`, of whole numbers."""
+    pd = need("pandas", "tables", "reading a table")
+    codes, different = pd.factorize(np.stack(columns, 1).reshape(-1), sort=True)
+    return list(map(str, different.tolist())), codes.astype(np.int64, copy=False).reshape(-1, len(columns))
 
 
 def _find_ends(names: list[str], asked: Sequence[str], source: str) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from cutaway.data.files import expect_encoding, open_plain, read_pieces
 from cutaway.data.tables.numerals import split_numeral
+from cutaway.data.tables.plain_rows import LARGE, find_codes
 from cutaway.extras import need
 
 if TYPE_CHECKING:
@@ -153,6 +154,8 @@ def _first_row(text: str, layout: CsvFormat) -> list[str]:
 
 def find_layout(text: str, name: str, separator: str | None = None, header: bool | None = None) -> CsvFormat:
     """Separator and header, from the first rows; what the caller says is taken as said."""
+    if len(text) > 4 * LARGE:  # the first rows are enough, and a reader of all would copy it
+        text = text[: text.find("\n", 4 * LARGE)]
     if separator is None:
         separator = _find_separator(text)
     rows = [row for _, row in itertools.islice(_fields(text, separator), _SAMPLE)]
@@ -215,6 +218,9 @@ def _unique_names(names: list[str]) -> tuple[str, ...]:
 def check_rows(text: str, name: str, layout: CsvFormat) -> set[str]:
     """Every row must have as many fields as the first. Returns the columns whose digits may be no numbers."""
     width = len(layout.names)
+    codes = find_codes(text, layout.separator, width, layout.header, _UNCLEAR_FIELD)
+    if codes is not None:
+        return {layout.names[i] for i in codes}
     shown = {"\t": "tab", " ": "space"}.get(layout.separator, layout.separator)
     unclear: set[int] = set()
     before = last = 0  # lines at which the last two rows end

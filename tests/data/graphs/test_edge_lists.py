@@ -142,3 +142,32 @@ def test_numbering():
     names, numbers = number_vertices([np.array(["b", "a"], object), np.array(["a", "c"], object)])
     assert names == ["b", "a", "c"]
     assert numbers.tolist() == [[0, 1], [1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("text", "header"),
+    [
+        ("ann,bob\nbob,cid\n", False),  # bob is an end further down
+        ("ann,bob\ncid, bob \n", False),
+        ('ann,bob\ncid,"ann"', False),
+        ("who,whom\nann,bob\n", True),
+        ("an,bo\nann,bob\nban,abo\n", True),  # parts of longer names are other names
+    ],
+)
+def test_a_first_row_is_a_header_unless_its_words_are_ends(text: str, header: bool, tmp_path: Path):
+    path = tmp_path / "edges.csv"
+    path.write_text(text)
+    names = read_edge_file(path).names
+    assert (text.split(",")[0] in names) is not header
+
+
+def test_whole_numbers_are_numbered_as_words_are(tmp_path: Path):
+    path = tmp_path / "edges.csv"
+    path.write_text("source,target\n10,9\n9,-2\n2,10\n")
+    raw = read_edge_file(path)
+    assert raw.names == ["-2", "2", "9", "10"]
+    assert raw.pairs.tolist() == [[3, 2], [2, 0], [1, 3]]
+    path.write_text("source,target\n10,9\n9,x\n2,10\n")  # one word among them: as they first appear
+    assert read_edge_file(path).names == ["10", "9", "x", "2"]
+    path.write_text("source,target\n010,9\n9,010\n10,9\n")
+    assert read_edge_file(path).names == ["9", "010", "10"]

@@ -4,6 +4,9 @@ r"""Chebyshev filters: a polynomial of the Laplacian, which reaches as far as it
     T_0 = X,  T_1 = L̂ X,  T_k = 2 L̂ T_{k−1} − T_{k−2}           Chebyshev's recursion
     Y = Σ_{k<K} T_k W_k + b                                    a filter Σ θ_k T_k(λ̂) of every pair of features
 
+    B_k = X W_k + 2 L̂ B_{k+1} − B_{k+2}                        the same from the other end (Clenshaw 1955):
+    Y = X W_0 + L̂ B_1 − B_2 + b                                L̂ meets outputs, where these are fewer than inputs
+
 λ bounds the eigenvalues of L_sym = I − D^{−1/2} A D^{−1/2}: 2 always does. Self-loops are left out, and a vertex that
 stands alone has L̂ = 0 (with λ = 2). Defferrard, Bresson, Vandergheynst 2016, eq. 4. Notes: N3 §7.8.3–7.8.4.
 """
@@ -19,6 +22,7 @@ from cutaway.blocks.graphs.compressed_rows import is_sparse_rows
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.graphs.graph_checks import expect_undirected
 from cutaway.blocks.graphs.neighbours import ArcWeights, expect_vertices, sum_weighted
+from cutaway.blocks.graphs.sparse_features import map_features
 from cutaway.inside.taps import Tap
 
 
@@ -44,17 +48,43 @@ class ChebyshevLayer(nn.Module):
         expect_undirected(graph, "a Chebyshev filter")
         graph = graph.without_loops()
         a = symmetric_norm(graph, x.dtype)
+        backwards = is_sparse_rows(x) or self.outputs < self.inputs
+        if self.terms.edited or not backwards:
+            y = self._sum_terms(x, graph, a)
+        else:
+            if self.terms.live:
+                self._sum_terms(x, graph, a)
+            y = self._sum_backwards(x, graph, a)
+        if self.bias is not None:
+            y = y + self.bias
+        if self.output.live:
+            y = self.output(y)
+        return y
+
+    def _sum_terms(self, x: Tensor, graph: Graph, a: ArcWeights) -> Float[Tensor, "n o"]:
+        """Σ T_k W_k, term by term."""
         T = [x.to_dense() if is_sparse_rows(x) else x]
         for k in range(1, self.order):
             step = self._scaled_laplacian(T[-1], graph, a)
             T.append(step if k == 1 else 2 * step - T[-2])
         if self.terms.live:
             T = list(self.terms(torch.stack(T)))
-        y = sum(map_k(t) for map_k, t in zip(self.maps, T))
-        if self.bias is not None:
-            y = y + self.bias
-        if self.output.live:
-            y = self.output(y)
+        total = self.maps[0](T[0])
+        for map_k, t in zip(self.maps[1:], T[1:], strict=True):
+            total = total + map_k(t)
+        return total
+
+    def _sum_backwards(self, x: Tensor, graph: Graph, a: ArcWeights) -> Float[Tensor, "n o"]:
+        """The same by Clenshaw's recursion."""
+        after: Tensor | None = None  # B_{k+1}
+        second: Tensor | None = None  # B_{k+2}
+        for k in reversed(range(self.order)):
+            y = map_features(self.maps[k], x)
+            if after is not None:
+                y = y + (2 if k else 1) * self._scaled_laplacian(after, graph, a)
+            if second is not None:
+                y = y - second
+            after, second = y, after
         return y
 
     def _scaled_laplacian(self, x: Tensor, graph: Graph, a: ArcWeights) -> Tensor:

@@ -55,11 +55,13 @@ def read_edge_file(
         table = _parse_edges(path, encoding, header)
         notes += table.notes()
         decimal = "," if table.layout.separator == ";" else "."
-        frame = read_text_columns(table.frame, table.as_written, decimal)[0]
-        ends = _find_ends(list(map(str, frame.columns)), columns, path.name)
-        words = [name for name in ends if table.frame[name].dtype.kind not in "iu"]  # whole numbers are their own names
-        written = frame[list(ends)]
-        written = written.assign(**dict(table.as_written(words).items())) if words else written
+        frame, written = table.frame, table.frame
+        ends = _find_ends(list(frame.columns), columns, path.name)
+        rest = [name for name in frame.columns if name not in ends]
+        if rest:  # names are names: only what comes beside them may be numbers in some notation
+            frame = frame.assign(**dict(read_text_columns(frame[rest], table.as_written, decimal)[0].items()))
+        odd = [name for name in ends if frame[name].dtype.kind in "fb"]  # 1.10 and True, as they are written
+        written = frame.assign(**dict(table.as_written(odd).items())) if odd else frame
     return edges_of_frame(frame, path.name, fingerprint_files({path.name: path}), weight, columns, written, notes)
 
 

@@ -20,6 +20,19 @@ def test_equals_torch_geometric(order: int, largest: float):
     torch.testing.assert_close(layer(x, graph), theirs)
 
 
+@pytest.mark.parametrize("order", [1, 2, 3, 5])
+@pytest.mark.parametrize("outputs", [3, 6])  # fewer than inputs: from the other end
+def test_both_ways_to_sum_are_equal(order: int, outputs: int):
+    graph, layer = odd_graph(), shaken(ChebyshevLayer(4, outputs, order, largest=1.8))
+    x = vertex_features(graph, 4)
+    found = layer(x, graph)
+    with cut.patch(layer, {"terms": lambda t: t}):  # an edit takes the terms as they are written
+        torch.testing.assert_close(layer(x, graph), found)
+    with cut.trace(layer, "terms") as seen:
+        assert torch.equal(layer(x, graph), found)  # a look changes nothing
+    assert seen["terms"].shape == (order, graph.vertices, 4)
+
+
 def test_it_is_a_filter_of_the_spectrum():
     """Y = Q (Σ θ_k T_k(λ − 1)) Qᵀ x on a connected graph, T_k(λ) = cos(k arccos λ)."""
     graph = Graph(torch.tensor([[0, 1, 2, 3, 4, 0], [1, 2, 3, 4, 0, 2]]))

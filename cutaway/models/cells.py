@@ -99,6 +99,7 @@ class CellNet(Model):
     """
 
     kind: ClassVar[type[NamedSpec]] = CellNetSpec
+    tasks: ClassVar[tuple[str, ...]] = ("table",)
     spec: CellNetSpec
 
     def __init__(self, spec: CellNetSpec | None = None, **sizes: Any) -> None:
@@ -140,6 +141,28 @@ class CellNet(Model):
         if self.pooled.live:
             x = self.pooled(x)
         return x
+
+    def with_task(self, task: Task) -> "CellNet":
+        """The same network under the head of a task, which begins at 0; all other tensors are shared, not copied."""
+        new = CellNet(self.spec.but(task=task.kind, outputs=task.outputs)).to(self.device)
+        assert new.head is not None
+        for parameter in new.head.parameters():
+            nn.init.zeros_(parameter)
+        new.load_state_dict(
+            {name: x for name, x in self.state_dict().items() if not name.startswith(("restore.", "head."))},
+            strict=False,
+            assign=True,
+        )
+        return new.train(self.training)
+
+    def represent(self, *inputs: Any, **options: Any) -> Tensor:
+        """What the head of a task reads of rows: see `encode`."""
+        return self.encode(*inputs, **options)
+
+    def decide(self, representation: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The outputs of the task for what `represent` gave."""
+        assert self.head is not None
+        return self.head(representation)
 
     def outcomes(self, numbers: Float[Tensor, "b p"], categories: Int[Tensor, "b q"]) -> Int[Tensor, "b c"]:
         """What each cell is: the bin of a number, the id of a category."""

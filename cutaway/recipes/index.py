@@ -51,6 +51,7 @@ TUNED = {  # runs that `cutaway tune` makes, by their task: see recipes/tuned/tu
     "tuned-images": "cutaway.recipes.tuned.tuned_images:TunedImagesRecipe",
     "tuned-classify": "cutaway.recipes.tuned.tuned_classes:TunedClassesRecipe",
     "tuned-pairs": "cutaway.recipes.tuned.tuned_pairs:TunedPairsRecipe",
+    "tuned-table": "cutaway.recipes.tuned.tuned_tables:TunedTableRecipe",
 }
 IMPORTED = {  # runs that `cutaway import` makes
     "imported": "cutaway.recipes.imported:ImportedRecipe",

@@ -18,6 +18,7 @@ from cutaway.data.fingerprints import Fingerprint
 from cutaway.data.splits import Splits, expect_shares, split_rows
 from cutaway.data.tables.columns import column_numbers, expect_none, find_column, measure_column, word_codes
 from cutaway.data.tables.date_formats import waves
+from cutaway.data.tables.encoding import encode_targets
 from cutaway.data.tables.reading import read_columns
 from cutaway.data.tables.schema import Column, Schema
 from cutaway.data.tables.text_columns import AS_IT_CAME
@@ -84,6 +85,13 @@ def encode_cells(schema: Schema, frame: "pandas.DataFrame", unknown: Collection[
         np.stack(ids, axis=1) if ids else np.empty((rows, 0), np.int64),
         np.stack(known, axis=1),
     )
+
+
+def encode_labelled_cells(schema: Schema, frame: "pandas.DataFrame", cells: Schema) -> Cells:
+    """Rows of a table with a target, as the cells of a ``cells`` schema; a target that is one of them is not shown."""
+    names = [column.name for column in schema.targets]
+    found = encode_cells(cells, frame, unknown=names)
+    return found._replace(targets=encode_targets(schema, frame)) if set(names) <= set(frame.columns) else found
 
 
 def _inputs(column: Column, values: Float[np.ndarray, "n"], series: "pandas.Series | None") -> Float[np.ndarray, "n k"]:
@@ -194,4 +202,13 @@ def _expect_cells(schema: Schema, name: str) -> None:
         )
 
 
-__all__ = ["TASK", "CellTable", "Cells", "cell_columns", "cell_inputs", "encode_cells", "read_cells"]
+__all__ = [
+    "TASK",
+    "CellTable",
+    "Cells",
+    "cell_columns",
+    "cell_inputs",
+    "encode_cells",
+    "encode_labelled_cells",
+    "read_cells",
+]

@@ -3,7 +3,7 @@ r"""Tables to train on: CSV, Parquet or a DataFrame → a schema that is shown f
 import hashlib
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -81,13 +81,14 @@ def read_table(
     seed: int = 0,
     encoding: str = "utf-8",
     header: bool | None = None,
+    encode: "Callable[[Schema, pandas.DataFrame], Any]" = encode_tidy,
 ) -> Table:
     """A table with its schema and its parts: a sample's name, a CSV or Parquet file, a DataFrame or a dict of columns.
 
     ``target`` is the name of a column, or several (in a list, or with commas); without it one called target, label,
     class or the like, else the last. ``test`` is a share of the rows, or a file of its own, which is not read before
     `open_test`. Rows are drawn at random by ``seed``, for classes with each in its share. ``header`` says whether the
-    first row of a CSV file holds names; without it, it is found.
+    first row of a CSV file holds names; without it, it is found. ``encode`` makes arrays of tidy rows by the schema.
     """
     share = test if isinstance(test, (int, float)) else 0.0
     expect_shares(validation, share)
@@ -110,12 +111,12 @@ def read_table(
     written = tidy(csv.as_written(targets))[targets[0]] if csv is not None and is_classes else None
     schema = find_schema(kept, targets, task, rows[0], readings, find_labels(kept, targets, task, written))
     _expect_inputs(schema, name)
-    train, held_out = encode_tidy(schema, kept.iloc[rows[0]]), encode_tidy(schema, kept.iloc[rows[1]])
+    train, held_out = encode(schema, kept.iloc[rows[0]]), encode(schema, kept.iloc[rows[1]])
     test_rows = kept.iloc[rows[2]]
-    opener = (lambda: encode_tidy(schema, test_rows)) if share else None
+    opener = (lambda: encode(schema, test_rows)) if share else None
     if not isinstance(test, (int, float)):
         expect_columns(schema, test, encoding)  # a wrong file is an error now, not after training
-        opener = partial(_open_other, schema, test, encoding)
+        opener = partial(_open_other, schema, test, encoding, encode)
     splits = Splits(name, train, held_out if len(rows[1]) else None, opener)
     counts = dict(zip(("train", "validation", "test"), map(len, rows)))
     notes = () if csv is None else tuple(csv.notes())
@@ -177,11 +178,11 @@ def _load(table: Any, encoding: str, header: bool | None) -> Source:
     return Source(frame, str(frame.attrs.get("name", "table")), fingerprint_frame(frame))
 
 
-def _open_other(schema: Schema, path: str | os.PathLike[str], encoding: str) -> Encoded:
+def _open_other(schema: Schema, path: str | os.PathLike[str], encoding: str, encode: Callable[..., Any]) -> Any:
     expect_columns(schema, path, encoding)  # once more: it may have changed since
     frame = tidy(load_rows(schema, path, encoding))
     names = [column.name for column in schema.targets]
-    return encode_tidy(schema, frame[has_target(frame, names)])
+    return encode(schema, frame[has_target(frame, names)])
 
 
 def fingerprint_frame(frame: "pandas.DataFrame") -> Fingerprint:

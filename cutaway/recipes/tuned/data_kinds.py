@@ -47,6 +47,17 @@ def labelled_texts(data: Any) -> str:
     return ""
 
 
+def tables(data: Any) -> str:
+    """CSV and Parquet files, tables in memory, samples of tables."""
+    if hasattr(data, "columns") or hasattr(data, "frame") or isinstance(data, dict):
+        return "columns in memory"
+    if not isinstance(data, (str, os.PathLike)):
+        return ""
+    if is_sample(data, "table"):
+        return "a sample of a table"
+    return "a table" if endings(data)[:1] and endings(data)[0] in _TABLES else ""
+
+
 def tagged_texts(data: Any) -> str:
     """CoNLL-U and its like."""
     if not isinstance(data, (str, os.PathLike)):
@@ -134,4 +145,4 @@ def _texts_below(path: Path) -> bool:
     return len(folders) > 1 and all(endings(one) in ([".txt"], []) for folder in folders for one in folder.iterdir())
 
 
-__all__ = ["chats", "images", "is_sample", "labelled_texts", "plain_texts", "tagged_texts", "text_pairs"]
+__all__ = ["chats", "images", "is_sample", "labelled_texts", "plain_texts", "tables", "tagged_texts", "text_pairs"]

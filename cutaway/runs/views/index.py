@@ -54,6 +54,7 @@ register(tables.fit, suits=tables.has_one_input, section="The function that was 
 register(tables.row_saliency, suits=tables.is_table, section="What a prediction depends on")
 
 register(table_cells.restored_columns, suits=table_cells.restores_cells, section="Restored cells", report=True)
+register(table_cells.tuned_results, suits=table_cells.predicts_cells, section="Predictions", report=True)
 register(table_cells.telling_columns, suits=table_cells.restores_cells, section="Restored cells", report=True)
 
 register(image_classes.image_mistakes, suits=image_classes.classifies_images, section="Predictions", report=True)

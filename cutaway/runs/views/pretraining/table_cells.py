@@ -18,9 +18,12 @@ from cutaway.recipes.pretraining.restored_cells import (
     column_outcomes,
     column_scores,
     outcome_frequencies,
+    scores_of,
     true_outcomes,
 )
 from cutaway.recipes.subjects import Subject
+from cutaway.recipes.tuned.tuned_tables import cells_of_run
+from cutaway.runs.views.table_results import agreement, confusion
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
@@ -111,6 +114,25 @@ def _bars(rows: list[dict[str, Any]]) -> Any:
     return (bars + words).properties(width=520, height=alt.Step(20))
 
 
+def predicts_cells(run: "Run") -> bool:
+    """Runs of models of cells that were tuned to a column."""
+    return isinstance(run.model, CellNet) and run.model.restore is None
+
+
+def tuned_results(run: "Run", subject: Subject) -> list[Picture]:
+    """Predictions of the column that a model was tuned to, against the truth, on rows not trained on."""
+    recipe: Any = run.recipe
+    model: Any = run.model
+    table = recipe.table(cells_of_run(run), run)
+    rows = table.splits.validation
+    if rows is None:
+        return []
+    schema, predicted = table.schema, model.head.predict(scores_of(model, rows)).numpy()
+    if schema.task in ("binary", "multi-class"):
+        return [confusion(schema, rows.targets, predicted)]
+    return [agreement(schema, rows.targets, predicted)] if schema.outputs == 1 else []
+
+
 def telling_columns(run: "Run", subject: Subject) -> list[Picture]:
     """Which column tells of which: what a restored cell loses when another cell of its row is hidden too."""
     model, columns, cells, _, words = _rows(run)
@@ -151,4 +173,11 @@ def column_importance(model: CellNet, cells: Cells, chosen: list[int]) -> np.nda
     return found
 
 
-__all__ = ["column_importance", "restored_columns", "restores_cells", "telling_columns"]
+__all__ = [
+    "column_importance",
+    "predicts_cells",
+    "restored_columns",
+    "restores_cells",
+    "telling_columns",
+    "tuned_results",
+]

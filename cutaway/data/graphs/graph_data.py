@@ -196,6 +196,11 @@ def as_graph(source: Any, directed: bool = False, vertices: Any = None, weight: 
     return _tensors(raw, settle_edges(raw, directed, True), directed, [])[0]
 
 
+def graph_tensors(raw: RawGraph, like: GraphColumns) -> tuple[Graph, tuple[str, ...], tuple[str, ...], GraphColumns]:
+    """The graph of what was read, with all its self-loops, its features made of known columns, and their names."""
+    return _tensors(raw, settle_edges(raw, False, True), False, [], like)
+
+
 def _take_target(raw: RawGraph, target: str) -> str:
     """Moves the labels out of the table of vertices, where they would be features."""
     if raw.vertex_table is None:
@@ -343,4 +348,4 @@ def _parts(
     return a, b, c
 
 
-__all__ = ["KIND", "UNKNOWN", "GraphData", "as_graph", "read_graph"]
+__all__ = ["KIND", "UNKNOWN", "GraphData", "as_graph", "graph_tensors", "read_graph"]

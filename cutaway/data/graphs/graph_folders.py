@@ -7,7 +7,7 @@ NAME_node_labels.txt, NAME_node_attributes.txt, NAME_edge_attributes.txt, where 
 """
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ import torch
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.files import open_plain, read_pieces
 from cutaway.data.fingerprints import fingerprint_files
-from cutaway.data.graphs.raw_graph_sets import RawGraphSet, one_hot_tags
+from cutaway.data.graphs.raw_graph_sets import GraphFeatures, RawGraphSet, join_features, one_hot_tags
 
 
 def is_tu_folder(files: Mapping[str, Path]) -> bool:
@@ -28,7 +28,7 @@ def _stem(name: str) -> str:
     return name.rsplit("/", 1)[-1].split(".", 1)[0]
 
 
-def read_tu_folder(name: str, files: Mapping[str, Path]) -> RawGraphSet:
+def read_tu_folder(name: str, files: Mapping[str, Path], known: Sequence[str] = ()) -> RawGraphSet:
     """The graphs of a folder in TU's layout."""
     found = {_stem(file): path for file, path in files.items()}
     start = next(stem for stem in found if stem.endswith("_graph_indicator")).removesuffix("graph_indicator")
@@ -73,7 +73,7 @@ def read_tu_folder(name: str, files: Mapping[str, Path]) -> RawGraphSet:
         tags = [np.zeros(part.stop - part.start, np.int64) for part in parts]
         if node_tags is not None:
             tags = [node_tags[part, 0].astype(np.int64) for part in parts]
-        graphs, names = one_hot_tags(graphs, tags)
+        graphs, names = one_hot_tags(graphs, tags, known)
     if node_rows is not None:
         own = [torch.from_numpy(node_rows[part].astype(np.float32)) for part in parts]
         graphs = [g.with_x(x if g.x is None else torch.cat([g.x, x], 1)) for g, x in zip(graphs, own, strict=True)]
@@ -94,20 +94,21 @@ def read_tu_folder(name: str, files: Mapping[str, Path]) -> RawGraphSet:
     )
 
 
-def read_class_folders(name: str, files: Mapping[str, Path]) -> RawGraphSet:
-    """The graphs of a folder, a file each; the sub-folder is the class. Features must be alike; else degrees."""
-    from cutaway.data.graphs.graph_data import as_graph
+def read_class_folders(name: str, files: Mapping[str, Path], known: GraphFeatures | None = None) -> RawGraphSet:
+    """The graphs of a folder, a file each; the sub-folder is the class. Features are joined; without any, degrees."""
+    from cutaway.data.graphs.graph_sources import open_graph
 
-    graphs = [as_graph(path) for path in files.values()]
-    if not graphs:
+    raws = [open_graph(path) for path in files.values()]
+    if not raws:
         raise ValueError(f"a folder of graphs must hold files, got none in {name}; give a file a graph")
+    graphs, features = join_features(raws, known)
     classes = [file.rsplit("/", 1)[0] if "/" in file else None for file in files]
     labelled = any(classes)
     widths = {None if graph.x is None else graph.x.shape[1] for graph in graphs}
+    names = features.vertices
     if len(widths) > 1 or None in widths:
-        graphs, names = one_hot_tags(graphs, [np.zeros(graph.vertices, np.int64) for graph in graphs])
-    else:
-        names = tuple(f"feature_{i + 1}" for i in range(next(iter(widths)) or 0))
+        tags = [np.zeros(graph.vertices, np.int64) for graph in graphs]
+        graphs, names = one_hot_tags(graphs, tags, () if known is None else known.vertices)
     return RawGraphSet(
         name,
         graphs,
@@ -116,6 +117,8 @@ def read_class_folders(name: str, files: Mapping[str, Path]) -> RawGraphSet:
         "folder" if labelled else "",
         fingerprint_files(files),
         names,
+        features.edges,
+        columns=features.columns,
     )
 
 

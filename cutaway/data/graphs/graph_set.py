@@ -4,7 +4,8 @@ r"""Many graphs to learn from, each with a label or a number: molecules, protein
     a .txt of graphs                                "n label", then a line a vertex: tag, number and list of neighbours
     a folder of TU files                            NAME_A.txt, NAME_graph_indicator.txt, NAME_graph_labels.txt …
     a folder                                        a sub-folder a class, a file a graph
-    in memory                                       a list of graphs of any kind, and targets
+    in memory                                       a list of graphs of any kind, and targets; of networkx and PyG, the
+                                                    target is an attribute of each graph (label, y …), if there is one
 
 The graphs of all parts have the same features.
 """
@@ -24,8 +25,17 @@ from cutaway.data.checks import expect_choice
 from cutaway.data.files import find_files
 from cutaway.data.fingerprints import Fingerprint, fingerprint_bytes
 from cutaway.data.graphs.graph_folders import is_tu_folder, read_class_folders, read_tu_folder
+from cutaway.data.graphs.graph_libraries import to_networkx
+from cutaway.data.graphs.graph_sources import open_graph
 from cutaway.data.graphs.molecules import read_molecules
-from cutaway.data.graphs.raw_graph_sets import RawGraphSet
+from cutaway.data.graphs.raw_graph_sets import (
+    NO_FEATURES,
+    GraphFeatures,
+    RawGraphSet,
+    join_features,
+    read_graph_set,
+    write_graph_set,
+)
 from cutaway.data.graphs.raw_graphs import RawGraph
 from cutaway.data.graphs.tagged_graphs import is_tagged_file, read_tagged_graphs
 from cutaway.data.graphs.vertex_labels import read_labels
@@ -66,6 +76,7 @@ class GraphSet:
     counts: dict[str, int]
     fingerprint: Fingerprint
     notes: tuple[str, ...] = ()
+    features: GraphFeatures = NO_FEATURES
 
     @property
     def train(self) -> GraphRows:
@@ -109,17 +120,20 @@ def read_graphs(
     test: float = 0.1,
     seed: int = 0,
     encoding: str = "utf-8",
+    like: GraphFeatures | None = None,
+    labelled: bool = True,
 ) -> GraphSet:
     """Many graphs for training: see above for the forms that they come in.
 
     ``target`` and ``smiles`` name columns of a table; ``targets`` are the labels of graphs in memory. ``split`` is
     "random", each class in its share, or "scaffold": molecules with one skeleton are in one part, rare skeletons last.
+    ``like`` are the features of other graphs, which these then have too; labels are not read unless ``labelled``.
     """
     expect_shares(validation, test)
     expect_choice("split", split, ("random", "scaffold"))
-    raw = _open(source, targets, target, smiles, encoding)
+    raw = open_graphs(source, targets, target, smiles, encoding, like)
     notes = list(raw.notes)
-    classes, labels = _labels(raw, notes)
+    classes, labels = _labels(raw, notes) if labelled else ((), None)
     if split == "scaffold" and raw.scaffolds is None:
         raise ValueError(f"a split by scaffold needs molecules, got {raw.name}; use split='random'")
     kept = np.arange(len(raw.graphs))
@@ -148,6 +162,7 @@ def read_graphs(
         {"training": len(train), "validation": len(held), "test": len(last)},
         raw.fingerprint,
         tuple(notes),
+        raw.features,
     )
 
 
@@ -175,40 +190,89 @@ def scaffold_parts(scaffolds: Sequence[str], validation: float, test: float) -> 
     return tuple(np.array(sorted(part), np.int64) for part in parts)
 
 
-def _open(source: Any, targets: Sequence[Any] | None, target: str, smiles: str, encoding: str) -> RawGraphSet:
-    if isinstance(source, (list, tuple)) and source and not isinstance(source[0], str):
-        return _in_memory(source, targets)
+def open_graphs(
+    source: Any,
+    targets: Sequence[Any] | None = None,
+    target: str = "",
+    smiles: str = "",
+    encoding: str = "utf-8",
+    like: GraphFeatures | None = None,
+) -> RawGraphSet:
+    """The graphs as they were read."""
+    known = () if like is None else like.vertices
+    if is_graph_list(source):
+        return _in_memory(source, targets, target, like)
     found = resolve(source, KIND) if not isinstance(source, (list, tuple)) else source
     if isinstance(found, RawGraphSet):  # a sample
         return found
     if isinstance(found, Path) and found.is_dir():
         files = find_files(found)
-        return read_tu_folder(found.name, files) if is_tu_folder(files) else read_class_folders(found.name, files)
+        if is_tu_folder(files):
+            return read_tu_folder(found.name, files, known)
+        return read_class_folders(found.name, files, like)
+    if isinstance(found, Path) and found.suffix == ".npz":
+        return read_graph_set(found)
     if isinstance(found, Path) and is_tagged_file(found, encoding):
-        return read_tagged_graphs(found, encoding)
+        return read_tagged_graphs(found, encoding, known)
     return read_molecules(found, target, smiles, encoding)
 
 
-def _in_memory(graphs: Sequence[Any], targets: Sequence[Any] | None) -> RawGraphSet:
-    from cutaway.data.graphs.graph_data import as_graph
+def is_graph_list(source: Any) -> bool:
+    """Whether it is graphs in memory: a list of them, or a data set of PyG."""
+    if isinstance(source, (list, tuple)):
+        return bool(source) and not isinstance(source[0], (str, Path))
+    return hasattr(source, "__getitem__") and "torch_geometric" in {
+        c.__module__.split(".")[0] for c in type(source).__mro__
+    }
 
-    made = [as_graph(graph) for graph in graphs]
-    if targets is not None and len(targets) != len(made):
-        raise ValueError(f"targets must have one for each graph, got {len(targets)} for {len(made)} graphs")
+
+def _in_memory(
+    graphs: Sequence[Any], targets: Sequence[Any] | None, target: str, like: GraphFeatures | None
+) -> RawGraphSet:
+    if targets is None and isinstance(graphs, tuple) and len(graphs) == 2 and is_graph_list(graphs[0]):
+        graphs, targets = graphs
+    graphs = list(graphs)
+    if targets is None:
+        called, targets = _own_targets(graphs, target)
+    else:
+        called = target or "target"
+    if targets is not None and len(targets) != len(graphs):
+        raise ValueError(f"targets must have one for each graph, got {len(targets)} for {len(graphs)} graphs")
+    if all(isinstance(graph, Graph) for graph in graphs):
+        made, features = graphs, NO_FEATURES
+    else:
+        raws = [open_graph(to_networkx(graph) if isinstance(graph, Graph) else graph) for graph in graphs]
+        made, features = join_features(raws, like)
     widths = {None if graph.x is None else graph.x.shape[1] for graph in made}
     if len(widths) > 1:
         raise ValueError(f"graphs must have the same features, got {', '.join(map(str, widths))} of them; align them")
-    content = b"".join(graph.edges.numpy().tobytes() + str(graph.vertices).encode() for graph in made)
     width = next(iter(widths)) or 0
-    return RawGraphSet(
-        "graphs",
-        made,
-        [str(i) for i in range(len(made))],
-        None if targets is None else np.asarray(targets),
-        "target",
-        fingerprint_bytes(content + repr(None if targets is None else list(targets)).encode()),
-        tuple(f"feature_{i + 1}" for i in range(width)),
-    )
+    names = features.vertices or tuple(f"feature_{i + 1}" for i in range(width))
+    edge_x = made[0].edge_features
+    edge_names = features.edges or tuple(f"feature_{i + 1}" for i in range(0 if edge_x is None else edge_x.shape[1]))
+    labels = None if targets is None else np.asarray(targets.tolist() if hasattr(targets, "tolist") else list(targets))
+    raw = RawGraphSet(
+        "graphs", made, [str(i) for i in range(len(made))], labels, called, fingerprint_bytes(b""), names, edge_names,
+        columns=features.columns,
+    )  # fmt: skip
+    raw.fingerprint = fingerprint_bytes(write_graph_set(raw))
+    return raw
+
+
+def _own_targets(graphs: Sequence[Any], target: str) -> tuple[str, list[Any] | None]:
+    """The attribute of graphs that tells what is to be predicted, and its values; of PyG, y."""
+    found: list[dict[str, Any]] = []
+    for graph in graphs:
+        own = getattr(graph, "graph", None)
+        y: Any = getattr(graph, "y", None)
+        alone = isinstance(y, Tensor) and y.numel() == 1
+        found.append(dict(own) if isinstance(own, dict) else {"y": y.item()} if alone else {})
+    for name in (target,) if target else ("label", "class", "target", "y"):
+        if found and all(name in own for own in found):
+            return name, [own[name] for own in found]
+    if target:
+        raise ValueError(f"target must be an attribute of every graph, got {target!r}, which some do not have; add it")
+    return "", None
 
 
 def _labels(raw: RawGraphSet, notes: list[str]) -> tuple[tuple[str, ...], Tensor | None]:
@@ -221,4 +285,4 @@ def _labels(raw: RawGraphSet, notes: list[str]) -> tuple[tuple[str, ...], Tensor
     return found
 
 
-__all__ = ["KIND", "GraphRows", "GraphSet", "read_graphs", "scaffold_parts"]
+__all__ = ["KIND", "GraphRows", "GraphSet", "is_graph_list", "open_graphs", "read_graphs", "scaffold_parts"]

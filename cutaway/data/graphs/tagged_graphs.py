@@ -7,6 +7,7 @@ r"""Many graphs in one text file, as DGCNN's and GIN's authors give the TU data 
 """
 
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,8 +30,8 @@ def is_tagged_file(path: Path, encoding: str = "utf-8") -> bool:
     return [len(line) for line in lines] == [1, 2] and all(word.isdigit() for word in lines[0])
 
 
-def read_tagged_graphs(path: Path, encoding: str = "utf-8") -> RawGraphSet:
-    """The graphs of such a file; tags become features, one column each."""
+def read_tagged_graphs(path: Path, encoding: str = "utf-8", known: Sequence[str] = ()) -> RawGraphSet:
+    """The graphs of such a file; tags become features, one column each, as ``known`` says where others were read."""
     with open_plain(path) as stream:
         lines = "".join(read_pieces(stream, encoding, path.name)).splitlines()
     at, graphs, labels, tags = 1, [], [], []
@@ -54,7 +55,7 @@ def read_tagged_graphs(path: Path, encoding: str = "utf-8") -> RawGraphSet:
     if not graphs:
         raise ValueError(f"there must be a graph, got none in {path.name}; give a file with graphs")
     own = [graph.x for graph in graphs]
-    made, names = one_hot_tags(graphs, tags)
+    made, names = one_hot_tags(graphs, tags, known)
     if all(x is not None for x in own) and len({x.shape[1] for x in own if x is not None}) == 1:
         joined = [g.with_x(torch.cat([g.x, x], 1)) for g, x in zip(made, own) if g.x is not None and x is not None]
         width = own[0].shape[1] if own[0] is not None else 0

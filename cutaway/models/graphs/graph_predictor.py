@@ -1,11 +1,14 @@
 r"""`GraphPredictor` gives a whole graph one of several classes, or a value.
 
     x_s = stage_s(x_{s−1}, graph)                      s = 1 … depth
+    x, graph ← pooled by clusters                      with ``pooling``, once, after half of the stages
     z = [readout(x_1), …, readout(x_depth)]            jumping: what is near and what is far, side by side
     outputs = drop(φ(norm(z) W + b)) W' + b'           one row for every graph
 
 Xu et al. 2019, "How powerful are graph neural networks", §4.2 (GIN with the readouts of all layers); without
-``jumping`` the last readout alone. Notes: N3 §7, N4.
+``jumping`` the last readout alone. The readout "global" is the state of a vertex that is joined to all others (Gilmer
+et al. 2017). Clusters are pairs of neighbours (Defferrard et al. 2016, §2.2); between equal edges their order decides,
+so that with them, and with them alone, the order of a graph's edges counts a little. Notes: N3 §7, N4.
 """
 
 from collections.abc import Callable
@@ -19,7 +22,15 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_choice, expect_probability
 from cutaway.blocks.dense.activations import find_activation
 from cutaway.blocks.dense.affine import Dense
-from cutaway.blocks.graph_layers.readouts import AttentionReadout, readout_max, readout_mean, readout_sum
+from cutaway.blocks.graph_layers.cluster_pooling import coarsen, match_neighbours, pool_clusters
+from cutaway.blocks.graph_layers.readouts import (
+    AttentionReadout,
+    add_global_vertex,
+    readout_global,
+    readout_max,
+    readout_mean,
+    readout_sum,
+)
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.losses.tasks import Head, Task
 from cutaway.inside.taps import Tap
@@ -32,7 +43,9 @@ READOUTS: dict[str, Callable[[Tensor, Graph], Tensor]] = {
     "sum": readout_sum,
     "mean": readout_mean,
     "max": readout_max,
+    "global": readout_global,
 }
+POOLINGS = ("none", "clusters")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +56,8 @@ class GraphPredictorSpec(GraphModelSpec):
 
     task: str  # multi-class | regression
     outputs: int = 1
-    readout: str = "sum"  # sum | mean | max | attention
+    readout: str = "sum"  # sum | mean | max | attention | global
+    pooling: str = "none"  # none | clusters
     jumping: bool = True
     head_dropout: float = 0.0
 
@@ -52,6 +66,12 @@ class GraphPredictorSpec(GraphModelSpec):
         Task(self.task, self.outputs)
         expect_probability(head_dropout=self.head_dropout)
         expect_choice("readout", self.readout, (*READOUTS, "attention"))
+        expect_choice("pooling", self.pooling, POOLINGS)
+        if self.pooling == "clusters" and (self.readout == "global" or self.depth < 2):
+            raise ValueError(
+                f"pooling by clusters needs two layers and a readout of all vertices, got depth={self.depth}, readout="
+                f"{self.readout!r}; try depth=4, readout='sum'"
+            )
 
 
 class GraphPredictor(GraphModel):
@@ -73,15 +93,28 @@ class GraphPredictor(GraphModel):
         self.head = Head(spec.width, Task(spec.task, spec.outputs))
 
     def forward(self, graph: Graph) -> Float[Tensor, "g o"]:
-        states = self.every_state(graph)
+        states = self.states_and_graphs(graph)
         states = states if self.spec.jumping else states[-1:]
         readouts: list[Any] = list(self.readouts) or [READOUTS[self.spec.readout]] * len(states)
-        z = torch.cat([readout(x, graph) for readout, x in zip(readouts, states, strict=True)], -1)
+        z = torch.cat([readout(x, over) for readout, (x, over) in zip(readouts, states, strict=True)], -1)
         if self.pooled.live:
             z = self.pooled(z)
         if self.norm is not None:
             z = self.norm(z)
         return self.head(drop(self.hidden(z), self.spec.head_dropout, self.training))
 
+    def states_and_graphs(self, graph: Graph) -> list[tuple[Tensor, Graph]]:
+        """The states after each stage, and the graph whose vertices they are of."""
+        if self.spec.readout == "global":
+            graph = add_global_vertex(graph)
+        x, found = self.enter_features(graph), []
+        for number, stage in enumerate(self.stages):
+            if self.spec.pooling == "clusters" and number == self.spec.depth // 2:
+                clusters = match_neighbours(graph)
+                x, graph = pool_clusters(x, clusters), coarsen(graph.with_x(None), clusters)
+            x = stage(x, graph)
+            found.append((x, graph))
+        return found
 
-__all__ = ["READOUTS", "GraphPredictor", "GraphPredictorSpec"]
+
+__all__ = ["POOLINGS", "READOUTS", "GraphPredictor", "GraphPredictorSpec"]

@@ -1,14 +1,19 @@
 r"""`gin`: the class or value of a whole graph: molecules, proteins, small networks."""
 
+import os
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
+from cutaway.recipes.graphs.graphs_in_memory import STORED, GraphInMemory
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from torch import nn
 
     from cutaway.data.graphs.graph_set import GraphRows, GraphSet
@@ -58,8 +63,10 @@ class GINRecipe(Recipe):
     """numbers that a vertex is described by between layers"""
     depth: int = setting(4, FIRST)
     """layers: how many edges away a vertex can see"""
-    readout: Literal["sum", "mean", "max", "attention"] = "sum"
-    """how the vertices of a graph become one vector"""
+    readout: Literal["sum", "mean", "max", "attention", "global"] = "sum"
+    """how the vertices of a graph become one vector; global: the state of a vertex that is joined to all of them"""
+    pooling: Literal["none", "clusters"] = "none"
+    """clusters: after half of the layers, pairs of neighbours become one vertex"""
     jumping: bool = True
     """read out every layer, not the last alone"""
     dropout: float = 0.3
@@ -82,6 +89,14 @@ class GINRecipe(Recipe):
     """steps between evaluations"""
 
     def __post_init__(self) -> None:
+        if isinstance(self.data, os.PathLike):
+            object.__setattr__(self, "data", os.fspath(self.data))
+        if not isinstance(self.data, str):
+            from cutaway.data.graphs.graph_set import open_graphs
+
+            found = GraphInMemory.of_set(open_graphs(self.data, target=self.target))
+            object.__setattr__(self, "data", found)
+            object.__setattr__(self, "target", "")
         super().__post_init__()
         expect_share(self, "validation", "test", "dropout")
         expect_at_least(self, 1, "width", "depth")
@@ -90,17 +105,7 @@ class GINRecipe(Recipe):
 
     def dataset(self, run: "Run | None" = None) -> "GraphSet":
         """The graphs in their three parts; those of a ``run`` must be as they were."""
-        from cutaway.data.graphs.graph_set import read_graphs
-
-        found = read_graphs(
-            self.data,
-            target=self.target,
-            split=self.split,
-            validation=self.validation,
-            test=self.test,
-            seed=self.seed,
-            encoding=self.encoding,
-        )
+        found = self.data.read(self._read) if isinstance(self.data, GraphInMemory) else self._read(self.data)
         if found.train.targets is None:
             raise ValueError(
                 f"a model of graphs needs targets to learn from, got {found.name} without any; name their column by "
@@ -109,6 +114,19 @@ class GINRecipe(Recipe):
         if run is not None:
             run.expect_same_data(found.fingerprint)
         return found
+
+    def _read(self, source: Any) -> "GraphSet":
+        from cutaway.data.graphs.graph_set import read_graphs
+
+        return read_graphs(
+            source,
+            target=self.target,
+            split=self.split,
+            validation=self.validation,
+            test=self.test,
+            seed=self.seed,
+            encoding=self.encoding,
+        )
 
     def scale_of(self, data: "GraphSet") -> "Scale | None":
         """The scale of values; None of classes."""
@@ -131,6 +149,7 @@ class GINRecipe(Recipe):
             width=self.width,
             depth=self.depth,
             readout=self.readout,
+            pooling=self.pooling,
             jumping=self.jumping,
             norm=self.norm,
             head_dropout=self.dropout,
@@ -139,7 +158,7 @@ class GINRecipe(Recipe):
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         import torch
 
-        from cutaway.atomic_files import write_json
+        from cutaway.atomic_files import write_bytes, write_json
         from cutaway.recipes.graphs.graph_baselines import graph_baselines
         from cutaway.recipes.graphs.graph_outcomes import (
             GraphBatches,
@@ -153,12 +172,17 @@ class GINRecipe(Recipe):
         scale, held = self.scale_of(data), data.validation
         torch.manual_seed(self.seed)
         model = self.build(data)
-        facts = {"summary": data.summary(), "fingerprint": data.fingerprint.to_dict(), "source": self.data}
+        facts = {"summary": data.summary(), "fingerprint": data.fingerprint.to_dict(), "source": str(self.data)}
         if held is not None:
             facts["baselines"] = graph_baselines(data.train, held, scale, len(data.classes))
         about: dict[str, Any] = {"classes": list(data.classes), "target": data.target}
+        about["features"] = data.features.to_dict()
         about |= {} if scale is None else {"mean": scale.mean, "std": scale.std}
         batch = min(self.batch, len(data.train))
+        files: dict[str, Callable[[Path], None]] = {ABOUT: lambda path: write_json(path, about)}
+        if isinstance(self.data, GraphInMemory):
+            content, facts["stored"] = self.data.content, STORED
+            files[STORED] = lambda path: write_bytes(path, content)
 
         def evaluate(m: "nn.Module") -> dict[str, float]:
             if held is None or held.targets is None:
@@ -173,7 +197,7 @@ class GINRecipe(Recipe):
             whole=evaluate,
             units=batch,
             unit="graphs",
-            files={ABOUT: lambda path: write_json(path, about)},
+            files=files,
             data=facts,
         )
 
@@ -189,11 +213,11 @@ class GINRecipe(Recipe):
         found = outcome_metrics(outcome_outputs(run.model, rows.graphs, scale), rows.targets, scale)
         return found | {f"baseline_{name}": naive[name]}
 
-    def read_new(self, inputs: Any) -> "GraphRows":
-        """New graphs: a SMILES, several, a file or folder, or graphs in memory."""
-        from cutaway.recipes.graphs.new_graphs import read_new_graphs
+    def read_new(self, run: "Run", inputs: Any) -> "GraphRows":
+        """New graphs with the features of training: a SMILES, several, a file or folder, or graphs in memory."""
+        from cutaway.recipes.graphs.new_graphs import graph_features, read_new_graphs
 
-        return read_new_graphs(inputs, self.encoding)
+        return read_new_graphs(inputs, self.encoding, graph_features(run))
 
     def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:
         """The class of each graph and P(label) for every label, or its value."""
@@ -201,7 +225,7 @@ class GINRecipe(Recipe):
         from cutaway.recipes.graphs.new_graphs import graph_about
 
         classes, target, scale = graph_about(run)
-        rows = self.read_new(inputs)
+        rows = self.read_new(run, inputs)
         return predicted_graphs(outcome_outputs(run.model, rows.graphs, scale), rows.names, classes, target)
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
@@ -210,7 +234,7 @@ class GINRecipe(Recipe):
         from cutaway.recipes.subjects import Subject
 
         if given is not None:
-            rows, words = self.read_new(given), "your graphs"
+            rows, words = self.read_new(run, given), "your graphs"
         else:
             data = self.dataset(run)
             rows = data.train if data.validation is None else data.validation

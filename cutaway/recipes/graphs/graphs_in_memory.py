@@ -1,6 +1,7 @@
 r"""A graph in memory as the data of a recipe: the run keeps a copy, so that it can read it again.
 
 cut.train("gcn", data=graph)      # of networkx, SciPy, PyG; pairs of vertices; `GraphData`; with vertices=DataFrame
+cut.train("gin", data=[graph, …])  # with an attribute label each; or data=([graph, …], targets)
 """
 
 import io
@@ -8,10 +9,13 @@ import json
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from cutaway.data.graphs.graph_data import GraphData
+    from cutaway.data.graphs.raw_graph_sets import RawGraphSet
+
+Data = TypeVar("Data")
 
 STORED = "data.npz"  # the copy in the run folder
 
@@ -60,7 +64,16 @@ class GraphInMemory(str):
         held.content = file.getvalue()
         return held
 
-    def read(self, read: "Callable[[Any], GraphData]") -> "GraphData":
+    @classmethod
+    def of_set(cls, raw: "RawGraphSet") -> "GraphInMemory":
+        """The setting for many graphs that were read."""
+        from cutaway.data.graphs.raw_graph_sets import write_graph_set
+
+        held = cls("graphs in memory")
+        held.content = write_graph_set(raw)
+        return held
+
+    def read(self, read: Callable[[Any], Data]) -> Data:
         """The graph as the copy holds it, so that a run that reads the copy sees the same."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / STORED

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cutaway.atomic_files import read_json
-from cutaway.data.graphs.graph_set import GraphRows, read_graphs
+from cutaway.data.graphs.graph_set import GraphRows, is_graph_list, read_graphs
+from cutaway.data.graphs.raw_graph_sets import GraphFeatures
 from cutaway.recipes.graphs.graph_outcomes import Scale
 
 if TYPE_CHECKING:
@@ -14,8 +15,11 @@ if TYPE_CHECKING:
 _TABLES = (".csv", ".tsv", ".parquet")
 
 
-def read_new_graphs(inputs: Any, encoding: str = "utf-8") -> GraphRows:
-    """Graphs without targets: a SMILES or several, a table with a column of them, other files, or graphs in memory."""
+def read_new_graphs(inputs: Any, encoding: str = "utf-8", like: GraphFeatures | None = None) -> GraphRows:
+    """Graphs without targets: a SMILES or several, a table with a column of them, other files, or graphs in memory.
+
+    ``like`` are the features of training, which they are given.
+    """
     if isinstance(inputs, (str, os.PathLike)):
         path = Path(inputs)
         if path.is_file() and any(ending in _TABLES for ending in path.suffixes):
@@ -24,7 +28,25 @@ def read_new_graphs(inputs: Any, encoding: str = "utf-8") -> GraphRows:
             inputs = [os.fspath(inputs)]
     if isinstance(inputs, (list, tuple)) and not inputs:
         raise ValueError("there must be a graph to predict for, got none; give a SMILES, or a file of graphs")
-    return read_graphs(inputs, validation=0.0, test=0.0, encoding=encoding).train
+    if not isinstance(inputs, (str, list, tuple, os.PathLike)) and not is_graph_list(inputs):
+        inputs = [inputs]  # one graph
+    found = read_graphs(inputs, validation=0.0, test=0.0, encoding=encoding, like=like, labelled=False)
+    width = len(found.features.vertices)
+    if like is not None and width != len(like.vertices):
+        raise ValueError(
+            f"graphs must have the {len(like.vertices)} features of training, got {width} in {found.name}; give them "
+            "in the same form"
+        )
+    return found.train
+
+
+def graph_features(run: "Run") -> GraphFeatures | None:
+    """The features that a run's graphs have; None of a run that did not note them."""
+    from cutaway.recipes.graphs.gin import ABOUT
+
+    path = run.file(ABOUT)
+    about = {} if path is None else read_json(path, "classes")
+    return GraphFeatures.from_dict(about["features"]) if "features" in about else None
 
 
 def _smiles_of(path: Path, encoding: str) -> list[str]:
@@ -53,4 +75,4 @@ def graph_about(run: "Run") -> tuple[tuple[str, ...], str, Scale | None]:
     return tuple(about["classes"]), about["target"] or "value", scale
 
 
-__all__ = ["graph_about", "read_new_graphs"]
+__all__ = ["graph_about", "graph_features", "read_new_graphs"]

@@ -7,6 +7,7 @@ from graph_cases import batch_of_graphs, odd_graph, vertex_features
 from torch_geometric.data import Data
 
 from cutaway.blocks import Graph, coarsen, pool_clusters
+from cutaway.blocks.graph_layers.cluster_pooling import match_neighbours
 
 CLUSTERS = torch.tensor([0, 1, 1, 2, 0, 3, 3, 3, 2, 4, 4, 5, 0])
 
@@ -56,3 +57,26 @@ def test_mistakes_are_told():
         coarsen(Graph(torch.tensor([[0], [1]])), torch.tensor([0, 2, 1]))
     empty = coarsen(Graph(torch.zeros(2, 0, dtype=torch.int64)), torch.zeros(0, dtype=torch.int64))
     assert empty.vertices == 0
+
+
+def test_matched_neighbours_are_pairs_of_neighbours():
+    graph = batch_of_graphs()
+    clusters = match_neighbours(graph)
+    sizes = torch.bincount(clusters)
+    assert set(sizes.tolist()) <= {1, 2}
+    joined = {tuple(sorted(edge)) for edge in graph.edges.T.tolist()}
+    for c in range(len(sizes)):
+        own = (clusters == c).nonzero()[:, 0].tolist()
+        assert len(own) == 1 or tuple(own) in joined
+    alone = [v for v in range(graph.vertices) if sizes[clusters[v]] == 1]
+    assert not any((a, b) in joined for a in alone for b in alone if a < b)  # else they would have been joined
+    assert coarsen(graph, clusters).vertices == len(sizes)
+
+
+def test_heavy_edges_between_vertices_of_few_edges_come_first():
+    weights = torch.tensor([1.0, 5.0, 1.0])
+    path = Graph(torch.tensor([[0, 1, 2], [1, 2, 3]]), weights=weights)
+    assert match_neighbours(path).tolist() == [0, 1, 1, 2]
+    star = Graph(torch.tensor([[0, 0, 0, 3], [1, 2, 3, 4]]))
+    assert match_neighbours(star).tolist()[3] == match_neighbours(star).tolist()[4]
+    assert match_neighbours(Graph(torch.empty(2, 0, dtype=torch.int64), 2)).tolist() == [0, 1]

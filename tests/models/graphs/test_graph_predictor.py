@@ -23,7 +23,7 @@ def small(**changes: object) -> GraphPredictor:
     return GraphPredictor(**sizes | changes).eval()
 
 
-@pytest.mark.parametrize("readout", ["sum", "mean", "max", "attention"])
+@pytest.mark.parametrize("readout", ["sum", "mean", "max", "attention", "global"])
 @pytest.mark.parametrize("layer", ["gin", "gcn", "gat"])
 def test_each_graph_as_if_it_were_alone(readout: str, layer: str):
     model, graphs = small(readout=readout, layer=layer), some_graphs()
@@ -32,7 +32,7 @@ def test_each_graph_as_if_it_were_alone(readout: str, layer: str):
     assert torch.allclose(together, torch.cat([model(graph) for graph in graphs]), atol=1e-5)
 
 
-@pytest.mark.parametrize("readout", ["sum", "mean", "max", "attention"])
+@pytest.mark.parametrize("readout", ["sum", "mean", "max", "attention", "global"])
 def test_the_order_of_vertices_does_not_matter(readout: str):
     model, graph = small(readout=readout, edge_inputs=2), some_graphs()[0]
     assert torch.allclose(model(graph.permuted(torch.randperm(5))), model(graph), atol=1e-5)
@@ -62,5 +62,34 @@ def test_values_and_back_from_the_spec():
 
 
 def test_unknown_readout():
-    with pytest.raises(ValueError, match=r"readout must be one of sum, mean, max, attention, got 'median'"):
+    with pytest.raises(ValueError, match=r"readout must be one of sum, mean, max, global, attention, got 'median'"):
         small(readout="median")
+
+
+@pytest.mark.parametrize("layer", ["gin", "gcn", "gat"])
+def test_pooling_by_clusters(layer: str):
+    """Half of the stages see pairs of neighbours; each graph as if it were alone; gradients reach all."""
+    model, graphs = small(pooling="clusters", layer=layer, edge_inputs=2 if layer == "gin" else 0), some_graphs()
+    states = model.states_and_graphs(graphs[0])
+    assert [(len(x), over.vertices) for x, over in states] == [(5, 5), (3, 3)]
+    together = model(Graph.batch(graphs))
+    assert torch.allclose(together, torch.cat([model(graph) for graph in graphs]), atol=1e-5)
+    together.sum().backward()
+    assert all(p.grad is not None for p in model.parameters())
+
+
+def test_the_global_vertex_by_hand():
+    model, graph = small(readout="global", jumping=False), some_graphs()[1]
+    spokes = torch.tensor([[0, 1, 2], [3, 3, 3]])
+    x = torch.cat([graph.x, torch.zeros(1, 3)])
+    whole = Graph(torch.cat([graph.edges, spokes], 1), 4)
+    for stage in model.stages:
+        x = stage(x, whole)
+    assert torch.allclose(model(graph), model.head(model.hidden(model.norm(x[3:]))), atol=1e-5)
+
+
+def test_pooling_needs_layers():
+    with pytest.raises(ValueError, match=r"needs two layers and a readout of all vertices, got depth=1"):
+        small(pooling="clusters", depth=1)
+    with pytest.raises(ValueError, match=r"pooling must be one of none, clusters, got 'top'"):
+        small(pooling="top")

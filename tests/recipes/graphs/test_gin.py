@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -126,3 +127,70 @@ def test_messages(tmp_path: Path):
         from cutaway.recipes.graphs.new_graphs import read_new_graphs
 
         read_new_graphs([])
+
+
+def rings_and_paths(count: int = 24) -> list[nx.Graph]:
+    """Graphs of networkx with their class, and an attribute of vertices that not every graph has all values of."""
+    graphs = []
+    for i in range(count):
+        graph = nx.cycle_graph(4 + i % 5) if i % 2 else nx.path_graph(4 + i % 5)
+        graph.graph["label"] = "ring" if i % 2 else "path"
+        for v in graph:
+            graph.nodes[v]["element"] = "C" if v else ["N", "O", "S"][i % 3]
+        graphs.append(graph)
+    return graphs
+
+
+@pytest.mark.untyped
+def test_graphs_in_memory_are_kept_in_the_run(tmp_path: Path):
+    settings: dict[str, Any] = dict(width=8, depth=3, steps=60, validation=0.2, test=0.2)
+    run = train("gin", data=rings_and_paths(), out=tmp_path / "run", **settings)
+    again = cut.load(run.path)
+    assert again.recipe.dataset(again).feature_names == tuple(f"element={e}" for e in "CNOS")
+    assert again.test()["accuracy"] >= 0.5
+    new = rings_and_paths(3)
+    assert again.predict(new) == run.predict(new)
+    assert run.predict(nx.relabel_nodes(new[1], {0: "a"}))[0]["class"] == run.predict(new)[1]["class"]
+    with pytest.raises(ValueError, match="got none called 'element'"):
+        run.predict([_with_other_attribute()])
+
+
+def _with_other_attribute() -> nx.Graph:
+    graph = nx.path_graph(3)
+    nx.set_node_attributes(graph, "C", "kind")
+    return graph
+
+
+@pytest.mark.untyped
+def test_lists_of_pyg_and_of_graphs_with_targets(tmp_path: Path):
+    from torch_geometric.utils import from_networkx
+
+    lists = [from_networkx(nx.path_graph(3 + i % 4)) for i in range(20)]
+    for i, data in enumerate(lists):
+        data.x, data.y = torch.ones(data.num_nodes, 2), torch.tensor([float(3 + i % 4) + 0.5])
+    run = train("gin", data=lists, width=8, depth=2, steps=5, out=tmp_path / "pyg")
+    assert run.model.spec.task == "regression"
+    plain = [Graph(torch.tensor([[0, 1], [1, 2]]), x=torch.ones(3, 1)) for _ in range(20)]
+    run = train("gin", data=(plain, ["a", "b"] * 10), width=8, depth=2, steps=5, out=tmp_path / "plain")
+    assert run.about["data"]["summary"].startswith("graphs: graphs for training 16")
+    assert run.predict(plain[:2])[0]["class"] in ("a", "b")
+    with pytest.raises(ValueError, match=r"needs targets to learn from, got graphs without any"):
+        GINRecipe.make(data=plain).job()
+
+
+def test_new_graphs_have_the_columns_of_training(tmp_path: Path):
+    """Tags and degrees that the new file alone would number otherwise."""
+    lines = ["12"] + [f"3 {i % 2}\n{1 + i % 3} 1 1\n2 2 0 2\n{i % 2} 1 1" for i in range(12)]
+    (tmp_path / "many.txt").write_text("\n".join(lines))
+    (tmp_path / "one.txt").write_text("1\n3 0\n2 1 1\n2 2 0 2\n2 1 1")
+    run = train("gin", data=str(tmp_path / "many.txt"), width=8, depth=2, steps=5, out=tmp_path / "run")
+    names = run.recipe.dataset(run).feature_names
+    assert names == ("tag 0", "tag 1", "tag 2", "tag 3")
+    (graph,) = run.recipe.read_new(run, str(tmp_path / "one.txt")).graphs
+    assert graph.x.tolist() == [[0, 0, 1, 0]] * 3
+
+
+@pytest.mark.parametrize("settings", [{"readout": "global"}, {"pooling": "clusters"}, {"readout": "attention"}])
+def test_readouts_and_pooling_learn(settings: dict[str, Any], tmp_path: Path):
+    run = train("gin", data=molecules(tmp_path), width=16, depth=2, steps=60, out=tmp_path / "run", **settings)
+    assert run.test()["accuracy"] >= 0.75

@@ -16,6 +16,7 @@ from cutaway.models import (
     Autoencoder,
     BERTSpec,
     CNNSpec,
+    CodeClassifier,
     ContrastiveEncoder,
     DeepAR,
     Diffusion,
@@ -123,6 +124,10 @@ register(
         torch.randn(2, 2, 6, 6),
         torch.tensor([[0, 3], [1, 2]]),
     ),
+)
+register(
+    CodeClassifier,
+    example=lambda: (CodeClassifier(image=(4, 4), channels=2, width=6, codes=3, classes=5), torch.rand(2, 2, 4, 4)),
 )
 register(
     ContrastiveEncoder,

@@ -1,6 +1,7 @@
 """Models are blocks wired together; they generate text, search for the most probable one, and give probabilities."""
 
 from cutaway.models.autoencoders.autoencoder import Autoencoder, AutoencoderSpec
+from cutaway.models.autoencoders.code_classifier import CodeClassifier, CodeClassifierSpec
 from cutaway.models.autoencoders.vae import VAE, VAESpec, Varied
 from cutaway.models.base import Model, with_head
 from cutaway.models.by_spec import from_spec, spec_from_dict
@@ -65,6 +66,8 @@ __all__ = [
     "CarriedState",
     "CellNet",
     "CellNetSpec",
+    "CodeClassifier",
+    "CodeClassifierSpec",
     "ContrastiveEncoder",
     "ContrastiveSpec",
     "DeepAR",

@@ -9,6 +9,7 @@ centroids of K-means with K = 2. Given noisy images and asked for the clean ones
 2008). Hinton, Salakhutdinov 2006. Notes: N3 §2.3.4–2.3.5, §2.4.4.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -20,11 +21,10 @@ from cutaway.blocks.checks import expect_choice, expect_positive, expect_width
 from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.generative.binary_codes import BinaryCode
 from cutaway.inside.taps import Tap
-from cutaway.models.autoencoders.image_coders import ImageCoderSpec, ImageDecoder, ImageEncoder
+from cutaway.models.autoencoders.code_classifier import CodeClassifier, classes_by_code
+from cutaway.models.autoencoders.image_coders import CODES, ImageCoderSpec, ImageDecoder, ImageEncoder
 from cutaway.models.base import Model, choose_spec
 from cutaway.models.specs.plain_data import NamedSpec
-
-CODES = ("real", "binary")
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,7 @@ class Autoencoder(Model):
     """
 
     kind: ClassVar[type[NamedSpec]] = AutoencoderSpec
+    tasks: ClassVar[tuple[str, ...]] = ("images",)
     spec: AutoencoderSpec
     mean: Tensor
 
@@ -81,6 +82,11 @@ class Autoencoder(Model):
         """The images of codes."""
         expect_width("codes", codes, self.spec.codes)
         return self.decoder(codes) + self.mean
+
+    def with_labels(self, labels: Sequence[str], each: str = "sequence", pooling: str | None = None) -> CodeClassifier:
+        """The encoder under a fresh head for these classes, which reads the code."""
+        body = {name: x for name, x in self.state_dict().items() if not name.startswith("decoder.")}
+        return classes_by_code(self.spec, self.spec.codes, self.spec.code, body, labels, each, pooling)
 
     @torch.no_grad()
     def start(self, images: Float[Tensor, "n c h w"]) -> None:

@@ -24,6 +24,7 @@ from cutaway.blocks.generative.conditioned_residual import ConditionedResidual, 
 from cutaway.models.specs.plain_data import NamedSpec
 
 DESIGNS = ("linear", "dense", "conv")
+CODES = ("real", "binary")
 _STAGES = 2  # halvings of a convolutional coder
 
 

@@ -14,6 +14,7 @@ Notes: N4 (✎: the KL has log σ², and ε the shape of z).
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -24,6 +25,7 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_choice, expect_positive, expect_width
 from cutaway.blocks.generative.latents import GaussianLatent, kl_to_standard_normal
 from cutaway.inside.taps import Tap
+from cutaway.models.autoencoders.code_classifier import CodeClassifier, classes_by_code
 from cutaway.models.autoencoders.image_coders import ImageCoderSpec, ImageDecoder, ImageEncoder
 from cutaway.models.base import Model, choose_spec
 from cutaway.models.specs.plain_data import NamedSpec
@@ -64,6 +66,7 @@ class VAE(Model):
     """
 
     kind: ClassVar[type[NamedSpec]] = VAESpec
+    tasks: ClassVar[tuple[str, ...]] = ("images",)
     spec: VAESpec
 
     def __init__(self, spec: VAESpec | None = None, **sizes: Any) -> None:
@@ -91,6 +94,13 @@ class VAE(Model):
     def encode(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b z"]:
         """The means of the codes of images."""
         return self.latent.distribution(self.encoder(images))[0]
+
+    def with_labels(self, labels: Sequence[str], each: str = "sequence", pooling: str | None = None) -> CodeClassifier:
+        """The encoder under a fresh head for these classes, which reads the means of the code."""
+        body = {name: x for name, x in self.state_dict().items() if name.startswith("encoder.")}
+        means = self.latent.to_mean.state_dict()
+        body |= {f"to_code.{name}": x for name, x in means.items()}
+        return classes_by_code(self.spec, self.spec.latents, "real", body, labels, each, pooling)
 
     def decode(self, codes: Float[Tensor, "b z"]) -> Float[Tensor, "b c h w"]:
         """The mean image of each code: probabilities of a white pixel, or mean values."""

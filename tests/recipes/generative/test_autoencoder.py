@@ -1,6 +1,9 @@
 """`autoencoder`: a linear one beside principal components, one bit beside K-means, noise taken away."""
 
+from pathlib import Path
+
 import generative
+import numpy as np
 import pytest
 from killing import expect_same_after_death
 
@@ -67,3 +70,11 @@ def test_wrong_settings_are_named():
         AutoencoderRecipe(codes=0)
     with pytest.raises(ValueError, match=r"noise must be at least 0, got -0.1"):
         AutoencoderRecipe(noise=-0.1)
+
+
+def test_its_encoder_is_tuned_to_classes(tmp_path: Path):
+    run = cut.train("autoencoder", steps=30, width=32, out=tmp_path / "base", show="quiet")
+    tuned = cut.tune(str(run.path), data="digits", full=True, rate=3e-3, steps=40, out=tmp_path / "tuned", show="quiet")
+    assert isinstance(tuned.model, cut.models.CodeClassifier)
+    assert tuned.metrics[-1]["accuracy"] > 0.3
+    assert tuned.predict(np.zeros((1, 8, 8), np.uint8))[0].keys() >= {"image", "class"}

@@ -55,11 +55,13 @@ def verbs() -> dict[str, Any]:
     from cutaway.commands.predict import Predict
     from cutaway.commands.sample import SampleImages
     from cutaway.commands.test import Test
+    from cutaway.commands.tune import tune_class
 
     return {
         "demo": Demo,
         "list": Listing,
         "train": _train(),
+        "tune": tune_class(),
         "test": Test,
         "generate": Generate,
         "predict": Predict,

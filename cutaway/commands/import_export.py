@@ -31,6 +31,7 @@ class Export:
 
     examples: ClassVar[tuple[str, ...]] = (
         "cutaway export runs/bert-1 --to my-checkpoint",
+        "cutaway export runs/tuned-classify-1 --to my-adapter --adapter",
         "cutaway export runs/wordvectors-1 --to vectors.txt",
     )
 
@@ -38,6 +39,8 @@ class Export:
     """the run folder"""
     to: str
     """the folder to write; of word vectors the file: .txt or .vec, or .bin, as word2vec writes them, .gz to pack it"""
+    adapter: bool = False
+    """of a run that was tuned by LoRA or adapters: what it learned alone, as peft keeps it, instead of all weights"""
 
 
 def import_main(argv: Sequence[str]) -> None:
@@ -52,5 +55,6 @@ def export_main(argv: Sequence[str]) -> None:
     asked = parse_flags(Export, "cutaway export", argv)
     from cutaway.runs.checkpoints_in_and_out import export_run
 
-    written = export_run(asked.run, asked.to)
-    print(f"{'checkpoint' if written.is_dir() else 'vectors'}: {written}")
+    written = export_run(asked.run, asked.to, asked.adapter)
+    kind = "adapter" if asked.adapter else "checkpoint" if written.is_dir() else "vectors"
+    print(f"{kind}: {written}")

@@ -1,8 +1,12 @@
 """`cutaway tune BASE --data PATH`: tunes a trained model to a task, into a run folder."""
 
 import dataclasses
+import typing
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import tyro
 
 from cutaway.commands.flag_types import Flag, flags_of
 from cutaway.commands.flags import asks_for_help, exit_with_help, read_flags
@@ -14,6 +18,21 @@ from cutaway.recipes.tuned.tuned_base import TunedRecipe
 
 PROG = "cutaway tune"
 _LEFT_OUT = ("preset",)  # options of training that tuning has not
+
+
+@dataclass(frozen=True)
+class _EveryTask(TunedRecipe):
+    """Tunes a trained model, a run of yours or a checkpoint, to a task; the way is one of the first flags.
+
+    Without a way, transformers are tuned by LoRA of rank 8, and other models in all their weights.
+    """
+
+    examples: ClassVar[tuple[str, ...]] = (
+        "cutaway tune my-checkpoint --data labels.csv --lora 8",
+        "cutaway tune runs/imported-1 --data labels.csv --head-only --pooling layers",
+        "cutaway tune runs/cnn-1 --data photos --task images --full",
+        "cutaway tune --resume --out runs/tuned-classify-1",
+    )
 
 
 def main(argv: Sequence[str]) -> None:
@@ -100,9 +119,21 @@ def tune_flags(kinds: type[TunedRecipe] | list[type[TunedRecipe]]) -> list[Flag]
     return [base, flags.pop("data"), task, *flags.values(), *options]
 
 
+def tune_class() -> type:
+    """All flags of all tasks as one dataclass, for the completion of words."""
+    fields: dict[str, Any] = {"base": ("base", Annotated[str, tyro.conf.Positional], "")}
+    for kind in (*every_task(), Options):
+        hints = typing.get_type_hints(kind)
+        for field in dataclasses.fields(kind):
+            if field.name not in _LEFT_OUT:
+                fields.setdefault(field.name, (field.name, hints[field.name], field))
+    fields["task"] = ("task", str, "")
+    return dataclasses.make_dataclass("Tune", list(fields.values()), frozen=True)
+
+
 def tune_page(kind: type[TunedRecipe] | None) -> str:
     """What `cutaway tune --help` shows: the flags that all tasks have, or those of the task that was named."""
-    shown: Any = kind or TunedRecipe
+    shown: Any = kind or _EveryTask
     tasks = "\n\n".join(f"--task {name}: {_summary(one)}" for name, one in known_tasks().items())
     more = "" if kind else f"{tasks}\n\n`cutaway tune --task NAME --help` shows all flags of a task."
     return help_page(PROG, shown, tune_flags(shown), HEADINGS, paragraphs(more or shown.quality, page_width()))

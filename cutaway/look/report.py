@@ -75,7 +75,7 @@ def report_page(
         Section("Test split", _test(test)),
         Section("Settings and model", [*_table("setting", settings), *_table("part", config.get("spec"))]),
     ]
-    facts = _facts(settings, metrics, test, parameters)
+    facts = _facts(settings, metrics, test, parameters) | _tuned_share(config)
     written = f"{when:%Y-%m-%d %H:%M}" + (" UTC" if when.utcoffset() is not None and not when.utcoffset() else "")
     recipe = f"A run of the recipe {config['recipe']}. " if config.get("recipe") else ""
     lead = f"{recipe}Report written {written}."
@@ -109,6 +109,16 @@ def _facts(
     if parameters is not None:
         facts["parameters"] = parameters
     return facts
+
+
+def _tuned_share(config: Mapping[str, Any]) -> dict[str, str]:
+    """Of a tuned run, how many of its parameters were trained, and which."""
+    data = config.get("data")
+    tuned = data.get("tuning") if isinstance(data, Mapping) else None
+    if not isinstance(tuned, Mapping) or not {"way", "trained", "parameters"} <= set(tuned):
+        return {}
+    share = tuned["trained"] / max(1, tuned["parameters"])
+    return {"trained of them": f"{tuned['trained']:,} ({share:.2%}, {str(tuned['way']).replace('_', ' ')})"}
 
 
 def _losses(series: Series) -> dict[str, Any]:

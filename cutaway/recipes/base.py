@@ -159,6 +159,13 @@ class Recipe:
         """Data, model and objective."""
         raise self._cannot("be trained")
 
+    def rate_shares(self, model: "nn.Module") -> "dict[nn.Parameter, float] | None":
+        """The share of the learning rate that each parameter gets; None for all the same."""
+        return None
+
+    def write_more(self, model: "nn.Module", folder: "Path") -> None:
+        """Writes what a finished run has beside its weights."""
+
     def smaller(self) -> str:
         """What to lower when memory runs out."""
         return f"lower batch={self.batch} (with a higher accumulate={self.accumulate} a step stays as large)"

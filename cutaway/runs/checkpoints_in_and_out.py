@@ -96,17 +96,35 @@ def expect_family(model: Any, run: Run) -> None:
         )
 
 
-def export_run(path: str, to: str) -> Path:
-    """What a run is exported as: by default a checkpoint of its model, with its tokenizer, in a new folder."""
+def export_adapter(run: Run, to: str) -> Path:
+    """What a run learned by LoRA or adapters, alone, in peft's layout."""
+    from cutaway.hub.adapters import save_adapter
+    from cutaway.training.tuning.records import adapters_of
+
+    if not adapters_of(run.model):
+        raise ValueError(
+            f"an adapter is what LoRA or adapters learned beside frozen weights, got {run.path}, a run of "
+            f"{run.recipe.name!r} without one; leave --adapter out to export all weights"
+        )
+    return save_adapter(run.model, to)
+
+
+def export_run(path: str, to: str, adapter: bool = False) -> Path:
+    """What a run is exported as: by default a checkpoint of its model, with its tokenizer, in a new folder.
+
+    With ``adapter``, what it learned by LoRA or adapters alone.
+    """
     from cutaway.data.text.special_tokens import frame, has_special_tokens
     from cutaway.hub import save_pretrained
 
     run = Run(path)
+    if adapter:
+        _expect_empty(Path(to))
+        return export_adapter(run, to)
     if (written := run.recipe.export(run, to)) is not None:
         return written
     folder = Path(to)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ValueError(f"a checkpoint needs a folder of its own, got {to}, which is not empty; choose another --to")
+    _expect_empty(folder)
     model: Any = run.model
     expect_family(model, run)
     tokenizer = run.tokenizer
@@ -116,6 +134,12 @@ def export_run(path: str, to: str) -> Path:
     try:
         return save_pretrained(model, folder)
     except ValueError as error:
+        pooling = getattr(getattr(model.spec, "head", None), "pooling", None)
+        if pooling not in (None, "cls", "last"):
+            raise ValueError(
+                f"transformers' classifiers read one token of a text, got a run that pools by {pooling!r}; tune with "
+                "--pooling cls to export it, or use the run itself: cut.load"
+            ) from None
         design = getattr(run.config, "design", None)
         if design is None:
             raise
@@ -123,3 +147,10 @@ def export_run(path: str, to: str) -> Path:
             f"a run's design must have an architecture of Hugging Face to be exported, got {design!r}, which has none; "
             f"train it with --design llama or --design gpt2 ({error})"
         ) from None
+
+
+def _expect_empty(folder: Path) -> None:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ValueError(
+            f"a checkpoint needs a folder of its own, got {folder}, which is not empty; choose another --to"
+        )

@@ -316,12 +316,17 @@ def _carry_out(
     except Stopped as stop:
         raise Stopped(f"{stop}; to go on: {resume_command(recipe.name, folder.path)}", stop.code) from None
     weights = processes.whole(dict(loop.evaluated.state_dict()))
-    processes.first(lambda: _write_weights(weights, job, folder))
+    processes.first(
+        lambda: _write_weights(weights, job, folder, lambda: recipe.write_more(loop.evaluated, folder.path))
+    )
     return _reported(Run(folder.path), processes)
 
 
-def _write_weights(weights: dict[str, torch.Tensor], job: Job, folder: RunFolder) -> None:
+def _write_weights(
+    weights: dict[str, torch.Tensor], job: Job, folder: RunFolder, write_more: Callable[[], None]
+) -> None:
     lost = folder.find_again(job.files)
+    write_more()  # first: weights say that a run is finished
     folder.write_weights(weights)
     if lost:
         raise FolderError(lost)
@@ -349,7 +354,14 @@ def optimizers_of(recipe: Recipe, model: nn.Module) -> list[Any]:
     """The optimizers that a recipe's settings ask for."""
     betas = (0.9, recipe.beta)
     return build_optimizers(
-        model, recipe.optimizer, recipe.rate, recipe.weight_decay, betas, recipe.momentum, recipe.muon_rate
+        model,
+        recipe.optimizer,
+        recipe.rate,
+        recipe.weight_decay,
+        betas,
+        recipe.momentum,
+        recipe.muon_rate,
+        shares=recipe.rate_shares(model),
     )
 
 

@@ -11,7 +11,9 @@ from cutaway.recipes.settings import DATA, FIRST, setting
 from cutaway.recipes.tables.in_memory import STORED, TableInMemory
 
 if TYPE_CHECKING:
-    from cutaway.data.labelled.labelled_texts import LabelledTexts
+    import numpy as np
+
+    from cutaway.data.labelled.labelled_texts import LabelledTexts, TextRows
     from cutaway.data.text.tokenizers import Tokenizer
     from cutaway.models.sequences.text_classifier import TextClassifierSpec
     from cutaway.recipes.subjects import Subject
@@ -245,6 +247,12 @@ class ClassifierRecipe(Recipe):
 
     def smaller(self) -> str:
         return f"lower batch={self.batch}, context={self.context}, ngrams={self.ngrams} or width={self.width}"
+
+    def probabilities(self, run: "Run", rows: "TextRows") -> "np.ndarray":
+        """P(label) of some texts, (n, labels)."""
+        from cutaway.recipes.labelled.classification import class_probabilities, encoder_of
+
+        return class_probabilities(run.model, encoder_of(run, self.context).encode(rows))
 
     def test_metrics(self, run: "Run") -> dict[str, float]:
         import warnings

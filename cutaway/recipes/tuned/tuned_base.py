@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 
 WAYS = ("lora", "adapter", "head_only", "last", "full")
 RATES = {"lora": 1e-3, "adapter": 1e-3, "head_only": 1e-2, "last": 1e-4, "full": 5e-5}
+ADAPTER = "adapter"  # the folder in a run
 _WARMUP = 0.06  # of the steps
+_MOST_CHECKPOINTS = 4  # of a run, where nobody chose: each holds all weights
 _LOOKS, _MOST_LOOKS = 4, 20  # evaluations in an epoch, and in all
 
 
@@ -111,7 +113,7 @@ class TunedRecipe(Recipe):
     evaluate_every: int = setting(0, RESULTS)
     """steps between evaluations; 0 for a quarter of an epoch, and at most 20 evaluations in all"""
     checkpoint_every: int = setting(0, RESULTS)
-    """steps between checkpoints; 0 for one an epoch"""
+    """steps between checkpoints; 0 for one an epoch, and at most 4 in all"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -179,7 +181,7 @@ class TunedRecipe(Recipe):
             "rate": self.rate or RATES[way],
             "warmup": self.warmup or int(_WARMUP * steps),
             "evaluate_every": self.evaluate_every or max(1, epoch // _LOOKS, steps // _MOST_LOOKS),
-            "checkpoint_every": self.checkpoint_every or epoch,
+            "checkpoint_every": self.checkpoint_every or max(epoch, steps // _MOST_CHECKPOINTS),
         }
         new = dataclasses.replace(self, **chosen)
         object.__setattr__(new, "_prepared", prepared)
@@ -242,6 +244,18 @@ class TunedRecipe(Recipe):
         model.generation_config = (config["data"].get("base") or {}).get("generation")
         return model
 
+    def rate_shares(self, model: "nn.Module") -> "dict[nn.Parameter, float] | None":
+        from cutaway.training.tuning.layer_rates import rate_shares
+
+        return rate_shares(model, self.layer_decay) if self.layer_decay < 1 else None
+
+    def write_more(self, model: "nn.Module", folder: Path) -> None:
+        """What LoRA or adapters learned, alone, as peft keeps it."""
+        from cutaway.hub.adapters import save_adapter
+
+        if self.way in ("lora", "adapter"):
+            save_adapter(model, folder / ADAPTER)
+
     def loaded(self, model: "nn.Module") -> None:
         from cutaway.recipes.tuned.tuning_ways import settle_records
 
@@ -268,4 +282,4 @@ def features_in_words(features: list[Any], most: int) -> str:
 
 Files = dict[str, Callable[[Path], None]]
 
-__all__ = ["RATES", "WAYS", "Files", "Prepared", "TunedRecipe", "features_in_words"]
+__all__ = ["ADAPTER", "RATES", "WAYS", "Files", "Prepared", "TunedRecipe", "features_in_words"]

@@ -108,13 +108,13 @@ register(one_shot_images.one_shot_answers, suits=one_shot_images.compares_images
 register(one_shot_images.map_of_kinds, suits=one_shot_images.compares_images, section="Embeddings", report=True)
 
 register(tags.tagged, suits="tagger", section="Predictions", report=True)
-register(tags.tag_results, suits="tagger", section="Predictions", report=True)
+register(tags.tag_results, suits=tags.tags_words, section="Predictions", report=True)
 register(tags.other_words, suits="tagger", section="What a prediction depends on", report=True)
 register(tags.word_parts, suits="tagger", section="What a prediction depends on", report=True)
 register(tags.letters_of_unknown_words, suits="tagger", section="What a prediction depends on")
 register(text_classes.telling_words, suits=text_classes.has_votes, section="What a prediction depends on", report=True)
 register(text_classes.attended_words, suits=text_classes.has_readers, section="What a prediction depends on")
-register(text_classes.text_results, suits=text_classes.has_votes, section="Predictions", report=True)
+register(text_classes.text_results, suits=text_classes.classifies_texts, section="Predictions", report=True)
 register(text_classes.telling_ngrams, suits=text_classes.has_ngrams, section="Predictions", report=True)
 
 register(embeddings.tokens, suits=embeddings.has_tokens, section="Embeddings")

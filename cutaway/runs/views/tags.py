@@ -27,6 +27,11 @@ _HIDDEN = "\ufffd"  # a letter that no word has
 _BARS = 40  # tags shown, the most frequent
 
 
+def tags_words(run: "Run") -> bool:
+    """Runs that give words probabilities of tags."""
+    return hasattr(run.recipe, "word_probabilities")
+
+
 def tagged(run: "Run", subject: Subject) -> Picture:
     """The tag of each word, and how sure the model is of it."""
     p = subject.output(run.model)[0].softmax(-1)
@@ -175,4 +180,4 @@ def tag_results(run: "Run", subject: Subject) -> list[Picture]:
     return [confusion_matrix(counts, list(lexicon.tags), title=title), bars]
 
 
-__all__ = ["letters_of_unknown_words", "other_words", "tag_results", "tagged", "word_parts"]
+__all__ = ["letters_of_unknown_words", "other_words", "tag_results", "tagged", "tags_words", "word_parts"]

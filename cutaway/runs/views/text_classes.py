@@ -12,7 +12,7 @@ from cutaway.look.charts.text_lists import text_list
 from cutaway.look.language.token_strips import token_strip
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.wording import short
-from cutaway.recipes.labelled.classification import UNKNOWN, class_probabilities, encoder_of, labels_of
+from cutaway.recipes.labelled.classification import UNKNOWN, encoder_of, labels_of
 from cutaway.recipes.subjects import Subject
 
 if TYPE_CHECKING:
@@ -26,6 +26,11 @@ _CLASSES = 12  # that have a panel of n-grams
 def has_votes(run: "Run") -> bool:
     """Runs of classifiers of texts."""
     return getattr(run.model, "readers", None) is not None and run.tokenizer is not None
+
+
+def classifies_texts(run: "Run") -> bool:
+    """Runs that give texts probabilities of labels."""
+    return hasattr(run.recipe, "probabilities") and run.tokenizer is not None
 
 
 def has_readers(run: "Run") -> bool:
@@ -45,7 +50,7 @@ def text_results(run: "Run", subject: Subject) -> list[Picture]:
     rows = texts.validation
     if rows is None:
         return []
-    p = class_probabilities(run.model, encoder_of(run, recipe.context).encode(rows))
+    p = recipe.probabilities(run, rows)
     counts = np.zeros((len(texts.labels),) * 2, dtype=np.int64)
     np.add.at(counts, (rows.labels, p.argmax(1)), 1)
     title = f"What each text is, and what it is taken for: {len(rows.texts):,} texts not trained on"
@@ -139,6 +144,7 @@ def telling_ngrams(run: "Run", subject: Subject) -> Picture:
 
 __all__ = [
     "attended_words",
+    "classifies_texts",
     "has_ngrams",
     "has_readers",
     "has_votes",

@@ -1,0 +1,109 @@
+"""Tuned runs as others load them: transformers has the same logits, peft the same adapter; and looks at such runs."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tiny_bases import reviews, tiny_bert, tiny_gpt, tiny_vit
+
+import cutaway as cut
+from cutaway.runs import execution
+from cutaway.runs.checkpoints_in_and_out import export_run
+
+transformers = pytest.importorskip("transformers")
+QUICK: dict[str, Any] = dict(show="quiet", epochs=1, batch=16, rate=1e-2)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _without_report():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(execution, "report_run", lambda run: (run.path / "report.html").write_text("a report"))
+        yield
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> cut.runs.Run:
+    folder = tmp_path_factory.mktemp("exports")
+    reviews(folder / "reviews.csv")
+    tiny_bert(folder / "bert")
+    return cut.tune(folder / "bert", data=folder / "reviews.csv", lora=2, out=folder / "run", pooling="cls", **QUICK)
+
+
+def test_transformers_has_the_same_logits_of_classes(tuned: cut.runs.Run, tmp_path: Path):
+    folder = export_run(str(tuned.path), str(tmp_path / "checkpoint"))
+    theirs = transformers.BertForSequenceClassification.from_pretrained(folder).eval()
+    assert theirs.config.id2label == {0: "neg", 1: "pos"}
+    tokens = torch.tensor([[1, 6, 7, 16, 2], [1, 8, 20, 2, 0]])
+    mask = tokens != 0
+    ours = cut.load(tuned.path).model(tokens, mask=mask)
+    assert torch.allclose(theirs(tokens, attention_mask=mask.long()).logits, ours, atol=1e-5)
+
+
+def test_peft_loads_what_lora_learned(tuned: cut.runs.Run, tmp_path: Path):
+    peft = pytest.importorskip("peft")
+    from transformers import BertForSequenceClassification
+
+    assert (tuned.path / "adapter" / "adapter_model.safetensors").is_file()
+    folder = export_run(str(tuned.path), str(tmp_path / "adapter"), adapter=True)
+    base = BertForSequenceClassification.from_pretrained(tuned.path.parent / "bert", num_labels=2)
+    theirs = peft.PeftModel.from_pretrained(base, folder).eval()
+    tokens = torch.tensor([[1, 6, 7, 16, 2]])
+    assert torch.allclose(theirs(tokens).logits, tuned.model(tokens), atol=1e-5)
+
+
+def test_a_language_model_and_a_vit(tmp_path: Path):
+    (tmp_path / "text.txt").write_text("the film was a story and very so plot it " * 60)
+    settings = QUICK | dict(context=16, sample_tokens=0)
+    run = cut.tune(tiny_gpt(tmp_path / "gpt"), data=tmp_path / "text.txt", lora=2, out=tmp_path / "a", **settings)
+    theirs = transformers.GPT2LMHeadModel.from_pretrained(export_run(str(run.path), str(tmp_path / "ax"))).eval()
+    tokens = torch.tensor([[6, 7, 8, 9]])
+    assert torch.allclose(theirs(tokens).logits, cut.load(run.path).model(tokens), atol=1e-5)
+    images = np.random.default_rng(0).integers(0, 255, (40, 8, 8)).astype(np.uint8)
+    np.savez(tmp_path / "images.npz", images=images, labels=np.array(["a", "b"] * 20))
+    run = cut.tune(tiny_vit(tmp_path / "vit"), data=tmp_path / "images.npz", lora=2, out=tmp_path / "b", **QUICK)
+    theirs = transformers.ViTForImageClassification.from_pretrained(export_run(str(run.path), str(tmp_path / "bx")))
+    assert theirs.config.id2label == {0: "a", 1: "b"}
+    pixels = torch.from_numpy(images[:2, None]).float() / 255
+    assert torch.allclose(theirs.eval()(pixels).logits, cut.load(run.path).model(pixels), atol=1e-4)
+
+
+def test_what_transformers_has_no_room_for_is_told(tuned: cut.runs.Run, tmp_path: Path):
+    base, data = tuned.path.parent / "bert", tuned.path.parent / "reviews.csv"
+    run = cut.tune(base, data=data, head_only=True, pooling="mean", out=tmp_path / "mean", **QUICK)
+    with pytest.raises(ValueError, match=r"read one token of a text, got a run that pools by 'mean'"):
+        export_run(str(run.path), str(tmp_path / "x"))
+    with pytest.raises(ValueError, match=r"an adapter is what LoRA or adapters learned .* got .*mean"):
+        export_run(str(run.path), str(tmp_path / "x"), adapter=True)
+
+
+def test_a_step_is_that_of_a_plain_loop(tuned: cut.runs.Run, tmp_path: Path):
+    """Two steps of AdamW by hand on the same batches give the weights of a run of two steps."""
+    base, data = tuned.path.parent / "plain", tuned.path.parent / "reviews.csv"
+    tiny_bert(base, dropout=0.0)
+    settings = dict(full=True, steps=2, batch=8, rate=1e-2, schedule="constant", final="last", show="quiet", clip=0.0)
+    run = cut.tune(base, data=data, out=tmp_path / "run", weight_decay=0.0, **settings)
+    job = run.recipe.job()
+    model: Any = job.model
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2, betas=(0.9, 0.999), weight_decay=0.0)
+    texts = job.objective.keywords["texts"]
+    for step in range(2):
+        rows = job.batches.at(step)
+        tokens = torch.from_numpy(texts.tokens.padded(rows))
+        mask = torch.arange(tokens.shape[1]) < torch.from_numpy(texts.tokens.lengths[rows])[:, None]
+        loss = torch.nn.functional.cross_entropy(model(tokens, mask=mask), torch.from_numpy(texts.labels[rows]))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    for name, value in run.model.state_dict().items():
+        assert torch.allclose(value, model.state_dict()[name], atol=1e-5), name
+
+
+def test_lower_layers_learn_slower(tuned: cut.runs.Run, tmp_path: Path):
+    base, data = tuned.path.parent / "bert", tuned.path.parent / "reviews.csv"
+    settings = dict(full=True, steps=1, batch=8, rate=1e-2, layer_decay=0.1, final="last", show="quiet")
+    run = cut.tune(base, data=data, out=tmp_path / "run", weight_decay=0.0, **settings)
+    before, after = cut.from_pretrained(base).state_dict(), run.model.state_dict()
+    moved = [(after[f"blocks.{i}.mlp.up.weight"] - before[f"blocks.{i}.mlp.up.weight"]).abs().max() for i in (0, 1)]
+    assert moved[1] / moved[0] == pytest.approx(10, rel=0.05)

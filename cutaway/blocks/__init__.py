@@ -211,6 +211,7 @@ from cutaway.blocks.likelihoods.student_t import StudentT, student_t_log_density
 from cutaway.blocks.linear_regions.lines import LineRegions, attainable_regions, line_regions, region_upper_bound
 from cutaway.blocks.linear_regions.networks import Approximation, approximate, relu_network
 from cutaway.blocks.linear_regions.windows import WindowRegions, window_regions
+from cutaway.blocks.losses.cka import linear_cka
 from cutaway.blocks.losses.contrastive import (
     info_nce,
     margin_loss,
@@ -257,6 +258,7 @@ from cutaway.blocks.losses.tasks import Head, Task, find_task
 from cutaway.blocks.losses.warping import time_warping_distance
 from cutaway.blocks.low_rank.bottleneck import Bottleneck
 from cutaway.blocks.low_rank.dora import DoRA, column_lengths
+from cutaway.blocks.low_rank.effective_rank import effective_rank
 from cutaway.blocks.low_rank.lora import LoRA
 from cutaway.blocks.low_rank.updates import LowRank, low_rank_update
 from cutaway.blocks.norms.batch import BatchNorm, batch_norm
@@ -459,6 +461,7 @@ __all__ = [
     "dropout",
     "dropout_features",
     "dropping",
+    "effective_rank",
     "elu",
     "elu_plus_one",
     "embed",
@@ -515,6 +518,7 @@ __all__ = [
     "linear_attention",
     "linear_attention_weights",
     "linear_betas",
+    "linear_cka",
     "linear_state",
     "linear_step",
     "linear_weights",

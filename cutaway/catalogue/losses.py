@@ -5,6 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from cutaway.blocks.losses.cka import linear_cka
 from cutaway.blocks.losses.contrastive import (
     info_nce,
     margin_loss,
@@ -163,6 +164,7 @@ register(
     example=lambda: (margin_loss, *_vectors(), torch.arange(5) % 2 == 0, 3.0),
     kinks="pairs that are far enough apart are left alone",
 )
+register(linear_cka, example=lambda: (linear_cka, torch.randn(7, 3), torch.randn(7, 2)))
 register(info_nce, example=lambda: (info_nce, *_vectors()))
 register(retrieval_loss, example=lambda: (retrieval_loss, torch.randn(3, 4), torch.randn(5, 4)))
 register(nt_xent, example=lambda: (nt_xent, *_vectors()))

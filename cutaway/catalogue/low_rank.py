@@ -5,6 +5,7 @@ import torch
 from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.low_rank.bottleneck import Bottleneck
 from cutaway.blocks.low_rank.dora import DoRA, column_lengths
+from cutaway.blocks.low_rank.effective_rank import effective_rank
 from cutaway.blocks.low_rank.lora import LoRA
 from cutaway.blocks.low_rank.updates import LowRank, low_rank_update
 from cutaway.registry import register
@@ -25,6 +26,7 @@ def _with_lengths(layer: LoRA) -> torch.nn.Module:
 register(
     low_rank_update, example=lambda: (low_rank_update, torch.randn(2, 5, 3), torch.randn(3, 2), torch.randn(2, 7), 0.5)
 )
+register(effective_rank, example=lambda: (effective_rank, torch.randn(5, 3)))
 register(LowRank, example=lambda: (_drawn(LowRank(5, 7, rank=3)), torch.randn(2, 3, 5)))
 register(LoRA, example=lambda: (_drawn(LoRA(Linear(5, 7), rank=3)), torch.randn(2, 3, 5)))
 register(column_lengths, example=lambda: (column_lengths, torch.randn(5, 7)))

@@ -81,6 +81,7 @@ _NAMES = {
     "token_strip": "language.token_strips",
     "trajectories": "charts.optimizer_paths",
     "tsne": "embeddings.tsne",
+    "what_changed": "tuning.changes",
     "update_picture": "gradient_flow.over_training",
     "write_report": "report",
 }

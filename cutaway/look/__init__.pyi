@@ -72,3 +72,4 @@ from cutaway.look.pages.parts import Table as Table
 from cutaway.look.pages.picture import Picture as Picture
 from cutaway.look.report import report_page as report_page
 from cutaway.look.report import write_report as write_report
+from cutaway.look.tuning.changes import what_changed as what_changed

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from cutaway.recipes.tuned.bases import Base
+    from cutaway.recipes.tuned.before_and_after import Answers
     from cutaway.runs.run import Run
     from cutaway.training.jobs import Job
 
@@ -164,6 +165,14 @@ class TunedRecipe(Recipe):
     def task_job(self, model: "nn.Module", base: "Base", data: Any, rank: int, world: int) -> "Job":
         """The job of the task, for a model of which the right part learns."""
         raise self._cannot("be tuned")
+
+    def held_out_inputs(self, run: "Run") -> "list[tuple[Any, ...]]":
+        """Arguments of the model that it was not tuned on, a dict of those by name last; [] for what `subject` has."""
+        return []
+
+    def answers_before_and_after(self, run: "Run", base: Any) -> "Answers | None":
+        """What the base and the tuned model answer to held-out examples; None if the task has no such answers."""
+        return None
 
     # What is made of it.
 

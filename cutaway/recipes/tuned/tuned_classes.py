@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cutaway.data.labelled.labelled_texts import LabelledTexts, TextRows
     from cutaway.recipes.subjects import Subject
     from cutaway.recipes.tuned.bases import Base
+    from cutaway.recipes.tuned.before_and_after import Answers
     from cutaway.recipes.tuned.labelled_rows import LabelledRows
     from cutaway.runs.run import Run
     from cutaway.training.jobs import Job
@@ -189,6 +190,22 @@ class TunedClassesRecipe(TunedRecipe):
         naive = text_baseline(texts.train, rows, texts.labels)["metrics"]
         found = class_metrics(self.probabilities(run, rows), rows.labels)
         return found | {f"baseline_{name}": value for name, value in naive.items()}
+
+    def held_out_inputs(self, run: "Run") -> "list[tuple[Any, ...]]":
+        from cutaway.recipes.tuned.before_and_after import text_inputs
+
+        rows = self.dataset(run).validation
+        return [] if rows is None else text_inputs(run.model, rows.texts)
+
+    def answers_before_and_after(self, run: "Run", base: Any) -> "Answers | None":
+        from cutaway.data.labelled.labelled_texts import TextRows
+        from cutaway.recipes.tuned.before_and_after import class_answers
+
+        data = self.dataset(run)
+        if data.validation is None:
+            return None
+        some = TextRows(data.validation.texts[:400], data.validation.labels[:400])
+        return class_answers(base, data, self.probabilities(run, some).argmax(1))
 
     def read_inputs(self, source: str) -> Any:
         """A path, or a text itself: what a file holds is read when the run says which column."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from cutaway.data.images.image_data import ImageData
     from cutaway.recipes.tuned.bases import Base
+    from cutaway.recipes.tuned.before_and_after import Answers
     from cutaway.runs.run import Run
     from cutaway.training.jobs import Job
 
@@ -120,6 +121,18 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
             data=facts,
             callbacks=[] if adversary is None else [adversary],
         )
+
+    def held_out_inputs(self, run: "Run") -> "list[tuple[Any, ...]]":
+        from cutaway.recipes.images.pixels import as_pixels
+
+        rows = self.dataset(run).validation
+        return [] if rows is None else [(as_pixels(run.model, rows.take(slice(0, 128)).pixels()),)]
+
+    def answers_before_and_after(self, run: "Run", base: Any) -> "Answers | None":
+        from cutaway.recipes.tuned.before_and_after import image_answers
+
+        data = self.dataset(run)
+        return image_answers(base, run.model, data) if data.validation is not None and hasattr(base, "embed") else None
 
     def export(self, run: "Run", to: str) -> "Path | None":  # type: ignore[override]
         """A Hugging Face checkpoint, with the scale of the pixels folded into its first map where it has one."""

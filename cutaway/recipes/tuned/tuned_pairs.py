@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cutaway.data.labelled.text_pairs import TextPairs
     from cutaway.recipes.subjects import Subject
     from cutaway.recipes.tuned.bases import Base
+    from cutaway.recipes.tuned.before_and_after import Answers
     from cutaway.runs.run import Run
     from cutaway.training.jobs import Job
 
@@ -151,6 +152,18 @@ class TunedPairsRecipe(TunedRecipe):
         before.tokenizer = run.tokenizer
         naive = pair_metrics(before, EncodedPairs.of(before, rows), self.scale)
         return found | {f"baseline_{name}": value for name, value in naive.items()}
+
+    def held_out_inputs(self, run: "Run") -> "list[tuple[Any, ...]]":
+        from cutaway.recipes.tuned.before_and_after import text_inputs
+
+        rows = self.dataset(run).validation
+        return [] if rows is None else text_inputs(run.model, rows.firsts)
+
+    def answers_before_and_after(self, run: "Run", base: Any) -> "Answers | None":
+        from cutaway.recipes.tuned.before_and_after import pair_answers
+
+        rows = self.dataset(run).validation
+        return None if rows is None or rows.scores is not None else pair_answers(base, run.model, rows)
 
     def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:
         """The cosine of each pair of a table: a path, a DataFrame, a dict of columns."""

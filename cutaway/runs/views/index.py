@@ -24,6 +24,7 @@ from cutaway.runs.views import (
     tables,
     tags,
     text_classes,
+    tuned,
     words,
 )
 from cutaway.runs.views.graph_views import links, vertices, whole_graphs
@@ -116,6 +117,10 @@ register(text_classes.telling_words, suits=text_classes.has_votes, section="What
 register(text_classes.attended_words, suits=text_classes.has_readers, section="What a prediction depends on")
 register(text_classes.text_results, suits=text_classes.classifies_texts, section="Predictions", report=True)
 register(text_classes.telling_ngrams, suits=text_classes.has_ngrams, section="Predictions", report=True)
+
+register(tuned.flipped_answers, suits=tuned.is_tuned, section="What tuning changed", report=True)
+register(tuned.weight_updates, suits=tuned.is_tuned, section="What tuning changed", report=True)
+register(tuned.changed_representations, suits=tuned.is_tuned, section="What tuning changed", report=True)
 
 register(embeddings.tokens, suits=embeddings.has_tokens, section="Embeddings")
 register(embeddings.token_neighbours, suits=embeddings.has_tokens, section="Embeddings")

@@ -1,0 +1,1 @@
+"""What tuning changed in a model: its weights, its representations, its answers."""

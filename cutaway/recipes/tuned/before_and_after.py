@@ -1,0 +1,96 @@
+r"""A tuned model beside its base: inputs that neither was tuned on, and what each answers.
+
+The base has no head for the task. Its answers are those of the simplest reader of its vectors: of a text the class
+whose mean vector of training texts is nearest, of a pair the nearest second text.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from cutaway.blocks.losses.contrastive import prototypes
+from cutaway.models.transformers.sentence_vectors import embed_rows, encode_texts, padded
+
+if TYPE_CHECKING:
+    from cutaway.data.images.image_data import ImageData
+    from cutaway.data.labelled.labelled_texts import LabelledTexts
+    from cutaway.data.labelled.text_pairs import PairRows
+
+_TEXTS = 64  # whose representations are compared
+_ANSWERED = 400  # whose answers are compared
+_LEARNED = 600  # training texts that a class's mean is taken of
+
+
+class Answers(NamedTuple):
+    """Examples (texts, or images as pixels), what was answered before and after, which was right, and by what rule."""
+
+    examples: Any
+    before: list[str]
+    after: list[str]
+    right_before: np.ndarray
+    right_after: np.ndarray
+    rule: str
+
+
+def text_inputs(model: Any, texts: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Some texts as arguments of a model: tokens and, if some are padding, the mask by its name."""
+    rows, _ = encode_texts(model, texts[:_TEXTS])
+    rows = [row for row in rows if len(row)]
+    order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
+    found: list[tuple[Any, ...]] = []
+    for first in range(0, len(order), 16):
+        tokens, mask = padded([rows[i] for i in order[first : first + 16]])
+        found.append((tokens,) if mask is None else (tokens, {"mask": mask}))
+    return found
+
+
+def class_answers(base: Any, data: "LabelledTexts", after: np.ndarray) -> Answers:
+    """The labels of held-out texts by class means in the base's vectors, and those that the tuned model gives."""
+    assert data.validation is not None
+    texts = data.validation.texts[:_ANSWERED]
+    truth = data.validation.labels[:_ANSWERED]
+    place = np.linspace(0, len(data.train.texts) - 1, min(_LEARNED, len(data.train.texts))).astype(int)
+    learned = embed_rows(base, encode_texts(base, [data.train.texts[i] for i in place])[0]).float().cpu()
+    centres = prototypes(learned, torch.from_numpy(data.train.labels[place]), len(data.labels))
+    vectors = embed_rows(base, encode_texts(base, texts)[0]).float().cpu()
+    near = nn.functional.normalize(vectors, dim=1) @ nn.functional.normalize(centres, dim=1).T
+    before = near.argmax(1).numpy()
+    names = lambda rows: [data.labels[int(i)] for i in rows]
+    rule = "the label whose mean vector of training texts is nearest in the base"
+    return Answers(texts, names(before), names(after), before == truth, after == truth, rule)
+
+
+def image_answers(base: Any, tuned: Any, data: "ImageData") -> Answers:
+    """The classes of held-out images by class means in the base's vectors, and those that the tuned model gives."""
+    from cutaway.recipes.images.pixels import image_outputs, image_vectors
+
+    assert data.validation is not None
+    rows = data.validation.take(slice(0, _ANSWERED))
+    some = data.train.take(np.linspace(0, len(data.train) - 1, min(_LEARNED, len(data.train))).astype(np.int64))
+    centres = prototypes(image_vectors(base, some), torch.from_numpy(some.targets), len(data.labels))
+    near = nn.functional.normalize(image_vectors(base, rows), dim=1) @ nn.functional.normalize(centres, dim=1).T
+    before, after = near.argmax(1).numpy(), image_outputs(tuned, rows).argmax(1).numpy()
+    names = lambda found: [data.labels[int(i)] for i in found]
+    rule = "the class whose mean vector of training images is nearest in the base"
+    right = before == rows.targets, after == rows.targets
+    return Answers(rows.pixels(), names(before), names(after), *right, rule)
+
+
+def pair_answers(base: Any, tuned: Any, pairs: "PairRows") -> Answers:
+    """For each first text of held-out pairs, the second text that either model finds nearest."""
+    firsts = pairs.firsts[:_ANSWERED]
+    seconds = list(dict.fromkeys(pairs.seconds[:_ANSWERED]))
+    own = np.array([seconds.index(text) for text in pairs.seconds[:_ANSWERED]])
+    found = []
+    for model in (base, tuned):
+        a, b = (embed_rows(model, encode_texts(model, texts)[0]).float().cpu() for texts in (firsts, seconds))
+        found.append((nn.functional.normalize(a, dim=1) @ nn.functional.normalize(b, dim=1).T).argmax(1).numpy())
+    names = [[f"“{seconds[int(i)][:60].rstrip()}…”" for i in rows] for rows in found]
+    right = [rows == own for rows in found]
+    return Answers(firsts, names[0], names[1], right[0], right[1], "the second text that the base finds nearest")
+
+
+__all__ = ["Answers", "class_answers", "image_answers", "pair_answers", "text_inputs"]

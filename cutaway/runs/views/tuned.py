@@ -1,0 +1,69 @@
+r"""Views of tuned runs: what tuning changed in the weights, the representations and the answers of the base."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cutaway.look.pages.picture import Picture
+from cutaway.look.tuning.answers import Flips, flipped_images, flipped_texts
+from cutaway.look.tuning.changes import plain_weights
+from cutaway.look.tuning.representations import layer_similarity, similarity_pictures
+from cutaway.look.tuning.weight_changes import weight_change_pictures, weight_changes
+from cutaway.recipes.subjects import Subject
+
+if TYPE_CHECKING:
+    from cutaway.runs.run import Run
+
+_kept: dict[tuple[str, str], Any] = {}  # the base that was opened last: three views need it
+
+
+def is_tuned(run: "Run") -> bool:
+    """Runs that `cutaway tune` made."""
+    return bool(run.about["data"].get("base")) and hasattr(run.recipe, "held_out_inputs")
+
+
+def base_of(run: "Run") -> Any:
+    """The model that a run was tuned from, if it is still where it was, with the same weights."""
+    from cutaway.recipes.tuned.bases import open_base
+
+    noted = run.about["data"]["base"]
+    key = (noted["path"], noted["digest"])
+    if key not in _kept:
+        try:
+            found = open_base(noted["path"])
+        except (ValueError, OSError) as error:
+            raise ValueError(f"what tuning changed is seen beside the base, which cannot be opened: {error}") from None
+        if found.digest != noted["digest"]:
+            raise ValueError(f"what tuning changed is seen beside the base, but {noted['path']} has other weights now")
+        _kept.clear()
+        _kept[key] = found.model
+    return _kept[key]
+
+
+def weight_updates(run: "Run", subject: Subject) -> list[Picture]:
+    """How far tuning moved each matrix, and in how many directions."""
+    return weight_change_pictures(weight_changes(plain_weights(base_of(run)), plain_weights(run.model)))
+
+
+def changed_representations(run: "Run", subject: Subject) -> list[Picture]:
+    """How alike each layer's representations are before and after tuning, on inputs that were held out."""
+    recipe: Any = run.recipe
+    if recipe.way == "head_only":
+        return []  # nothing below the head moved
+    inputs = recipe.held_out_inputs(run) or ([subject.arguments] if subject.arguments else [])
+    if not inputs:
+        return []
+    return similarity_pictures(*layer_similarity(base_of(run), run.model, inputs))
+
+
+def flipped_answers(run: "Run", subject: Subject) -> list[Picture]:
+    """Held-out examples whose answer tuning turned from wrong to right, or from right to wrong."""
+    recipe: Any = run.recipe
+    found = recipe.answers_before_and_after(run, base_of(run))
+    if found is None:
+        return []
+    flips = Flips.of(found.right_before, found.right_after)
+    draw = (
+        flipped_images if isinstance(found.examples, np.ndarray) or hasattr(found.examples, "shape") else flipped_texts
+    )
+    return draw(flips, found.examples, found.before, found.after, found.rule)

@@ -1,0 +1,48 @@
+"""What tuning changed, in the views of a tuned run."""
+
+from pathlib import Path
+
+import pytest
+from tiny_bases import reviews, tiny_bert
+
+import cutaway as cut
+from cutaway.runs.views import tuned
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> cut.runs.Run:
+    folder = tmp_path_factory.mktemp("tuned-views")
+    tiny_bert(folder / "bert")
+    reviews(folder / "reviews.csv", 60)
+    settings = dict(task="classify", lora=2, steps=6, batch=8, rate=1e-2, final="last", show="quiet")
+    return cut.tune(folder / "bert", data=folder / "reviews.csv", out=folder / "run", **settings)
+
+
+def test_every_view(run: cut.runs.Run):
+    assert tuned.is_tuned(run)
+    subject = run.recipe.subject(run)
+    moved, ranks = tuned.weight_updates(run, subject)
+    assert moved.alt.startswith("Heat map of ‖ΔW‖ / ‖W‖: 2 × ")
+    assert "directions" in ranks.caption
+    whole, _ = tuned.changed_representations(run, subject)
+    assert "2 × 2" in whole.alt
+    answers = run.recipe.answers_before_and_after(run, tuned.base_of(run))
+    assert len(answers.examples) == len(answers.before) == len(answers.right_after)
+    for picture in tuned.flipped_answers(run, subject):
+        assert "became right" in picture.caption
+    report = (run.path / "report.html").read_text(encoding="utf-8")
+    assert "How far tuning moved the weights" in report
+
+
+def test_a_base_that_is_gone_or_another(run: cut.runs.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    noted = dict(run.about["data"]["base"])
+    monkeypatch.setitem(run.about["data"], "base", noted | {"path": str(tmp_path / "none")})
+    with pytest.raises(ValueError, match="seen beside the base, which cannot be opened"):
+        tuned.base_of(run)
+    monkeypatch.setitem(run.about["data"], "base", noted | {"digest": "other"})
+    with pytest.raises(ValueError, match="has other weights now"):
+        tuned.base_of(run)
+
+
+def test_runs_that_are_not_tuned(trained):
+    assert not tuned.is_tuned(cut.load(trained("gpt")))

@@ -90,7 +90,7 @@ ALLOWED = {
     "blocks": {"inside"},
     "models": {"blocks", "inside"},
     "data": TOOLS | {"blocks"},
-    "look": TOOLS | {"inside"},
+    "look": TOOLS | {"inside", "blocks"},
     "training": TOOLS | {"inside", "blocks", "models", "data", "look"},
     "hub": TOOLS | {"inside", "blocks", "models", "data", "training"},
     "recipes": TOOLS | {"inside", "blocks", "models", "hub", "data", "training"},

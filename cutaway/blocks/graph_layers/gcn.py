@@ -21,7 +21,7 @@ from cutaway.inside.taps import Tap
 
 def gcn_open(x: Tensor, adjacency: Tensor, weight: Tensor) -> Tensor:
     """The bare equation for a dense adjacency: x (n, i), A (n, n), W (i, o)."""
-    A = adjacency + torch.eye(len(adjacency), dtype=x.dtype)
+    A = adjacency + torch.eye(len(adjacency), dtype=x.dtype, device=x.device)
     d = A.sum(0)  # what arrives at each vertex
     return (A / (d[:, None] * d).sqrt()).T @ (x @ weight)
 

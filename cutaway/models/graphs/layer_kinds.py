@@ -20,7 +20,8 @@ class LayerKind(NamedTuple):
     """``make(spec, inputs, outputs, last)`` gives the layer; ``attention`` names its weights on arcs, if it has any.
 
     A layer that ``keeps_width`` has as many outputs as inputs. One that ``is_whole`` has its own norm, activation and
-    residual. One that ``belongs_to_a_graph`` is of no use on another, nor on the same with other numbers.
+    residual. One that ``belongs_to_a_graph`` is of no use on another, nor on the same with other numbers. Without
+    ``takes_signs`` it divides by sums of weights, and needs them at 0 or above.
     """
 
     make: Callable[[Any, int, int, bool], nn.Module]
@@ -28,6 +29,7 @@ class LayerKind(NamedTuple):
     keeps_width: bool = False
     is_whole: bool = False
     belongs_to_a_graph: bool = False
+    takes_signs: bool = True
 
 
 def _gcn(spec: Any, inputs: int, outputs: int, last: bool) -> nn.Module:
@@ -85,16 +87,16 @@ def _all_pairs(spec: Any, inputs: int, outputs: int, last: bool) -> nn.Module:
 
 
 LAYERS: dict[str, LayerKind] = {
-    "gcn": LayerKind(_gcn),
+    "gcn": LayerKind(_gcn, takes_signs=False),
     "gat": LayerKind(_gat, attention="attention"),
     "gatv2": LayerKind(_gatv2, attention="attention"),
     "gin": LayerKind(_gin),
     "sage": LayerKind(_sage),
     "notes": LayerKind(_notes),
-    "chebyshev": LayerKind(_chebyshev),
-    "spectral": LayerKind(_spectral, keeps_width=True, belongs_to_a_graph=True),
+    "chebyshev": LayerKind(_chebyshev, takes_signs=False),
+    "spectral": LayerKind(_spectral, keeps_width=True, belongs_to_a_graph=True, takes_signs=False),
     "gated": LayerKind(_gated, keeps_width=True, is_whole=True),
-    "fixed-point": LayerKind(_fixed_point, keeps_width=True, is_whole=True),
+    "fixed-point": LayerKind(_fixed_point, keeps_width=True, is_whole=True, takes_signs=False),
     "transformer": LayerKind(_transformer, attention="attention.attention", keeps_width=True, is_whole=True),
     "all-pairs": LayerKind(_all_pairs, keeps_width=True, is_whole=True),
 }

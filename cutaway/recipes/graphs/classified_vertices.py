@@ -127,6 +127,24 @@ class VertexClassifierRecipe(GraphRecipe):
         if self.neighbours:
             raise ValueError(f"{what} see the whole graph, got neighbours={self.neighbours!r}; leave it out")
 
+    def expect_signs(self, data: "GraphData") -> None:
+        """Weights below 0 are for layers that take them."""
+        from cutaway.models.graphs.layer_kinds import LAYERS
+
+        weights = data.graph.weights
+        if weights is None or not len(weights) or float(weights.min()) >= 0:
+            return
+        walks = getattr(self, "walks", 0)
+        if LAYERS[self.layer_name()].takes_signs and not walks and not self.eigenvectors_asked():
+            return
+        low = int(weights.argmin())
+        a, b = (data.names[int(v)] for v in data.graph.edges[:, low])
+        what = "walks" if walks else f"{self.name} with layers {self.layer_name()!r}"
+        raise ValueError(
+            f"{what} need weights of 0 or more, since they divide by their sums, got {float(weights[low]):g} for {a} – "
+            f"{b} in {data.name}; write the sizes of the weights, or name another column by weight"
+        )
+
     def read_options(self) -> dict[str, Any]:
         return super().read_options() | {"labels": self.task}
 
@@ -145,6 +163,7 @@ class VertexClassifierRecipe(GraphRecipe):
         from cutaway.training.jobs import Job
 
         data = self.dataset()
+        self.expect_signs(data)
         task = self.vertex_task(data)
         torch.manual_seed(self.seed)
         model = self.build(data, task.graph)

@@ -200,7 +200,9 @@ def heights(folder: Path, seed: int = 0) -> dict[str, str]:
 
 @pytest.mark.parametrize("recipe", ["gcn", "gat", "grn", "spectral", "graph-transformer"])
 def test_values_of_vertices(recipe: str, tmp_path: Path):
-    extra: dict[str, Any] = {"dropout": 0.0, "patience": 0} | ({"frequencies": 8} if recipe == "spectral" else {})
+    extra: dict[str, Any] = {"dropout": 0.0, "patience": 0} | (
+        {"filters": "eigenvectors", "frequencies": 8} if recipe == "spectral" else {}
+    )
     run = train(recipe, **heights(tmp_path), steps=60, width=8, out=tmp_path / "run", **extra)
     assert run.model.spec.classes == 0
     found = run.test()
@@ -270,7 +272,7 @@ def test_a_graph_that_has_grown(run: cut.runs.Run, tmp_path: Path, capsys: pytes
 
 def test_eigenvectors_of_another_graph_are_computed_anew(tmp_path: Path):
     files = write_files(tmp_path)
-    run = train("spectral", **files, frequencies=8, steps=20, out=tmp_path / "run")
+    run = train("spectral", **files, filters="eigenvectors", frequencies=8, steps=20, out=tmp_path / "run")
     own, kept = run.predict("all"), run.model.eigenvectors
     with pytest.warns(UserWarning, match=r"eigenvectors of its own graph; those of edges.csv were computed anew"):
         again = run.predict(data=files["data"], vertices=files["vertices"])
@@ -307,3 +309,23 @@ def test_learned_vectors_know_their_own_vertices_alone(tmp_path: Path):
     (tmp_path / "new.csv").write_text("source,target\np1,zoe\n")
     with pytest.raises(ValueError, match=r"by learned vectors alone, got 1 in new.csv that training had not, .*'zoe'"):
         run.predict(data=tmp_path / "new.csv")
+
+
+@pytest.mark.parametrize(
+    ("recipe", "extra", "what"),
+    [
+        ("gcn", {}, "gcn with layers 'gcn'"),
+        ("spectral", {}, "spectral with layers 'chebyshev'"),
+        ("grn", {"design": "fixed-point"}, "grn with layers 'fixed-point'"),
+    ],
+)
+def test_weights_below_zero_are_refused_before_there_is_a_folder(recipe: str, extra: dict, what: str, tmp_path: Path):
+    graph = nx.karate_club_graph()
+    pairs = [{"source": a, "target": b, "weight": -2.5 if (a, b) == (0, 1) else 1.0} for a, b in graph.edges]
+    pd.DataFrame(pairs).to_csv(tmp_path / "edges.csv", index=False)
+    people = pd.DataFrame({"id": list(graph), "label": [graph.nodes[v]["club"] for v in graph]})
+    people.to_csv(tmp_path / "people.csv", index=False)
+    files = {"data": str(tmp_path / "edges.csv"), "vertices": str(tmp_path / "people.csv"), "target": "label"}
+    with pytest.raises(ValueError, match=rf"{what} need weights of 0 or more, .* got -2.5 for 0 – 1 in edges.csv"):
+        train(recipe, **files, **extra, steps=2, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()

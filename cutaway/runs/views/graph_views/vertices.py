@@ -272,7 +272,8 @@ def _surroundings(run: "Run", subject: Subject, data: "GraphData") -> "tuple[Gra
     graph: Graph = subject.arguments[0]
     (v,) = subject.vertices
     model: Any = run.model
-    if graph.vertices <= _WHOLE or model.eigenvectors is not None:  # eigenvectors are those of the whole graph
+    of_whole = model.eigenvectors is not None or model.walks is not None  # places in, and walks over, the whole graph
+    if graph.vertices <= _WHOLE or of_whole:
         return graph, v, data.names
     near = neighbourhood(graph, v, model.spec.depth + 1)
     return graph.subgraph(near), 0, [data.names[i] for i in near.tolist()]

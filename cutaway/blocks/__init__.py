@@ -260,6 +260,7 @@ from cutaway.blocks.low_rank.bottleneck import Bottleneck
 from cutaway.blocks.low_rank.dora import DoRA, column_lengths
 from cutaway.blocks.low_rank.effective_rank import effective_rank
 from cutaway.blocks.low_rank.lora import LoRA
+from cutaway.blocks.low_rank.prefixes import Prefix, Prompt, attend_with_prefix
 from cutaway.blocks.low_rank.updates import LowRank, low_rank_update
 from cutaway.blocks.norms.batch import BatchNorm, batch_norm
 from cutaway.blocks.norms.channels import ChannelScale
@@ -379,6 +380,8 @@ __all__ = [
     "Perceptron",
     "PiecewiseEncoding",
     "PixelUnshuffle",
+    "Prefix",
+    "Prompt",
     "Proposal",
     "RMSNorm",
     "RNNState",
@@ -420,6 +423,7 @@ __all__ = [
     "attend",
     "attend_open",
     "attend_sparse",
+    "attend_with_prefix",
     "attention_scores",
     "balanced_accuracy",
     "batch_norm",

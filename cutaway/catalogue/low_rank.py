@@ -7,6 +7,7 @@ from cutaway.blocks.low_rank.bottleneck import Bottleneck
 from cutaway.blocks.low_rank.dora import DoRA, column_lengths
 from cutaway.blocks.low_rank.effective_rank import effective_rank
 from cutaway.blocks.low_rank.lora import LoRA
+from cutaway.blocks.low_rank.prefixes import Prefix, Prompt, attend_with_prefix
 from cutaway.blocks.low_rank.updates import LowRank, low_rank_update
 from cutaway.registry import register
 
@@ -36,3 +37,16 @@ register(
     kinks="in gradients a length counts as a constant",
 )
 register(Bottleneck, example=lambda: (_drawn(Bottleneck(5, 3)), torch.randn(2, 3, 5)))
+
+
+def _heads(*sizes: int) -> list[torch.Tensor]:
+    """Queries, keys and values, or keys and values of a prefix, of so many vectors each."""
+    return [torch.randn(2, n, 3) for n in sizes]
+
+
+register(
+    attend_with_prefix,
+    example=lambda: (attend_with_prefix, *_heads(5, 7, 7), torch.randn(2, 4, 3), torch.randn(2, 4, 3)),
+)
+register(Prefix, example=lambda: (_drawn(Prefix(2, 3, length=4)), *_heads(5, 7, 7)))
+register(Prompt, example=lambda: (Prompt(3, length=2), torch.randn(2, 5, 3)))

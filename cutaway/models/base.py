@@ -121,6 +121,11 @@ def with_head(model: M, head: HeadSpec | None, keep_pooler: bool = True) -> M:
         trunk = {name: x for name, x in trunk.items() if not name.startswith("pooler.")}
     like = next(model.parameters())
     new = type(model).from_spec(model.spec.but(**changes)).to(like.device, like.dtype)
-    new.load_state_dict(trunk, strict=False, assign=True)
+    _, surplus = new.load_state_dict(trunk, strict=False, assign=True)
+    if surplus:
+        raise ValueError(
+            f"a head is put onto a model as its spec builds it, got one that also has {surplus[0]}; "
+            "take adapters off, or merge them, first"
+        )
     new.tokenizer, new.generation_config = model.tokenizer, model.generation_config
     return new.train(model.training)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from cutaway.blocks.low_rank.linear_layers import matrix_of
 from cutaway.blocks.low_rank.lora import LoRA
-from cutaway.training.tuning.named_adapters import adapted_modules, replace_module
+from cutaway.training.tuning.named_adapters import adapted_modules, replace_module, set_fast_paths
 from cutaway.training.tuning.records import adapters_of, merge_record, named_parameters, set_merge_record, unwrapped
 
 
@@ -81,6 +81,7 @@ def merge(model: nn.Module) -> Merged:
         error = max(error, float(left.abs().max()))
         replace_module(model, layer, layer.base)
     set_merge_record(model, undo)
+    set_fast_paths(model)
     return Merged(names, len(layers), error, (rounding / change) ** 0.5 if change else 0.0)
 
 
@@ -124,3 +125,4 @@ def unmerge(model: nn.Module) -> None:
         layer.train(layer.base.training)
         replace_module(model, layer.base, layer)
     set_merge_record(model, None)
+    set_fast_paths(model)

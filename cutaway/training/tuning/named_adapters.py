@@ -26,6 +26,8 @@ from cutaway.training.tuning.records import (
     unwrapped,
 )
 
+_FAST_PATH = "cutaway_fast_path"  # an attribute of such a layer: what it would do without adapters
+
 
 @dataclass(frozen=True, repr=False)
 class AdapterSummary(TrainableShare):
@@ -64,6 +66,7 @@ def summarise(model: nn.Module, record: AdapterRecord, places: Iterable[str]) ->
     parameters = named_parameters(model)
     for path in record.other_values:
         parameters[path].requires_grad_(True)  # a wrapper freezes all that it is put around
+    set_fast_paths(model)
     share = trainable_share(model)
     return AdapterSummary(share.trainable, share.parameters, record.name, record.kind, tuple(places), model)
 
@@ -75,6 +78,18 @@ def replace_module(model: nn.Module, old: nn.Module, new: nn.Module) -> None:
             for child, module in parent._modules.items():
                 if module is old:
                     parent._modules[child] = new
+
+
+def set_fast_paths(model: nn.Module) -> None:
+    """torch's own encoder layer goes around its linear layers in evaluation: not where something stands in for one."""
+    for layer in model.modules():
+        if isinstance(layer, nn.TransformerEncoderLayer):
+            adapted = any(isinstance(module, Adapted) for module in layer.modules())
+            if adapted and _FAST_PATH not in vars(layer):
+                vars(layer)[_FAST_PATH] = layer.activation_relu_or_gelu
+                layer.activation_relu_or_gelu = 0  # what its forward pass asks
+            elif not adapted and _FAST_PATH in vars(layer):
+                layer.activation_relu_or_gelu = vars(layer).pop(_FAST_PATH)
 
 
 def adapted_modules(model: nn.Module) -> list[Adapted]:
@@ -104,6 +119,7 @@ def remove_adapter(model: nn.Module, name: str = "default") -> TrainableShare:
             if path in parameters:
                 parameters[path].requires_grad_(could)
     forget(model, name)
+    set_fast_paths(model)
     return trainable_share(model)
 
 

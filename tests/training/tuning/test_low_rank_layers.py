@@ -235,6 +235,20 @@ def test_on_the_meta_device_and_in_half_precision():
     assert half(TOKENS).dtype == torch.bfloat16
 
 
+def test_a_new_head_is_not_put_onto_an_adapted_model():
+    """Its updates would be lost without a word."""
+    from cutaway.models.base import with_head
+
+    model = gpt()
+    cut.lora(model, "blocks.*.mlp")
+    with pytest.raises(ValueError, match=r"also has blocks.0.mlp.up.lora.default.whole.a; take adapters off, or merge"):
+        with_head(model, None)
+    with pytest.raises(ValueError, match="merge adapters into the weights first"):
+        cut.save_pretrained(model, "nowhere")
+    cut.merge(model)
+    with_head(model, None)
+
+
 def test_mistakes():
     model = gpt()
     with pytest.raises(ValueError, match=r"rank=9 for 8 × 8; try rank=8 \(at blocks.0.attention.queries\)"):

@@ -39,3 +39,26 @@ def test_removal_in_any_order_leaves_the_base(order):
     assert torch.equal(model(x), base(x))
     assert all(p.requires_grad for p in model.parameters())
     assert [type(layer) for layer in model] == [nn.Linear, nn.Tanh, nn.Linear]
+
+
+def test_torchs_encoder_layers_do_not_go_around_an_adapter():
+    """In evaluation without gradients they take a kernel that reads the weights of their linear layers."""
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()
+    model, x = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).eval(), torch.randn(2, 5, 8)
+    with torch.no_grad():
+        base = model(x)
+        summary = cut.lora(model, "**", rank=2)
+        assert set(summary.targets) == {f"layers.{i}.linear{j}" for i in (0, 1) for j in (1, 2)}
+        for module in model.modules():
+            if isinstance(module, cut.blocks.LoRA):
+                nn.init.normal_(module.updates("default")["whole"].b)
+        tuned = model(x)
+    torch.testing.assert_close(model(x), tuned)  # with gradients it never went around
+    assert not torch.allclose(tuned, base)
+    with torch.no_grad():
+        cut.merge(model)
+        torch.testing.assert_close(model(x), tuned, rtol=1e-4, atol=1e-5)
+        cut.unmerge(model)
+        summary.remove()
+        assert torch.equal(model(x), base)

@@ -4,6 +4,7 @@ Names stand beside the vertices where there is room; else only those of the vert
 show under the pointer. Edges of a directed graph carry an arrow at two thirds of their way.
 """
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,6 +32,7 @@ def draw_graph(
     names: Sequence[str] | None = None,
     layout: str | Values = "force",
     edge_values: Values | None = None,
+    edge_groups: Sequence[Any] | None = None,
     marked: Sequence[int] = (),
     value: str = "value",
     edge_value: str = "weight",
@@ -40,7 +42,7 @@ def draw_graph(
     """A graph with a ``signal`` (vertices,) or ``groups`` of vertices as colours.
 
     ``layout`` is "force", "spectral" or places (vertices, 2); ``edge_values`` (edges,) make edges wide, by default
-    their weights; ``marked`` vertices get a ring and their name.
+    their weights, and ``edge_groups`` (edges,) give them colours; ``marked`` vertices get a ring and their name.
     """
     n = graph.vertices
     i, j = edge_ends(graph)
@@ -50,6 +52,8 @@ def draw_graph(
     for what, given in (("signal", shade), ("groups", groups), ("names", names)):
         if given is not None and len(given) != n:
             raise ValueError(f"{what} must have one for each of the {n} vertices, got {len(given)}; pass all of them")
+    if edge_groups is not None and len(edge_groups) != len(i):
+        raise ValueError(f"edge_groups must have one for each of the {len(i)} edges, got {len(edge_groups)}; pass all")
     if not n:
         raise ValueError("a picture needs a vertex, got an empty graph; add vertices")
     kind_names = [] if groups is None else sorted({str(group) for group in groups}, key=_natural)
@@ -79,7 +83,12 @@ def draw_graph(
         row["marked"] = v in set(marked)
         vertex_rows.append(row)
     edge_rows = _edge_rows(i, j, drawn, places, widths, labels, graph.directed)
-    chart = _chart(shade, kind_names, len(shown), len(drawn), widths is not None, graph.directed, value, edge_value)
+    edge_kinds = [] if edge_groups is None else list(dict.fromkeys(map(str, edge_groups)))
+    if edge_groups is not None:
+        edge_rows = [row | {"kind": str(edge_groups[e])} for row, e in zip(edge_rows, drawn.tolist(), strict=True)]
+    chart = _chart(
+        edge_kinds, shade, kind_names, len(shown), len(drawn), widths is not None, graph.directed, value, edge_value
+    )
     if widths is not None and len(drawn):
         low, high = (number(float(f(widths[drawn])), 3) for f in (np.min, np.max))
         note += f" The width of an edge is its {edge_value}, {low} to {high}."
@@ -175,6 +184,7 @@ def _edge_rows(
 
 
 def _chart(
+    edge_kinds: list[str],
     shade: np.ndarray | None,
     kinds: list[str],
     vertices: int,
@@ -199,11 +209,16 @@ def _chart(
         }
     else:
         look = {"strokeWidth": alt.value(1.2 if edges <= 400 else 0.6), "opacity": alt.value(faint)}
-    lines = (
-        alt.Chart(alt.NamedData("edges"))
-        .mark_rule(color="#7A828C", aria=False)
-        .encode(**plane, x2="x2:Q", y2="y2:Q", tooltip=tips, **look)
-    )
+    rules = alt.Chart(alt.NamedData("edges")).mark_rule(color="#7A828C", aria=False)
+    lines = rules.encode(**plane, x2="x2:Q", y2="y2:Q", tooltip=tips, **look)
+    if edge_kinds:  # the first is the usual one, and grey
+        colours = ["#9AA2AC", *_COLOURS][: len(edge_kinds)]
+        hue = alt.Color("kind:N", title="edges", scale=alt.Scale(domain=edge_kinds, range=colours))
+        usual = f"datum.kind == {json.dumps(edge_kinds[0])}"
+        width = alt.condition(usual, alt.value(1.0), alt.value(2.6))
+        clear = alt.condition(usual, alt.value(faint), alt.value(1.0))
+        tips = [*tips, alt.Tooltip("kind:N")]
+        lines = rules.encode(**plane, x2="x2:Q", y2="y2:Q", tooltip=tips, color=hue, strokeWidth=width, opacity=clear)
     layers = [lines]
     if directed and edges <= 1500:
         heads = alt.Chart(alt.NamedData("edges")).mark_point(
@@ -239,8 +254,15 @@ def _chart(
         if len(kinds) > len(_COLOURS):
             shapes = [_SHAPES[k // len(_COLOURS)] for k in range(len(kinds))]
             coding["shape"] = alt.Shape("group:N", title=title, scale=alt.Scale(domain=kinds, range=shapes))
+    plain: dict[str, Any] = {"color": "#D5DAE0"} if edge_kinds and not coding else {}  # edges are what is looked at
     dots = alt.Chart(alt.NamedData("vertices")).mark_point(
-        filled=True, size=size, opacity=1, stroke="#57606A", strokeWidth=0.8 if vertices <= 600 else 0, aria=False
+        **plain,
+        filled=True,
+        size=size,
+        opacity=1,
+        stroke="#57606A",
+        strokeWidth=0.8 if vertices <= 600 else 0,
+        aria=False,
     )
     layers.append(dots.encode(**plane, tooltip=tips, **coding))
     rings = alt.Chart(alt.NamedData("vertices")).transform_filter("datum.marked")
@@ -255,7 +277,8 @@ def _chart(
             **plane, text="written:N"
         )
     )
-    return alt.layer(*layers).properties(width=_SIDE, height=_SIDE)
+    chart = alt.layer(*layers).properties(width=_SIDE, height=_SIDE)
+    return chart.resolve_scale(color="independent") if edge_kinds else chart
 
 
 __all__ = ["draw_graph"]

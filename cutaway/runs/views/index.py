@@ -75,7 +75,16 @@ register(
 register(image_classes.field_at, suits=image_classes.classifies_images, section="From layer to layer", at=True)
 
 register(whole_graphs.graph_answers, suits=whole_graphs.predicts_graphs, section="Predictions", report=True)
+register(
+    whole_graphs.telling_vertices,
+    suits=whole_graphs.predicts_graphs,
+    section="What a prediction depends on",
+    report=True,
+)
+register(whole_graphs.graph_map, suits=whole_graphs.predicts_graphs, section="Embeddings", report=True)
 register(links.link_scores, suits=links.finds_links, section="Predictions", report=True)
+register(links.best_pairs, suits=links.finds_links, section="Predictions", report=True)
+register(links.links_in_the_graph, suits=links.finds_links, section="Predictions", report=True)
 register(vertices.vertex_mistakes, suits=vertices.classifies_vertices, section="Predictions", report=True)
 register(vertices.predicted_graph, suits=vertices.classifies_vertices, section="Predictions", report=True)
 register(
@@ -83,6 +92,13 @@ register(
 )
 register(vertices.cut_edges, suits=vertices.classifies_vertices, section="What a prediction depends on", report=True)
 register(vertices.smoothing, suits=vertices.classifies_vertices, section="From layer to layer", report=True)
+register(
+    vertices.smoothing,
+    name="smoothing_of_graphs",
+    suits=whole_graphs.keeps_vertices,
+    section="From layer to layer",
+    report=True,
+)
 register(vertices.vertex_map, suits=vertices.classifies_vertices, section="Embeddings", report=True)
 
 register(series_classes.mistakes, suits=series_classes.classifies_series, section="Predictions", report=True)

@@ -28,6 +28,14 @@ if TYPE_CHECKING:
     from cutaway.runs.run import Run
 
 SIGNS = ("negative", "positive")  # kinds of edges that weights tell
+_RULES = {
+    "majority": "the more frequent sign, always",
+    "balance": "the sign of what is between: friends of friends",
+    "popularity": "how many links the two have already, multiplied",
+    "shared taste": "paths of three steps: what those like who like what you like",
+    "common neighbours": "how many neighbours two vertices share",
+    "Adamic–Adar": "the same, rare neighbours counting more",
+}
 _PAIRS = 100_000  # scored at once
 _ASKED = 0.3  # share of the training edges that a step asks for, at most
 
@@ -133,31 +141,21 @@ class LinkTask:
 
     def baselines(self, held: Pairs) -> dict[str, dict[str, Any]]:
         """Rules without a model, by name, with their metrics."""
+        return {
+            name: {"rule": _RULES[name], "metrics": pair_metrics(scores, held, self.signed)}
+            for name, scores in self.rule_scores(held).items()
+        }
+
+    def rule_scores(self, held: Pairs) -> dict[str, Float[np.ndarray, "n"]]:
+        """The scores of pairs by rules without a model."""
         signs = np.where(self.known.targets == 1, 1.0, -1.0) if self.signed else None
         rules = LinkRules(self.known.pairs, self.graph.vertices, signs)
         if self.signed:
             share = self.known.targets.mean() - 0.5
-            found = {
-                "majority": (np.full(len(held), share), "the more frequent sign, always"),
-                "balance": (rules.common(held.pairs) + 1e-3 * share, "the sign of what is between: friends of friends"),
-            }
-        elif self.bipartite:
-            found = {
-                "popularity": (rules.attachment(held.pairs), "how many links the two have already, multiplied"),
-                "shared taste": (
-                    rules.three_steps(held.pairs),
-                    "paths of three steps: what those like who like what you like",
-                ),
-            }
-        else:
-            found = {
-                "common neighbours": (rules.common(held.pairs), "how many neighbours two vertices share"),
-                "Adamic–Adar": (rules.adamic_adar(held.pairs), "the same, rare neighbours counting more"),
-            }
-        return {
-            name: {"rule": rule, "metrics": pair_metrics(scores, held, self.signed)}
-            for name, (scores, rule) in found.items()
-        }
+            return {"majority": np.full(len(held), share), "balance": rules.common(held.pairs) + 1e-3 * share}
+        if self.bipartite:
+            return {"popularity": rules.attachment(held.pairs), "shared taste": rules.three_steps(held.pairs)}
+        return {"common neighbours": rules.common(held.pairs), "Adamic–Adar": rules.adamic_adar(held.pairs)}
 
     def _on(self, device: torch.device) -> Graph:
         if device not in self._moved:

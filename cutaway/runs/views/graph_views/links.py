@@ -1,17 +1,27 @@
-r"""Views of runs on links: the scores of edges and of pairs without one."""
+r"""Views of runs on links: scores of edges and of pairs without one, the best of them, held-out edges in the graph."""
 
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
+import torch
+from jaxtyping import Float, Int, Shaped
 
-from cutaway.look import histogram
+from cutaway.look import confusion_matrix, draw_graph, histogram, scatter
+from cutaway.look.graph_signals.graph_galleries import ranking_curves
 from cutaway.look.pages.picture import Picture
 from cutaway.recipes.graphs.edges.link_pairs import LinkTask
 from cutaway.recipes.graphs.links import LinksRecipe
 from cutaway.recipes.subjects import Subject
 
 if TYPE_CHECKING:
+    from cutaway.data.graphs.graph_data import GraphData
     from cutaway.runs.run import Run
+
+_tasks: "WeakKeyDictionary[Run, tuple[GraphData, Any]]" = WeakKeyDictionary()
+_WHOLE = 120  # vertices of a graph that is drawn whole
+_NEAR = 50  # vertices around the one whose links are drawn
 
 
 def finds_links(run: "Run") -> bool:
@@ -20,20 +30,132 @@ def finds_links(run: "Run") -> bool:
 
 
 def link_scores(run: "Run", subject: Subject) -> list[Picture]:
-    """The scores of held-out links and of pairs without one."""
-    recipe = run.recipe
-    assert isinstance(recipe, LinksRecipe)
-    task = recipe.link_task(recipe.dataset(run))
+    """The scores of held-out links and of pairs without one; classes or values of edges beside the true ones."""
+    data, task = _task(run)
     held = task.split.validation
-    if not len(held) or not isinstance(task, LinkTask):
+    if not len(held):
         return []
+    if not isinstance(task, LinkTask):
+        return [_edge_answers(run, data, task)]
     p = 1 / (1 + np.exp(-task.scores(run.model, held.pairs)))
     first, second = (task.kinds[1], task.kinds[0]) if task.kinds else ("links", "pairs without a link")
     parts = {
         f"{name} ({int((held.targets == k).sum()):,})": p[held.targets == k] for name, k in ((first, 1), (second, 0))
     }
     title = "What the network says of held-out pairs"
+    called = f"P({task.kinds[1]})" if task.kinds else "P(link)"
     picture = histogram(
-        {name: values for name, values in parts.items() if len(values)}, title=title, bins=40, value="P"
+        {name: values for name, values in parts.items() if len(values)}, title=title, bins=40, value=called
     )
     return [picture.captioned(f"The {first} should lie at the right end and the {second} at the left.")]
+
+
+def _edge_answers(run: "Run", data: "GraphData", task: Any) -> Picture:
+    held = task.split.validation
+    outputs = task.outputs(run.model, held.pairs)
+    if task.classes:
+        counts = np.zeros((len(task.classes),) * 2, dtype=np.int64)
+        np.add.at(counts, (held.targets, outputs.argmax(1).numpy()), 1)
+        return confusion_matrix(counts, task.classes, title=f"What each class is taken for: {len(held):,} edges")
+    names = [f"{data.names[u]} – {data.names[v]}" for u, v in held.pairs.T]
+    picture = scatter(
+        np.stack([held.targets, outputs[:, 0].numpy()], 1),
+        labels=names,
+        title=f"{data.edge_target or 'value'}: predicted beside true, {len(held):,} edges",
+        axes=("true", "predicted"),
+    )
+    return picture.captioned("On the diagonal a prediction is right; edges far from it are worth a look.")
+
+
+def best_pairs(run: "Run", subject: Subject) -> list[Picture]:
+    """How many of the k best-scored held-out pairs are links, beside the best rule without a model."""
+    _, task = _task(run)
+    if not isinstance(task, LinkTask) or not len(task.split.validation):
+        return []
+    held = task.split.validation
+    shares = {"the network": precision_at(task.scores(run.model, held.pairs), held.targets)}
+    for name, scores in task.rule_scores(held).items():
+        shares[name] = precision_at(scores, held.targets)
+    what = task.kinds[1] if task.kinds else "links"
+    usual = float(held.targets.mean())
+    return [
+        ranking_curves(
+            shares,
+            title=f"Precision: how many of the k best pairs are {what}",
+            value=f"share of {what} among the k best",
+            caption=f"The longer a curve stays near 1, the better the ranking; by chance the share is {usual:.2f}.",
+        )
+    ]
+
+
+def precision_at(scores: Float[np.ndarray, "n"], targets: Shaped[np.ndarray, "n"]) -> Float[np.ndarray, "n"]:
+    """The share of positives among the k highest scores, for every k; of equal scores each counts as their mean.
+
+    >>> precision_at(np.array([3.0, 2.0, 2.0, 1.0]), np.array([1, 0, 1, 0])).tolist()
+    [1.0, 0.75, 0.6666666666666666, 0.5]
+    """
+    order = np.argsort(-scores, kind="stable")
+    _, group, count = np.unique(-scores[order], return_inverse=True, return_counts=True)
+    mean = np.bincount(group, targets[order]) / count
+    return np.cumsum(mean[group]) / np.arange(1, len(scores) + 1)
+
+
+def links_in_the_graph(run: "Run", subject: Subject) -> list[Picture]:
+    """The graph, or the surroundings of a vertex, with held-out links that were found and that were missed."""
+    data, task = _task(run)
+    held = task.split.validation
+    if not isinstance(task, LinkTask) or task.kinds or not len(held):
+        return []
+    true = held.pairs[:, held.targets == 1]
+    found = task.scores(run.model, true) > 0
+    train = task.graph.edges.cpu().numpy()
+    vertex = subject.vertices[0] if subject.vertices else int(np.bincount(true.ravel()).argmax())
+    kept = _surroundings(np.concatenate([train, true], 1), true, vertex, data.graph.vertices)
+    place = np.full(data.graph.vertices, -1)
+    place[kept] = np.arange(len(kept))
+    parts = (("known", train), ("held out, found", true[:, found]), ("held out, missed", true[:, ~found]))
+    ends, kinds = [], []
+    for kind, pairs in parts:
+        inside = pairs[:, (place[pairs] >= 0).all(0)]
+        ends.append(place[inside])
+        kinds += [kind] * inside.shape[1]
+    whole = len(kept) == data.graph.vertices
+    where = "" if whole else f" around {data.names[vertex]}"
+    return [
+        draw_graph(
+            SimpleNamespace(
+                edges=torch.from_numpy(np.concatenate(ends, 1)), vertices=len(kept), weights=None, directed=False
+            ),
+            names=[data.names[int(v)] for v in kept],
+            edge_groups=kinds,
+            marked=[] if whole else [int(place[vertex])],
+            title=f"Held-out links{where}",
+            caption=f"Of {len(found):,} links that were taken out, {int(found.sum()):,} are given a probability above "
+            "one half; missed ones often join vertices that share no neighbour.",
+        )
+    ]
+
+
+def _surroundings(
+    edges: Int[np.ndarray, "2 m"], held: Int[np.ndarray, "2 k"], vertex: int, vertices: int
+) -> Int[np.ndarray, "n"]:
+    """All vertices of a small graph; of a large one a vertex, its neighbours and theirs, held-out links first."""
+    if vertices <= _WHOLE:
+        return np.arange(vertices)
+    chosen: dict[int, None] = {vertex: None}
+    for pairs in (held, edges, held, edges):
+        at = np.isin(pairs, list(chosen)).any(0)
+        for v in pairs[:, at].ravel().tolist():
+            if len(chosen) < _NEAR:
+                chosen[v] = None
+    return np.array(list(chosen))
+
+
+def _task(run: "Run") -> "tuple[GraphData, Any]":
+    """The graph of a run and what is asked of it, read once for all views of a page."""
+    recipe = run.recipe
+    assert isinstance(recipe, LinksRecipe)
+    if run not in _tasks:
+        data = recipe.dataset(run)
+        _tasks[run] = data, recipe.link_task(data)
+    return _tasks[run]

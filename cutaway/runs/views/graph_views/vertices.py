@@ -240,7 +240,7 @@ def neighbours_heard(run: "Run", subject: Subject) -> list[Picture]:
         if not inside.any():
             continue
         ends = torch.tensor([[places[int(i)] for i in row] for row in arcs[:, inside]])
-        what = "attention" if "attention" in address else "size of the message"
+        what = "attention" if "attention" in address else "message size"
         sizes = value.mean(1) if what == "attention" else value.norm(dim=1)
         own = sizes[(arcs == v).all(0)]
         itself = f" Its own is {float(own[0]):.2g}." if len(own) else ""

@@ -1,18 +1,31 @@
-r"""Views of runs on whole graphs: what they are taken for."""
+r"""Views of runs on whole graphs: what they are taken for, which vertices matter, a map of them."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
+from jaxtyping import Float
 
-from cutaway.look import confusion_matrix, scatter
+from cutaway.inside.tracing import trace
+from cutaway.look import confusion_matrix, embedding_map, scatter
+from cutaway.look.graph_signals.graph_galleries import graph_gallery
 from cutaway.look.pages.picture import Picture
+from cutaway.look.style.wording import number
 from cutaway.recipes.graphs.gin import GINRecipe
-from cutaway.recipes.graphs.graph_outcomes import outcome_outputs
+from cutaway.recipes.graphs.graph_outcomes import Scale, batch_of, outcome_outputs
 from cutaway.recipes.subjects import Subject
 
 if TYPE_CHECKING:
+    from cutaway.blocks.graphs.graph import Graph
+    from cutaway.data.graphs.graph_set import GraphRows, GraphSet
     from cutaway.runs.run import Run
+
+_read: "WeakKeyDictionary[Run, GraphSet]" = WeakKeyDictionary()
+_DRAWN = 9  # graphs in a gallery
+_LARGE = 60  # vertices of a graph that is drawn
+_MAPPED = 1000  # graphs on a map
 
 
 def predicts_graphs(run: "Run") -> bool:
@@ -20,14 +33,16 @@ def predicts_graphs(run: "Run") -> bool:
     return isinstance(run.recipe, GINRecipe)
 
 
+def keeps_vertices(run: "Run") -> bool:
+    """Those in which every layer has a state for each vertex: no clusters, and no vertex added."""
+    return predicts_graphs(run) and run.recipe.pooling == "none" and run.recipe.readout != "global"  # type: ignore[attr-defined]
+
+
 def graph_answers(run: "Run", subject: Subject) -> list[Picture]:
     """What held-out graphs are taken for: class by class, or each value beside the true one."""
-    recipe = run.recipe
-    assert isinstance(recipe, GINRecipe)
-    data = recipe.dataset(run)
-    rows = data.train if data.validation is None else data.validation
+    data, rows, scale = _held_out(run)
     assert rows.targets is not None
-    outputs = outcome_outputs(run.model, rows.graphs, recipe.scale_of(data))
+    outputs = outcome_outputs(run.model, rows.graphs, scale)
     if data.classes:
         counts = np.zeros((len(data.classes),) * 2, dtype=np.int64)
         np.add.at(counts, (rows.targets.numpy(), outputs.argmax(1).numpy()), 1)
@@ -40,3 +55,100 @@ def graph_answers(run: "Run", subject: Subject) -> list[Picture]:
         axes=("true", "predicted"),
     )
     return [picture.captioned("On the diagonal a prediction is right; graphs far from it are worth a look.")]
+
+
+def telling_vertices(run: "Run", subject: Subject) -> list[Picture]:
+    """Some held-out graphs, mistakes first, with what changes in the answer when a vertex is taken out."""
+    data, rows, scale = _held_out(run)
+    assert rows.targets is not None
+    outputs = outcome_outputs(run.model, rows.graphs, scale)
+    wrong = outputs.argmax(1) != rows.targets if data.classes else (outputs[:, 0] - rows.targets).abs()
+    order = np.argsort(-wrong.numpy().astype(np.float64), kind="stable")
+    small = [int(i) for i in order if 1 < rows.graphs[i].vertices <= _LARGE]
+    half = _DRAWN // 2
+    chosen = small[:half] + small[half:][:: max(1, (len(small) - half) // (_DRAWN - half))][: _DRAWN - half]
+    if not chosen:
+        return []
+    signals, heads = [], []
+    for i in chosen:
+        k = int(outputs[i].argmax()) if data.classes else None
+        signals.append(change_without_each(run.model, rows.graphs[i], k, scale))
+        if k is None:
+            heads.append(f"{number(float(outputs[i, 0]), 3)}, true {number(float(rows.targets[i]), 3)}")
+        else:
+            true = data.classes[int(rows.targets[i])]
+            heads.append(f"taken for {data.classes[k]}" + ("" if true == data.classes[k] else f", is {true}"))
+    what = "P(class)" if data.classes else data.target or "the value"
+    letters = [vertex_letters(rows.graphs[i], data.feature_names) for i in chosen]
+    return [
+        graph_gallery(
+            [rows.graphs[i] for i in chosen],
+            signals,
+            heads,
+            letters=letters if any(any(own) for own in letters) else (),
+            value=f"fall of {what} without it",
+            title="Which vertices an answer rests on",
+            caption=f"A vertex is red where {what} falls when it is taken out (it spoke for the answer), blue where it "
+            "rises; mistakes come first.",
+        )
+    ]
+
+
+@torch.no_grad()
+def change_without_each(
+    model: Any, graph: "Graph", k: int | None, scale: Scale | None
+) -> Float[np.ndarray, "vertices"]:
+    """How far P(class k), or the value, falls when each vertex is taken out with its edges."""
+    every = torch.arange(graph.vertices)
+    parts = [graph, *(graph.subgraph(every[every != v]) for v in range(graph.vertices))]
+    outputs = outcome_outputs(model, parts, scale).double()
+    answer = outputs[:, 0] if k is None else outputs.softmax(-1)[:, k]
+    return (answer[0] - answer[1:]).numpy()
+
+
+def vertex_letters(graph: "Graph", names: Sequence[str]) -> list[str]:
+    """A short word for each vertex, where its first features say which of several things it is: C, N, tag 3 …"""
+    heads = {name.split("=")[0] for name in names[:2] if "=" in name}
+    if graph.x is not None and len(heads) == 1:
+        block = [i for i, name in enumerate(names) if name.startswith(f"{next(iter(heads))}=")]
+    elif graph.x is not None and names and names[0].startswith("tag "):
+        block = [i for i, name in enumerate(names) if name.startswith("tag ")]
+    else:
+        return [""] * graph.vertices
+    dense = graph.x.to_dense()[:, block]
+    words = [names[i].split("=")[-1].removeprefix("tag ") for i in block]
+    return [words[int(row.argmax())] if bool(row.any()) else "" for row in dense]
+
+
+def graph_map(run: "Run", subject: Subject) -> list[Picture]:
+    """What the network knows of held-out graphs, on a plane by t-SNE, coloured by class."""
+    data, rows, _ = _held_out(run)
+    rows = rows.take(range(min(len(rows), _MAPPED)))
+    assert rows.targets is not None
+    if len(rows) < 8:
+        return []
+    with torch.no_grad(), trace(run.model, "hidden", detach=True) as seen:
+        run.model(batch_of(run.model, rows.graphs))
+    states = seen["hidden"].float().cpu()
+    if data.classes:
+        groups = [data.classes[int(k)] for k in rows.targets]
+    else:
+        bounds = np.quantile(rows.targets.numpy(), [1 / 3, 2 / 3])
+        groups = [("low", "middle", "high")[int(np.searchsorted(bounds, y))] for y in rows.targets.numpy()]
+    picture = embedding_map(
+        states.numpy(),
+        list(rows.names),
+        groups,
+        title="Graphs by what the network knows of them",
+        perplexity=subject.perplexity or None,
+    )
+    return [picture.captioned("Each point is a graph; those that the network can tell apart lie in groups.")]
+
+
+def _held_out(run: "Run") -> "tuple[GraphSet, GraphRows, Scale | None]":
+    recipe = run.recipe
+    assert isinstance(recipe, GINRecipe)
+    if run not in _read:
+        _read[run] = recipe.dataset(run)
+    data = _read[run]
+    return data, data.train if data.validation is None else data.validation, recipe.scale_of(data)

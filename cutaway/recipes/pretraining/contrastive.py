@@ -48,9 +48,9 @@ class ContrastiveRecipe(ImagePretrainingRecipe):
     projected: int = setting(64, MODEL)
     """numbers that are compared"""
 
-    batch: int = 256
+    batch: int = 128
     """images in a batch, each against all others; fewer images are taken whole"""
-    steps: int = 600
+    steps: int = 400
     """optimizer steps"""
     rate: float = 3e-3
     """full learning rate"""

@@ -53,7 +53,7 @@ class MaskedImageRecipe(ImagePretrainingRecipe):
     augment: str = setting("shift:1", MODEL, "CHANGES")
     """changes of the images in training: shift, flip, rotate, affine, crop, colour, cutout; as in shift:2,rotate:10"""
 
-    steps: int = 1500
+    steps: int = 600
     """optimizer steps"""
     optimizer: Optimizer = "muon"
     """rule that turns gradients into steps"""
@@ -61,7 +61,7 @@ class MaskedImageRecipe(ImagePretrainingRecipe):
     """full learning rate of what Muon does not train"""
     weight_decay: float = 0.05
     """pull of the matrices towards zero"""
-    evaluate_every: int = 250
+    evaluate_every: int = 200
     """steps between evaluations"""
 
     def __post_init__(self) -> None:

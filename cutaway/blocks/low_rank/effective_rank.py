@@ -22,10 +22,11 @@ def effective_rank(matrix: Float[Tensor, "i o"]) -> Float[Tensor, ""]:
     expect_float("matrix", matrix)
     if matrix.ndim != 2:
         raise ValueError(f"matrix must have two axes, got shape {tuple(matrix.shape)}; flatten all but one")
-    sizes = torch.linalg.svdvals(matrix)
-    total = sizes.sum()
-    p = sizes / total.where(total > 0, total.new_ones(()))
-    return torch.special.entr(p).sum().exp() * (total > 0)
+    largest = matrix.abs().amax()
+    sizes = torch.linalg.svdvals(matrix / largest.where(largest > 0, largest.new_ones(())))
+    p = sizes / sizes.sum().clamp(min=torch.finfo(sizes.dtype).tiny)
+    entropy = -(p * p.clamp(min=torch.finfo(p.dtype).tiny).log()).sum()  # 0 log 0 = 0, and its slope is finite
+    return entropy.exp() * (largest > 0)
 
 
 __all__ = ["effective_rank"]

@@ -9,7 +9,7 @@ from cutaway.commands.flag_types import Flag, flags_of
 from cutaway.commands.flags import asks_for_help, exit_with_help, read_flags
 from cutaway.commands.help_pages import help_page, page_width, paragraphs, row
 from cutaway.recipes.base import Recipe
-from cutaway.recipes.index import RECIPES, find_recipe
+from cutaway.recipes.index import RECIPES, TUNED, find_recipe
 from cutaway.recipes.settings import FIRST, HEADINGS, MACHINE, RESULTS, setting
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def main(argv: Sequence[str]) -> None:
     if kind.name not in RECIPES:
         raise ValueError(
             f"a recipe to train by must be one of {', '.join(RECIPES)}, got {argv[0]!r}; "
-            "`cutaway import` makes such runs"
+            f"`cutaway {'tune' if argv[0] in TUNED else 'import'}` makes such runs"
         )
     if asks_for_help(argv):
         exit_with_help(train_page(kind, _preset(kind, argv)))

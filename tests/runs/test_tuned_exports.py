@@ -82,7 +82,17 @@ def test_a_step_is_that_of_a_plain_loop(tuned: cut.runs.Run, tmp_path: Path):
     """Two steps of AdamW by hand on the same batches give the weights of a run of two steps."""
     base, data = tuned.path.parent / "plain", tuned.path.parent / "reviews.csv"
     tiny_bert(base, dropout=0.0)
-    settings = dict(full=True, steps=2, batch=8, rate=1e-2, schedule="constant", final="last", show="quiet", clip=0.0)
+    settings = dict(
+        full=True,
+        steps=2,
+        batch=8,
+        rate=1e-2,
+        schedule="constant",
+        final="last",
+        show="quiet",
+        clip=0.0,
+        fit_head=False,
+    )
     run = cut.tune(base, data=data, out=tmp_path / "run", weight_decay=0.0, **settings)
     job = run.recipe.job()
     model: Any = job.model
@@ -102,7 +112,7 @@ def test_a_step_is_that_of_a_plain_loop(tuned: cut.runs.Run, tmp_path: Path):
 
 def test_lower_layers_learn_slower(tuned: cut.runs.Run, tmp_path: Path):
     base, data = tuned.path.parent / "bert", tuned.path.parent / "reviews.csv"
-    settings = dict(full=True, steps=1, batch=8, rate=1e-2, layer_decay=0.1, final="last", show="quiet")
+    settings = dict(full=True, steps=1, batch=8, rate=1e-2, layer_decay=0.1, final="last", show="quiet", fit_head=False)
     run = cut.tune(base, data=data, out=tmp_path / "run", weight_decay=0.0, **settings)
     before, after = cut.from_pretrained(base).state_dict(), run.model.state_dict()
     moved = [(after[f"blocks.{i}.mlp.up.weight"] - before[f"blocks.{i}.mlp.up.weight"]).abs().max() for i in (0, 1)]

@@ -79,7 +79,7 @@ class Base:
 
     def in_words(self) -> str:
         count = sum(parameter.numel() for parameter in self.model.parameters())
-        return f"base: {self.name}, a {type(self.model).__name__} of {count:,} parameters, sha256 {self.digest[:12]}"
+        return f"base: {self.path}, a {type(self.model).__name__} of {count:,} parameters, sha256 {self.digest[:12]}"
 
     def files(self) -> "Files":
         """What a tuned run takes over."""

@@ -8,8 +8,6 @@ import torch
 if TYPE_CHECKING:
     from cutaway.recipes.tuned.bases import Base
 
-POOLINGS = ("cls", "mean", "last")
-
 
 def with_labels(model: Any, labels: Sequence[str], each: str = "sequence", pooling: str | None = None) -> Any:
     """The model under a head for these labels, in their order.
@@ -41,10 +39,16 @@ def _outputs_axis(layer: Any) -> int:
     return getattr(layer, "linear_maps", {"weight": 0})["weight"] % 2
 
 
-def usual_pooling(base: "Base") -> str | None:
-    """How a checkpoint pools if it says so, as those of sentence-transformers do; None for what its family does."""
+def usual_pooling(base: "Base", head_only: bool) -> str | None:
+    """How texts are pooled if nobody chose; None for what the model's family does (cls or last).
+
+    All layers' means tell most of a body that is frozen, and of checkpoints made for vectors of sentences, which say
+    that they pool by the mean; no class of transformers holds either.
+    """
+    if base.model.input_kind != "masked text":
+        return None  # the streams of models that read to the right are not of one scale
     sentence = getattr(base.model.spec, "sentence", None)
-    return None if sentence is None or sentence.pooling[0] not in POOLINGS else sentence.pooling[0]
+    return "layers" if head_only or (sentence is not None and sentence.pooling == ("mean",)) else None
 
 
 __all__ = ["usual_pooling", "with_labels"]

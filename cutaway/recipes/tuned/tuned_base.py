@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from cutaway.training.jobs import Job
 
 WAYS = ("lora", "adapter", "head_only", "last", "full")
-RATES = {"lora": 1e-3, "adapter": 1e-3, "head_only": 1e-2, "last": 1e-4, "full": 5e-5}
+RATES = {"lora": 2e-3, "adapter": 2e-3, "head_only": 1e-2, "last": 1e-4, "full": 5e-5}
 ADAPTER = "adapter"  # the folder in a run
+_EPOCHS, _HEAD_EPOCHS = 3.0, 30.0
 _WARMUP = 0.06  # of the steps
 _MOST_CHECKPOINTS = 4  # of a run, where nobody chose: each holds all weights
 _LOOKS, _MOST_LOOKS = 4, 20  # evaluations in an epoch, and in all
@@ -60,7 +61,14 @@ class TunedRecipe(Recipe):
     """A trained model, tuned to a task."""
 
     task: ClassVar[str] = ""
-    open_settings: ClassVar[tuple[str, ...]] = ("steps", "rate", "warmup", "evaluate_every", "checkpoint_every")
+    open_settings: ClassVar[tuple[str, ...]] = (
+        "steps",
+        "rate",
+        "epochs",
+        "warmup",
+        "evaluate_every",
+        "checkpoint_every",
+    )
     own_vocabulary: ClassVar[bool] = False  # as of checkpoints
     has_new_head: ClassVar[bool] = True  # whether there is a head to train alone
 
@@ -85,8 +93,9 @@ class TunedRecipe(Recipe):
     """share of LoRA's inputs dropped in training"""
     layer_decay: float = setting(1.0, OPTIMIZER)
     """factor of the learning rate from each layer to the one below it, as 0.9; 1 for one rate"""
-    epochs: float = setting(3.0, FIRST)
-    """how often every example is seen"""
+    epochs: float = setting(0.0, FIRST)
+    """how often every example is seen; 0 for what suits the way: 30 times for a head alone, whose features are kept,
+    else 3 times"""
     features_memory: int = setting(1024, DATA, "MB")
     """megabytes that the features of a frozen body may take with --head-only; more are computed again in each step"""
     validation: float = setting(0.1, DATA)
@@ -99,7 +108,7 @@ class TunedRecipe(Recipe):
     batch: int = 32
     """examples in a batch"""
     rate: float = setting(0.0, FIRST)
-    """full learning rate; 0 for one that suits the way: 0.001 for LoRA and adapters, 0.01 for a head, 0.0001 for last
+    """full learning rate; 0 for one that suits the way: 0.002 for LoRA and adapters, 0.01 for a head, 0.0001 for last
     layers, 0.00005 for all weights"""
     beta: float = 0.999
     """how long Adam remembers squared gradients"""
@@ -120,8 +129,6 @@ class TunedRecipe(Recipe):
         super().__post_init__()
         expect_at_least(self, 0, "lora", "adapter", "last", "lora_alpha", "features_memory")
         expect_share(self, "validation", "test", "lora_dropout")
-        if not self.epochs > 0:
-            raise ValueError(f"epochs must be above 0, got {self.epochs}; try epochs=3")
         if not 0 < self.layer_decay <= 1:
             raise ValueError(f"layer_decay must be above 0 and at most 1, got {self.layer_decay}; try layer_decay=0.9")
         chosen = [way for way in WAYS if getattr(self, way)]
@@ -142,6 +149,10 @@ class TunedRecipe(Recipe):
     def way(self) -> str:
         """What of the base learns; "" as long as nobody chose."""
         return next((way for way in WAYS if getattr(self, way)), "")
+
+    def usual_epochs(self, way: str) -> float:
+        """How often every example is seen if nobody chose."""
+        return _HEAD_EPOCHS if way == "head_only" else _EPOCHS
 
     # What a task says of itself.
 
@@ -183,8 +194,10 @@ class TunedRecipe(Recipe):
         chosen: dict[str, Any] = {} if self.way else {way: 8 if way == "lora" else True}
         batch = min(self.batch, self.count(prepared.data))
         epoch = -(-self.count(prepared.data) // (batch * self.accumulate))
-        steps = self.steps or max(1, round(self.epochs * epoch))
+        epochs = self.epochs or self.usual_epochs(way)
+        steps = self.steps or max(1, round(epochs * epoch))
         chosen |= {
+            "epochs": float(epochs),
             "steps": steps,
             "batch": batch,
             "rate": self.rate or RATES[way],

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
-from cutaway.recipes.settings import DATA, FIRST, setting
+from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, setting
 from cutaway.recipes.tables.in_memory import STORED, TableInMemory
 from cutaway.recipes.tuned.tuned_base import TunedRecipe, features_in_words
 
@@ -47,8 +47,12 @@ class TunedClassesRecipe(TunedRecipe):
     """the column of labels (default: found and told)"""
     pooling: Literal["auto", "cls", "mean", "attention", "layers", "last"] = setting("auto", FIRST)
     """one vector of a text: its first token's, the mean, a mean weighed by attention, the means of all layers side by
-    side, or the last token's; auto is last for models that read to the right, mean for those whose checkpoint says so
-    (sentence-transformers), else cls"""
+    side, or the last token's; auto is last for models that read to the right; of others, layers for a head alone and
+    for checkpoints of sentence-transformers, else cls, which is what transformers can load"""
+    fit_head: bool = setting(True, OPTIMIZER)
+    """fit the new head to the features of the base before anything else learns"""
+    batch: int = 16
+    """texts in a batch, of similar length"""
     context: int = setting(256, FIRST)
     """tokens of a text that are read, at most"""
     test_file: str = setting("", DATA, "PATH")
@@ -103,7 +107,7 @@ class TunedClassesRecipe(TunedRecipe):
     def headed(self, base: "Base", data: "LabelledTexts") -> "nn.Module":
         from cutaway.recipes.tuned.label_heads import usual_pooling, with_labels
 
-        pooling = usual_pooling(base) if self.pooling == "auto" else self.pooling
+        pooling = usual_pooling(base, self.head_only) if self.pooling == "auto" else self.pooling
         return with_labels(base.model, data.labels, pooling=pooling)
 
     def as_rows(self, tokenizer: Any, model: Any, rows: "TextRows") -> "tuple[LabelledRows, int]":
@@ -119,6 +123,7 @@ class TunedClassesRecipe(TunedRecipe):
         from cutaway.data.similar_lengths import SimilarLengths
         from cutaway.recipes.labelled.bag_of_words import class_metrics, text_baseline
         from cutaway.recipes.labelled.classification import LABELS, save_labels
+        from cutaway.recipes.tuned.frozen_features import fit_head
         from cutaway.recipes.tuned.labelled_rows import TextFeatures, label_probabilities, padding_share, text_cost
         from cutaway.training.jobs import Job
 
@@ -154,6 +159,11 @@ class TunedClassesRecipe(TunedRecipe):
         for kept in features:
             if kept is not None:
                 kept.keep()
+        if self.fit_head and not self.head_only:
+            probe = TextFeatures(model, train.tokens, self.features_memory)
+            if probe.fits:
+                probe.keep()
+                fit_head(model, probe, train.labels, self.seed)
         return Job(
             model=model,
             batches=batches,

@@ -48,7 +48,7 @@ class TunedLanguageRecipe(TunedRecipe):
     batch: int = 8
     """stretches of text in a batch"""
     epochs: float = setting(1.0, FIRST)
-    """how often every token is seen"""
+    """how often every token is seen; 0 for 3 times"""
     evaluate_tokens: int = setting(20_000, RESULTS)
     """validation tokens used while training; the whole split is used at the end"""
     sample_tokens: int = setting(100, RESULTS)

@@ -1,5 +1,6 @@
 r"""The ways of tuning: what of a model learns, and what is put beside its weights."""
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from torch import nn
@@ -20,7 +21,10 @@ def apply_way(model: nn.Module, recipe: "TunedRecipe") -> None:
     head = ("head",) if recipe.has_new_head else ()
     if recipe.way == "lora":
         targets = [target.strip() for target in recipe.lora_targets.split(",")]
-        lora(model, targets, recipe.lora, recipe.lora_alpha or None, recipe.lora_dropout, train=head)
+        try:
+            lora(model, targets, recipe.lora, recipe.lora_alpha or None, recipe.lora_dropout, train=head)
+        except ValueError as error:  # the rank is the setting `lora`
+            raise type(error)(re.sub(r"\brank(?==| must)", "lora", str(error))) from None
     elif recipe.way == "adapter":
         adapter(model, model.layer_order, recipe.adapter, train=head)  # type: ignore[arg-type]
     elif recipe.way == "full":

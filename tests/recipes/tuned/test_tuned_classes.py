@@ -77,6 +77,18 @@ def test_a_causal_model_pools_its_last_token(place: Path):
     assert not torch.equal(ours["blocks.1.mlp.up.weight"], base["blocks.1.mlp.up.weight"])
 
 
+def test_a_new_head_is_fitted_before_the_rest_learns(place: Path):
+    """It begins at a lower loss than a random one, and the body is untouched by it."""
+    first = {}
+    for fit in (True, False):
+        settings = QUICK | dict(full=True, fit_head=fit, steps=1, rate=1e-9, pooling="layers", final="last")
+        run = cut.tune(place / "bert", data=place / "reviews.csv", out=place / f"fit-{fit}", **settings)
+        first[fit] = next(row["loss"] for row in run.metrics if row["split"] == "validation")
+        embed = cut.from_pretrained(place / "bert").state_dict()["embed.weight"]
+        assert torch.allclose(run.model.state_dict()["embed.weight"], embed, atol=1e-6)
+    assert first[True] < first[False] - 0.02
+
+
 def test_mistakes_are_told(place: Path, tmp_path: Path):
     data = place / "reviews.csv"
     with pytest.raises(ValueError, match=r"tuning has one way, got lora=8 and head_only=True"):

@@ -88,6 +88,10 @@ def main(argv: Sequence[str]) -> None:
     from cutaway.data.graphs.spectra.spectral_clusters import spectral_clusters
 
     source = _open(asked)
+    if source.graph.vertices < 2:
+        raise ValueError(
+            f"clusters need two vertices or more, got {source.graph.vertices} in {source.name}; look at its first rows"
+        )
     if asked.clusters is not None and asked.clusters > source.graph.vertices:
         most = source.graph.vertices
         raise ValueError(f"--clusters must be at most the number of vertices, {most:,}, got {asked.clusters}; lower it")

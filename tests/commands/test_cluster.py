@@ -93,3 +93,9 @@ def test_files_are_not_overwritten(folder: Path, capsys):
     assert "which is there; add --overwrite to replace it" in capsys.readouterr().err
     assert cutaway(["cluster", "karate-club", "--picture", "-", "--overwrite"]) == 0
     assert (folder / "clusters.csv").read_text(encoding="utf-8").startswith("vertex,cluster")
+
+
+def test_a_header_without_edges(folder: Path, capsys):
+    (folder / "empty.csv").write_text("source,target\n")
+    assert cutaway(["cluster", "empty.csv", "--clusters", "2", "--out", "-", "--picture", "-"]) == 2
+    assert "clusters need two vertices or more, got 0 in empty.csv" in capsys.readouterr().err

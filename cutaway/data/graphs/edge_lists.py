@@ -225,6 +225,19 @@ def _find_weight(frame: "pandas.DataFrame", ends: tuple[str, str], asked: str | 
     named = [name for name in numbers if name.casefold() in _WEIGHTS]
     if named:
         return named[0]
+    for name in rest:
+        if name.casefold() in ("weight", "weights"):
+            values = need("pandas", "tables", "reading a table").to_numeric(frame[name], errors="coerce")
+            odd = frame[name][values.isna() & frame[name].notna()]
+            shown = (
+                f"{odd.iloc[0]!r} in row {odd.index[0] + 1:,}"
+                if len(odd)
+                else f"text such as {str(frame[name].iloc[0])!r}"
+            )
+            raise ValueError(
+                f"weights must be numbers, got {shown} of column {name!r} of {source}; mend it, or call the column "
+                "something else"
+            )
     return rest[0] if len(rest) == 1 and numbers and re.fullmatch(r"column_\d+", rest[0]) else None
 
 

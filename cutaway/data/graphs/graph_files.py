@@ -6,7 +6,6 @@ r"""Files that hold one graph: lists of edges, GraphML, GML, GEXF, Matrix Market
 """
 
 import json
-import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from cutaway.data.files import open_plain
 from cutaway.data.fingerprints import fingerprint_files
 from cutaway.data.graphs.edge_lists import edges_of_array, read_edge_file
 from cutaway.data.graphs.graph_libraries import from_networkx, from_scipy
-from cutaway.data.graphs.raw_graphs import GraphColumns, RawGraph, expect_different_names
+from cutaway.data.graphs.raw_graphs import GraphColumns, RawGraph, expect_different_names, load_arrays
 from cutaway.extras import need
 
 _PACKED = (".gz", ".xz", ".bz2")
@@ -88,14 +87,7 @@ def _read_whole(path: Path, read: Callable[[], Any]) -> Any:
 
 def read_npz(path: Path) -> RawGraph:
     """A graph of NumPy arrays: see above. Objects (pickles) are refused."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(
-            f"an .npz of a graph must hold plain arrays, got {path.name}, which does not read without running code or "
-            "is damaged; write it again by numpy.savez"
-        ) from error
+    arrays = load_arrays(path)
     if {"indptr", "indices", "data", "shape"} <= set(arrays):
         sparse = need("scipy.sparse", "graphs", "reading a sparse matrix")
         return from_scipy(_rows(sparse, arrays, ""), path.name)

@@ -98,7 +98,13 @@ def read_class_folders(name: str, files: Mapping[str, Path], known: GraphFeature
     """The graphs of a folder, a file each; the sub-folder is the class. Features are joined; without any, degrees."""
     from cutaway.data.graphs.graph_sources import open_graph
 
-    raws = [open_graph(path) for path in files.values()]
+    raws = []
+    for file, path in files.items():
+        try:
+            raws.append(open_graph(path))
+        except ValueError as error:  # the same name may be there in every class
+            message = str(error).replace(path.name, file)
+            raise ValueError(message if file in message else f"{message} (in {file})") from error
     if not raws:
         raise ValueError(f"a folder of graphs must hold files, got none in {name}; give a file a graph")
     graphs, features = join_features(raws, known)

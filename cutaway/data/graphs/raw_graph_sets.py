@@ -17,7 +17,7 @@ from torch import Tensor
 
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.fingerprints import Fingerprint, fingerprint_files
-from cutaway.data.graphs.raw_graphs import NO_COLUMNS, GraphColumns, RawGraph
+from cutaway.data.graphs.raw_graphs import NO_COLUMNS, GraphColumns, RawGraph, load_arrays
 
 
 class GraphFeatures(NamedTuple):
@@ -146,8 +146,7 @@ def write_graph_set(raw: RawGraphSet) -> bytes:
 
 def read_graph_set(path: Path) -> RawGraphSet:
     """The graphs that `write_graph_set` wrote."""
-    with np.load(path, allow_pickle=False) as file:
-        arrays = {name: file[name] for name in file.files}
+    arrays = load_arrays(path)
     if "graph_sizes" not in arrays:
         raise ValueError(
             f"an .npz of many graphs must have graph_sizes, got {', '.join(arrays) or 'nothing'} in {path.name}; give "

@@ -8,8 +8,11 @@ Every reader makes one of these, and `settle_edges` makes it plain:
     a self-loop                       left out, or kept, as the caller says
 """
 
+import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -162,6 +165,18 @@ def _expect_finite(raw: RawGraph, weights: Float[np.ndarray, "m"] | None) -> Non
         )
 
 
+def load_arrays(path: Path) -> dict[str, Any]:
+    """The arrays of an .npz by their names; objects (pickles) are refused."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except (ValueError, OSError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(
+            f"an .npz of a graph must hold plain arrays, got {path.name}, which does not read without running code or "
+            "is damaged; write it again by numpy.savez"
+        ) from error
+
+
 def expect_different_names(names: Sequence[Any], source: str) -> list[str]:
     """The names of vertices as text; two that are different things and the same text (1 and "1") are refused."""
     texts = [str(name).strip() for name in names]
@@ -181,4 +196,12 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 
-__all__ = ["NO_COLUMNS", "GraphColumns", "RawGraph", "SettledEdges", "expect_different_names", "settle_edges"]
+__all__ = [
+    "NO_COLUMNS",
+    "GraphColumns",
+    "RawGraph",
+    "SettledEdges",
+    "expect_different_names",
+    "load_arrays",
+    "settle_edges",
+]

@@ -171,3 +171,14 @@ def test_whole_numbers_are_numbered_as_words_are(tmp_path: Path):
     assert read_edge_file(path).names == ["10", "9", "x", "2"]
     path.write_text("source,target\n010,9\n9,010\n10,9\n")
     assert read_edge_file(path).names == ["9", "010", "10"]
+
+
+def test_weights_that_are_words_are_refused(tmp_path: Path):
+    path = tmp_path / "edges.csv"
+    path.write_text("source,target,weight\na,b,1\nb,c,much\n")
+    with pytest.raises(
+        ValueError, match=r"weights must be numbers, got 'much' in row 2 of column 'weight' of edges.csv"
+    ):
+        read_edge_file(path)
+    path.write_text("source,target,w\na,b,friend\nb,c,foe\n")  # a letter may mean anything
+    assert read_edge_file(path).weights is None

@@ -53,3 +53,12 @@ def test_mistakes(tmp_path: Path):
     write_tu(tmp_path, A="1, b\n")
     with pytest.raises(ValueError, match=r"TOY_A\.txt must hold numbers with commas between"):
         cut.data.read_graphs(tmp_path)
+
+
+def test_a_broken_graph_is_named_with_its_folder(tmp_path: Path):
+    for kind in ("one", "two"):
+        (tmp_path / kind).mkdir()
+        (tmp_path / kind / "3.csv").write_text("source,target\na,b\nb,c\n")
+    (tmp_path / "two/3.csv").write_text("source,target\na,b\nb\n")
+    with pytest.raises(ValueError, match=r"the 2 fields of the first, got 1 in line 3 of two/3\.csv"):
+        cut.data.read_graphs(tmp_path)

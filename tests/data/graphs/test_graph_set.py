@@ -54,3 +54,10 @@ def test_mistakes(tmp_path: Path):
         cut.data.read_graphs(tmp_path / "edges.csv")
     with pytest.raises(ValueError, match="graphs was asked for, got the graph sample karate-club"):
         cut.data.read_graphs("karate-club")
+
+
+def test_a_damaged_npz(tmp_path: Path):
+    path = tmp_path / "graphs.npz"
+    path.write_bytes(b"PK\x03\x04junk")
+    with pytest.raises(ValueError, match=r"must hold plain arrays, got graphs.npz, .* or is damaged"):
+        cut.data.read_graphs(path)

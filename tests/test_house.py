@@ -205,6 +205,8 @@ TESTED_THROUGH = {
     "recipes/graphs/vertex_names.py": "recipes/graphs/test_classified_vertices.py: vertices are asked for by name",
     "recipes/images/image_base.py": "recipes/images/test_classified_images.py: tried through a recipe on top of it",
     "recipes/images/one_shot_answers.py": "recipes/images/test_siamese.py: what `predict` of that recipe answers",
+    "recipes/pretraining/masked_graph_data.py": "recipes/pretraining/test_masked_graph.py: the parts of its data",
+    "recipes/pretraining/restored_vertices.py": "recipes/pretraining/test_masked_graph.py: what `predict` tells",
     "recipes/pretraining/image_pretraining.py": "recipes/pretraining/test_masked_image.py: seen through what is on top",
     "recipes/images/pixels.py": "recipes/images/test_classified_images.py: what goes into a model, seen at its answers",
     "recipes/imported.py": "runs/test_checkpoints_in_and_out.py: the recipe of runs that were imported",

@@ -22,6 +22,7 @@ from cutaway.models import (
     Diffusion,
     Forecaster,
     GPTSpec,
+    GraphEncoder,
     GraphPredictor,
     HeadSpec,
     LinkScorer,
@@ -180,6 +181,14 @@ register(
         Graph(ring().edges, x=torch.randn(5, 3)),
     ),
     kinks="ReLU bends",
+)
+register(
+    GraphEncoder,
+    example=lambda: (
+        GraphEncoder(inputs=3, width=4, purpose="vertices", outputs=2, activation="tanh"),
+        Graph(ring().edges, x=torch.randn(5, 3)),
+        torch.tensor([True, False, False, True, False]),
+    ),
 )
 for layer in ("gcn", "gat", "gin", "notes", "chebyshev", "gated", "fixed-point", "transformer"):
     register(

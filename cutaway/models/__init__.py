@@ -16,6 +16,7 @@ from cutaway.models.generation.beams import Found, beam_search, exact_top
 from cutaway.models.generation.sampling import Sampling
 from cutaway.models.generation.texts import generate_text, stream_text
 from cutaway.models.generation.token_streams import generate, log_probabilities, stream
+from cutaway.models.graphs.graph_encoder import GraphEncoder, GraphEncoderSpec
 from cutaway.models.graphs.graph_predictor import GraphPredictor, GraphPredictorSpec
 from cutaway.models.graphs.link_scorer import LinkScorer, LinkScorerSpec
 from cutaway.models.graphs.vertex_classifier import VertexClassifier, VertexClassifierSpec
@@ -80,6 +81,8 @@ __all__ = [
     "ForecasterSpec",
     "Found",
     "GPTSpec",
+    "GraphEncoder",
+    "GraphEncoderSpec",
     "GraphPredictor",
     "GraphPredictorSpec",
     "HeadSpec",

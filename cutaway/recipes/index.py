@@ -22,6 +22,7 @@ RECIPES = {
     "softmax": "cutaway.recipes.tables.linear_models:SoftmaxRecipe",
     "perceptron": "cutaway.recipes.tables.linear_models:PerceptronRecipe",
     "mlp": "cutaway.recipes.tables.mlp:MLPRecipe",
+    "masked-graph": "cutaway.recipes.pretraining.masked_graph:MaskedGraphRecipe",
     "masked-table": "cutaway.recipes.pretraining.masked_table:MaskedTableRecipe",
     "cnn": "cutaway.recipes.images.cnn:CNNRecipe",
     "vit": "cutaway.recipes.images.vit:ViTRecipe",
@@ -51,6 +52,7 @@ TUNED = {  # runs that `cutaway tune` makes, by their task: see recipes/tuned/tu
     "tuned-images": "cutaway.recipes.tuned.tuned_images:TunedImagesRecipe",
     "tuned-classify": "cutaway.recipes.tuned.tuned_classes:TunedClassesRecipe",
     "tuned-pairs": "cutaway.recipes.tuned.tuned_pairs:TunedPairsRecipe",
+    "tuned-vertices": "cutaway.recipes.tuned.tuned_vertices:TunedVerticesRecipe",
     "tuned-table": "cutaway.recipes.tuned.tuned_tables:TunedTableRecipe",
 }
 IMPORTED = {  # runs that `cutaway import` makes

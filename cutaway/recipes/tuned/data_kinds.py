@@ -100,6 +100,16 @@ def text_pairs(data: Any) -> str:
     return "" if found is None else f"pairs of texts ({' and '.join(found)})"
 
 
+def one_graph(data: Any) -> str:
+    """Lists of edges, files of graphs, samples of a graph."""
+    if not isinstance(data, (str, os.PathLike)):
+        return ""
+    if is_sample(data, "graph"):
+        return "a sample of a graph"
+    known = (".npz", ".graphml", ".gml", ".gexf", ".mtx", ".edges", ".edgelist", *_TABLES[:4], ".txt")
+    return "a graph" if endings(data)[:1] and endings(data)[0] in known else ""
+
+
 def images(data: Any) -> str:
     """Folders of images, idx files, arrays, samples of images."""
     if not isinstance(data, (str, os.PathLike)):
@@ -145,4 +155,14 @@ def _texts_below(path: Path) -> bool:
     return len(folders) > 1 and all(endings(one) in ([".txt"], []) for folder in folders for one in folder.iterdir())
 
 
-__all__ = ["chats", "images", "is_sample", "labelled_texts", "plain_texts", "tables", "tagged_texts", "text_pairs"]
+__all__ = [
+    "chats",
+    "images",
+    "is_sample",
+    "labelled_texts",
+    "one_graph",
+    "plain_texts",
+    "tables",
+    "tagged_texts",
+    "text_pairs",
+]

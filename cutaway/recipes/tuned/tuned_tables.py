@@ -128,8 +128,8 @@ class TunedTableRecipe(TunedRecipe):
     def task_job(self, model: "nn.Module", base: "Base", data: "Table", rank: int, world: int) -> "Job":
         from cutaway.atomic_files import write_bytes, write_json
         from cutaway.data.batches import ShuffledRows
+        from cutaway.recipes.pretraining.labelled_cells import CellFeatures, cell_cost, cell_metrics
         from cutaway.recipes.tables.baselines import constant_baseline
-        from cutaway.recipes.tuned.labelled_cells import CellFeatures, cell_cost, cell_metrics
         from cutaway.training.jobs import Job
 
         train: Any = data.splits.train
@@ -170,8 +170,8 @@ class TunedTableRecipe(TunedRecipe):
         )
 
     def test_metrics(self, run: "Run") -> dict[str, float]:
+        from cutaway.recipes.pretraining.labelled_cells import cell_metrics
         from cutaway.recipes.tables.baselines import baseline_metric
-        from cutaway.recipes.tuned.labelled_cells import cell_metrics
 
         data = self.table(cells_of_run(run), run)
         rows: Any = data.splits.open_test()

@@ -8,8 +8,8 @@ from cutaway.blocks.losses.tasks import Task
 from cutaway.data.tables.cells import Cells
 from cutaway.data.tables.schema import Column, Schema
 from cutaway.models.cells import CellNet
+from cutaway.recipes.pretraining.labelled_cells import CellFeatures, cell_cost, cell_metrics
 from cutaway.recipes.pretraining.restored_cells import scores_of
-from cutaway.recipes.tuned.labelled_cells import CellFeatures, cell_cost, cell_metrics
 
 
 def rows(count: int = 30) -> Cells:

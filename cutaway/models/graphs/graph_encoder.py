@@ -1,0 +1,134 @@
+r"""`GraphEncoder` restores what is hidden of a graph; under another head it gives vertices or graphs what is asked.
+
+    x_v = h                          a hidden vertex: a learned vector in place of its features x_v W + b
+    z = stages(x, graph)
+    restore    x̂ = layer(z with hidden vertices at 0, graph)         features from the neighbours' states
+               score(u, v) = (z_u ⊙ z_v) w + b                        whether a hidden edge was there
+    vertices   s = z W + b                                           classes of vertices
+    graphs     s = readout(z) W + b                                  classes or values of whole graphs
+
+Hou et al. 2022 (GraphMAE: hidden features, hidden once more before the decoder); Hu et al. 2020 (kinds of atoms); Kipf,
+Welling 2016 (edges). Notes: N3 §7, §8.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from cutaway.blocks.checks import expect_choice
+from cutaway.blocks.dense.affine import Linear
+from cutaway.blocks.graphs.graph import Graph
+from cutaway.blocks.losses.tasks import Head, Task
+from cutaway.models.base import choose_spec
+from cutaway.models.graphs.graph_predictor import READOUTS
+from cutaway.models.graphs.graph_stages import GraphModel, GraphModelSpec, GraphStage
+from cutaway.models.specs.plain_data import NamedSpec
+from cutaway.models.transformers.construction import drop
+
+PURPOSES = ("restore", "vertices", "graphs")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphEncoderSpec(GraphModelSpec):
+    """Features of vertices in; the ``purpose`` says what comes out, and ``task`` and ``outputs`` which."""
+
+    model: ClassVar[str] = "GraphEncoder"
+
+    purpose: str = "restore"  # restore | vertices | graphs
+    task: str = "multi-class"  # of vertices or graphs: multi-class | regression
+    outputs: int = 2
+    readout: str = "mean"  # of graphs: sum | mean | max
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expect_choice("purpose", self.purpose, PURPOSES)
+        expect_choice("readout", self.readout, READOUTS)
+        if self.purpose != "restore":
+            Task(self.task, self.outputs)
+
+    @property
+    def keeps_width(self) -> bool:
+        """Features always enter by a linear map, so that a hidden vertex has a vector in their place."""
+        return True
+
+
+class GraphEncoder(GraphModel):
+    """restored (vertices, features) = GraphEncoder(graph, hidden), ``hidden`` (vertices,) True where to restore.
+
+    For vertices, logits (vertices, outputs); for graphs, outputs (graphs, outputs). `score` tells how probable edges
+    between states are.
+    """
+
+    kind: ClassVar[type[NamedSpec]] = GraphEncoderSpec
+    tasks: ClassVar[tuple[str, ...]] = ("vertices",)
+    layer_order: ClassVar[tuple[str, ...]] = ("stages.*",)
+    spec: GraphEncoderSpec
+
+    def __init__(self, spec: GraphEncoderSpec | None = None, **sizes: Any) -> None:
+        super().__init__(choose_spec(spec, sizes, GraphEncoderSpec))
+        spec = self.spec
+        assert self.enter is not None
+        if self.enter.bias is not None:
+            nn.init.zeros_(self.enter.bias)  # few words make short vectors, which a bias would drown
+        self.hidden = nn.Parameter(torch.zeros(spec.width))
+        restores = spec.purpose == "restore"
+        self.decoder = GraphStage(spec.but(dropout=0.0), spec.width, spec.inputs, bare=True) if restores else None
+        self.pairs = Linear(spec.width, 1) if restores else None
+        self.head = None if restores else Head(spec.width, Task(spec.task, spec.outputs))
+
+    def forward(self, graph: Graph, hidden: Bool[Tensor, "n"] | None = None) -> Float[Tensor, "r o"]:
+        z = self.encode(graph, hidden)
+        if self.decoder is not None:
+            return self.restore(z, graph, hidden)
+        assert self.head is not None
+        if self.spec.purpose == "graphs":
+            z = READOUTS[self.spec.readout](z, graph)
+        return self.head(drop(z, self.spec.dropout, self.training))
+
+    def encode(self, graph: Graph, hidden: Bool[Tensor, "n"] | None = None) -> Float[Tensor, "n w"]:
+        """The states of all vertices after the last stage, some of them with hidden features."""
+        x = self.enter_features(graph)
+        if hidden is not None:
+            x = torch.where(hidden[:, None], self.hidden, x)
+        for stage in self.stages:
+            x = stage(x, graph)
+        return x
+
+    def with_purpose(self, purpose: str, task: str, outputs: int) -> "GraphEncoder":
+        """The same encoder under the head of another purpose, which begins at 0; all other tensors are shared."""
+        new = GraphEncoder(self.spec.but(purpose=purpose, task=task, outputs=outputs)).to(self.device)
+        assert new.head is not None
+        for parameter in new.head.parameters():
+            nn.init.zeros_(parameter)
+        body = {k: v for k, v in self.state_dict().items() if not k.startswith(("decoder.", "pairs.", "head."))}
+        new.load_state_dict(body, strict=False, assign=True)
+        return new.train(self.training)
+
+    def represent(self, *inputs: Any, **options: Any) -> Tensor:
+        """What the head reads: the states of all vertices."""
+        return self.encode(*inputs, **options)
+
+    def decide(self, representation: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The outputs of the task for what `represent` gave."""
+        assert self.head is not None
+        return self.head(representation)
+
+    def restore(
+        self, states: Float[Tensor, "n w"], graph: Graph, hidden: Bool[Tensor, "n"] | None = None
+    ) -> Float[Tensor, "n i"]:
+        """The features that states tell of; the states of hidden vertices are not looked at."""
+        assert self.decoder is not None
+        if hidden is not None:
+            states = states.masked_fill(hidden[:, None], 0.0)
+        return self.decoder(states, graph)
+
+    def score(self, states: Float[Tensor, "n w"], pairs: Int[Tensor, "2 p"]) -> Float[Tensor, "p"]:
+        """The log odds that there is an edge between two vertices with these states."""
+        assert self.pairs is not None
+        return self.pairs(states.index_select(0, pairs[0]) * states.index_select(0, pairs[1]))[:, 0]
+
+
+__all__ = ["PURPOSES", "GraphEncoder", "GraphEncoderSpec"]

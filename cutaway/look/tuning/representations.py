@@ -96,7 +96,7 @@ def similarity_pictures(layers: Sequence[str], similarity: Float[np.ndarray, "l 
         axes=("before", "after"),
     ).captioned(
         "Each cell compares a layer before with one after on inputs that were held out; 1 is the same up to a "
-        "rotation, and a pale diagonal is a layer that came to say something else."
+        "rotation, and a dark place on the diagonal is a layer that came to say something else."
     )
     return [whole, diagonal_curve(layers, diagonal, least)]
 

@@ -39,6 +39,10 @@ class TunedTableRecipe(TunedRecipe):
 
     name: ClassVar[str] = "tuned-table"
     task: ClassVar[str] = "table"
+    quality: ClassVar[str] = (
+        "Adult's test file, head only, 50 labels: accuracy 0.819 (mlp from scratch 0.793, logistic regression 0.810); "
+        "LoRA, 1,000 labels: 0.850 (0.845, 0.844). `python benchmarks/run.py few_label_table` measures it."
+    )
     unit: ClassVar[str] = "nats a row; of numbers, of the target's variance"
     input_is_file: ClassVar[bool] = True
     prediction: ClassVar[str] = "rows in; the target out, and for classes P(label) for every label"

@@ -281,7 +281,7 @@ def _labels(raw: RawGraphSet, notes: list[str]) -> tuple[tuple[str, ...], Tensor
     told: list[str] = []
     like = RawGraph(raw.name, raw.names, np.empty((0, 2), np.int64), raw.fingerprint, labels=raw.labels)
     found = read_labels(like, raw.target, told, what="graphs")
-    notes += [note.replace("vertices have no label", "graphs have no label: left out") for note in told]
+    notes += [note.replace("graphs have no label", "graphs have no label: left out") for note in told]
     return found
 
 

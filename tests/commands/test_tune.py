@@ -37,7 +37,7 @@ def test_it_tunes_and_goes_on(place: Path, monkeypatch: pytest.MonkeyPatch, caps
         ("tune bert --data none.csv", "none.csv"),
         ("tune none --data reviews.csv", "a checkpoint must be a folder or a hub id"),
         ("tune bert --data reviews.csv --lora 8 --head-only", "tuning has one way, got --lora 8 and --head-only"),
-        ("tune bert --data reviews.csv --task sing", "--task must be one of classify"),
+        ("tune bert --data reviews.csv --task sing", "--task must be one of tag, language, chat, images, classify"),
         ("tune bert --data reviews.csv --epochs -1", "--epochs must be at least 0, got -1.0; try --epochs 0"),
         ("tune bert --data reviews.csv --layer-decay 2", "--layer-decay must be above 0 and at most 1, got 2.0"),
         (

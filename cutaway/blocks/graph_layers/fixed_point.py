@@ -176,14 +176,15 @@ class FixedPointLayer(nn.Module):
     def bounded(self) -> Float[Tensor, "w w"]:
         """U, scaled down where its norm is larger than κ."""
         u = self.recurrent.weight
-        return u * (self.contraction / torch.linalg.matrix_norm(u, 2).clamp(min=self.contraction))
+        wide = u.float() if u.dtype in (torch.bfloat16, torch.float16) else u  # LAPACK knows no half precision
+        return u * (self.contraction / torch.linalg.matrix_norm(wide, 2).clamp(min=self.contraction)).to(u.dtype)
 
     def forward(self, x: Float[Tensor, "n i"], graph: Graph) -> Float[Tensor, "n w"]:
         expect_vertices(x, graph, self.inputs)
         c, u = map_features(self.map, x), self.bounded()
         a, tolerance = mean_weights(graph, c.dtype), self.tolerance
         if tolerance is None:
-            tolerance = 1e-12 if c.dtype == torch.float64 else 1e-6
+            tolerance = 1e-12 if c.dtype == torch.float64 else max(1e-6, 2 * torch.finfo(c.dtype).eps)
         if self.messages.edited:
             h = settle_open(c, u, a.arcs, graph, self.messages, self.limit, tolerance)
         else:

@@ -41,7 +41,7 @@ class ContrastiveRecipe(ImagePretrainingRecipe):
     """what looks at the images: a convolutional network, or a vision transformer"""
     augment: str = setting("rotate:15,crop:0.3", FIRST, "CHANGES")
     """changes that make the views: shift, flip, rotate, affine, crop, colour, cutout; as in crop:0.4,colour:0.4"""
-    temperature: float = setting(0.2, FIRST)
+    temperature: float = setting(0.2, MODEL)
     """of the comparison: small ones care for the most alike others alone"""
     width: int = setting(32, FIRST)
     """channels of the first stage of a cnn, each later one has twice as many; of a vit, its residual stream (try 64)"""

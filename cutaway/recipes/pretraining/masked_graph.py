@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.graphs.graph_base import GraphRecipe
 from cutaway.recipes.graphs.graphs_in_memory import STORED, GraphInMemory
-from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
+from cutaway.recipes.settings import DATA, FIRST, MODEL, RESULTS, SCHEDULE, setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +50,7 @@ class MaskedGraphRecipe(GraphRecipe):
     """what is hidden: features of vertices, edges, or both"""
     hidden: float = setting(0.5, FIRST)
     """share of the vertices whose features are hidden in a step"""
-    hidden_edges: float = setting(0.3, FIRST)
+    hidden_edges: float = setting(0.3, MODEL)
     """share of the edges that are hidden in a step"""
     features: Literal["auto", "rows", "columns", "as given", "identity"] = setting("auto", DATA)
     """scale of the features: as for gcn; auto: counts as given, measurements by columns"""
@@ -60,7 +60,7 @@ class MaskedGraphRecipe(GraphRecipe):
     """share of the vertices, edges or graphs to evaluate on; 0 for none"""
     test: float = setting(0.1, DATA)
     """share of them for `cutaway test`; 0 for none"""
-    layer: Literal["gcn", "gat", "gatv2", "gin", "sage", "notes"] = setting("gcn", FIRST)
+    layer: Literal["gcn", "gat", "gatv2", "gin", "sage", "notes"] = setting("gcn", MODEL)
     """how messages are put together"""
     heads: int = 4
     """of layers with attention"""
@@ -68,7 +68,7 @@ class MaskedGraphRecipe(GraphRecipe):
     """what brings the values after a layer to one scale"""
     width: int = setting(128, FIRST)
     """numbers that a vertex is described by"""
-    dropout: float = setting(0.2, FIRST)
+    dropout: float = setting(0.2, MODEL)
     """share of what goes into each layer that is dropped in training"""
     batch: int = setting(32, FIRST)
     """graphs in a batch; one graph is a batch by itself"""

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from cutaway.training.jobs import Job
 
 WAYS = ("lora", "adapter", "head_only", "last", "full")
-RATES = {"lora": 2e-3, "adapter": 2e-3, "head_only": 1e-2, "last": 1e-4, "full": 5e-5}
+RATES = {"lora": 2e-3, "adapter": 2e-3, "head_only": 3e-3, "last": 1e-4, "full": 5e-5}
 ADAPTER = "adapter"  # the folder in a run
 _EPOCHS, _HEAD_EPOCHS = 3.0, 30.0
 _WARMUP = 0.06  # of the steps
@@ -108,7 +108,7 @@ class TunedRecipe(Recipe):
     batch: int = 32
     """examples in a batch"""
     rate: float = setting(0.0, FIRST)
-    """full learning rate; 0 for one that suits the way: 0.002 for LoRA and adapters, 0.01 for a head, 0.0001 for last
+    """full learning rate; 0 for one that suits the way: 0.002 for LoRA and adapters, 0.003 for a head, 0.0001 for last
     layers, 0.00005 for all weights"""
     beta: float = 0.999
     """how long Adam remembers squared gradients"""

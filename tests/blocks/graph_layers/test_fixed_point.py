@@ -112,3 +112,16 @@ def test_mistakes_are_told():
         layer(vertex_features(odd_graph(), 3), odd_graph())
     with pytest.raises(ValueError, match="weights must be 0 or more"):
         layer(torch.zeros(2, 3).double(), Graph(torch.tensor([[0], [1]]), weights=torch.tensor([-1.0])))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision(dtype: torch.dtype):
+    torch.manual_seed(0)
+    graph, layer = Graph(torch.tensor([[0, 1, 2], [1, 2, 3]])), FixedPointLayer(4, 6)
+    x = torch.randn(4, 4)
+    expected = layer(x, graph)
+    half = layer.to(dtype)(x.to(dtype).requires_grad_(), graph)
+    assert half.dtype == dtype
+    torch.testing.assert_close(half.float(), expected, atol=0.05, rtol=0)
+    half.float().sum().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in layer.parameters())

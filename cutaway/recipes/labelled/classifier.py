@@ -1,6 +1,6 @@
 r"""`classifier`: which class a text belongs to, learned from texts with labels."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -136,24 +136,9 @@ class ClassifierRecipe(Recipe):
 
     def dataset(self, run: "Run | None" = None) -> "LabelledTexts":
         """The texts in their three parts; those of a ``run`` must be what they were."""
-        from cutaway.data.labelled.labelled_texts import read_labelled
+        from cutaway.recipes.labelled.text_parts import read_parts
 
-        held = self.data if isinstance(self.data, TableInMemory) else None
-        texts = read_labelled(
-            self.data if held is None else held.frame(),
-            text=self.text or None,
-            target=self.target or None,
-            validation=self.validation,
-            test=self.test_file or self.test,
-            seed=self.seed,
-            encoding=self.encoding,
-            header=self.header,
-        )
-        if held is not None:
-            texts = replace(texts, fingerprint=held.fingerprint())
-        if run is not None:
-            run.expect_same_data(texts.fingerprint)
-        return texts
+        return read_parts(self, run)
 
     def make_tokenizer(self, texts: list[str], more: "list[str]") -> "Tokenizer":
         """The tokenizer of the settings, learned from the training texts; ``more`` are words that have a vector."""

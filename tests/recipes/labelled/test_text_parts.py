@@ -21,7 +21,7 @@ def test_a_file_and_a_table_in_memory_give_the_same_parts(tmp_path: Path):
     assert list(from_file.train.texts) == list(in_memory.train.texts)
     assert list(from_file.validation.texts) == list(in_memory.validation.texts)
     assert set(from_file.labels) == {"good", "bad"}
-    assert len(set(from_file.train.texts) & set(from_file.test.texts)) == 0
+    assert len(set(from_file.train.texts) & set(from_file.open_test().texts)) == 0
 
 
 def test_the_settings_of_the_recipe_are_used(tmp_path: Path):

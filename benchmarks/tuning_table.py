@@ -51,6 +51,7 @@ class Sentences:
     """Texts as rows of tokens, and batches of rows of about the same length."""
 
     def __init__(self, tokenizer: Any, corpus: str) -> None:
+        self.corpus = corpus
         texts, self.labels = sentences(corpus)
         first, last = (tokenizer.id_of(name) for name in ("[CLS]", "[SEP]"))
         self.rows = [[first, *map(int, tokenizer.encode(text)[: LONGEST - 2]), last] for text in texts]
@@ -97,7 +98,7 @@ class Reader(nn.Module):
 
 def frozen_features(model: Any, data: Sentences, layers: bool) -> np.ndarray:
     """The features of all sentences, kept in a file beside the results: they are the same for every fold."""
-    kept = RESULTS.with_name(f"features_{'layers' if layers else 'last'}.npy")
+    kept = RESULTS.with_name(f"{data.corpus}_{'layers' if layers else 'last'}.npy")
     if kept.exists():
         return np.load(kept)
     found = np.zeros((len(data.rows), 384 * (len(model.blocks) if layers else 1)), np.float32)

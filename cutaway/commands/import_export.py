@@ -27,7 +27,11 @@ class Import:
 
 @dataclass(frozen=True)
 class Export:
-    """Writes a run's model as a checkpoint that transformers loads, or its word vectors as a file."""
+    """Writes a run's model as a checkpoint that transformers loads, or its word vectors as a file.
+
+    A head that transformers has no class for (one that reads the mean of a text, or all layers) is written beside the
+    body, with a README.md of the few lines that use both.
+    """
 
     examples: ClassVar[tuple[str, ...]] = (
         "cutaway export runs/bert-1 --to my-checkpoint",

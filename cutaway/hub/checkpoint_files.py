@@ -27,6 +27,8 @@ FETCHED = (
     "*_Pooling/config.json",
     "*_Dense/config.json",
     "*_Dense/model.safetensors",
+    "head.json",
+    "head.safetensors",
 )
 
 

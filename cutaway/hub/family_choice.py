@@ -66,6 +66,18 @@ def layout_of(spec: Any) -> CheckpointLayout:
     )
 
 
+def body_layout_of(spec: Any) -> CheckpointLayout | None:
+    """The layout of a model of text without its head for labels, if some family holds that, but none holds both."""
+    if not isinstance(spec, TextSpec) or spec.head is None or spec.head.kind not in ("classes", "tags"):
+        return None
+    spec = spec.resolved()
+    fitting = [family for family in FAMILIES if isinstance(spec, family.design)]
+    if any(try_family(family, spec)[0] is not None for family in fitting):
+        return None
+    found = [try_family(family, spec.but(head=None))[0] for family in fitting]
+    return next((layout for layout in found if layout is not None), None)
+
+
 def try_family(family: Family, spec: ModelSpec) -> tuple[CheckpointLayout | None, str]:
     """The layout, or why there is none."""
     try:

@@ -18,7 +18,7 @@ from cutaway.atomic_files import write_json, writing
 from cutaway.hub.checkpoint_files import SINGLE, locate, read_config
 from cutaway.hub.empty_models import expect_sizes, without_weights
 from cutaway.hub.families.shared import Family
-from cutaway.hub.family_choice import find_family, layout_of
+from cutaway.hub.family_choice import body_layout_of, find_family, layout_of
 from cutaway.hub.generation_settings import (
     GENERATION,
     generation_to_save,
@@ -26,6 +26,7 @@ from cutaway.hub.generation_settings import (
     with_all_ends,
     with_special_ids,
 )
+from cutaway.hub.head_files import expect_head_shapes, read_head, write_head
 from cutaway.hub.mapped_tensors import FLOATS, Stored, Tensors
 from cutaway.hub.sentence_files import read_sentence, write_sentence
 from cutaway.hub.tensor_rules import Rules
@@ -41,7 +42,7 @@ def from_pretrained(source: str | Path, dtype: torch.dtype | None = None) -> Mod
     mixes several kinds of numbers, all become the kind that holds each of them without loss. Tensors that are missing,
     surplus or of another shape are an error that lists them; NaN or infinite weights are a warning.
     ``model.tokenizer`` is what came with it, or None. Files of sentence-transformers say how ``model.embed(texts)``
-    makes a vector of a text.
+    makes a vector of a text. A head that `save_pretrained` wrote beside its body is put onto it again.
 
     The weights are mapped from the file, which must stay as it is while the model is in use.
     """
@@ -64,8 +65,14 @@ def from_pretrained(source: str | Path, dtype: torch.dtype | None = None) -> Mod
     if hasattr(spec, "sentence"):
         sentence, layers = read_sentence(folder)
         spec = spec.but(sentence=sentence)
+    head = read_head(folder) if spec.head is None else None
+    if head is not None:
+        spec, layers = spec.but(head=head[0]), layers | head[1]
     with without_weights():
-        model = from_spec(spec)
+        model: Any = from_spec(spec)
+    if head is not None:
+        expect_head_shapes(model, head[1], folder)
+        model.head.context = head[2]
     expect_shapes(rules, dict(model.state_dict()), {name: at.shape for name, at in used.items()})
     dtype = dtype or reduce(torch.promote_types, (at.dtype for at in used.values()))
     state = {name: rule.load(tensors.take) for name, rule in rules.items()} | layers
@@ -84,13 +91,16 @@ def save_pretrained(model: nn.Module, folder: str | Path) -> Path:
 
     That is generation_config.json, tokenizer.json, and tokenizer_config.json with the roles of special tokens and the
     chat template; where the spec says how a text becomes a vector, also modules.json and what it names, so that
-    sentence-transformers makes the same vectors as ``model.embed``. Returns the folder. A design that no family of
-    checkpoints can hold is refused, with what it is that none can hold.
+    sentence-transformers makes the same vectors as ``model.embed``. A head for labels that no class of transformers has
+    is written beside the body, with the lines that use it in a README.md (hub/head_files.py). Returns the folder. A
+    design that no family of checkpoints can hold is refused, with what it is that none can hold.
     """
-    layout = layout_of(getattr(model, "spec", None))
     spec: Any = getattr(model, "spec", None)
+    body = body_layout_of(spec)
+    layout = body or layout_of(spec)
     whole = dict(model.state_dict())
-    state = {name: x for name, x in whole.items() if not name.startswith("sentence_layers.")}
+    apart = ("sentence_layers.", "head.") if body else ("sentence_layers.",)
+    state = {name: x for name, x in whole.items() if not name.startswith(apart)}
     expect_own_tensors(layout.rules, state)
     tensors = {name: x for ours, rule in layout.rules.items() for name, x in rule.save(state[ours].cpu()).items()}
     folder = Path(folder)
@@ -98,6 +108,8 @@ def save_pretrained(model: nn.Module, folder: str | Path) -> Path:
     with writing(folder / SINGLE) as file:
         save_file(tensors, file.name, metadata={"format": "pt"})
     dtype = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
+    if body:
+        write_head(folder, model)
     write_json(folder / "config.json", with_special_ids(layout.config, model) | {"dtype": dtype})
     if generation := generation_to_save(model):
         write_json(folder / GENERATION, generation)

@@ -34,6 +34,7 @@ class Model(nn.Module):
     tuned_by: ClassVar[str] = "full"
     layer_order: ClassVar[tuple[str, ...]] = ("blocks.*",)  # addresses, from the input on
     hidden_before_classes: ClassVar[bool] = False  # whether heads that pool by the first token have a hidden layer
+    bias_of_classes: ClassVar[bool] = True  # whether heads that pool as the family does have a bias
     spec: Any
     tokenizer: Any = None
     generation_config: dict[str, Any] | None = None
@@ -81,7 +82,9 @@ class Model(nn.Module):
             raise ValueError(f"a {type(self).__name__} has no place for a head of labels; tune a model that has one")
         kind = "tags" if each == "token" else "classes"
         hidden = kind == "classes" and self.hidden_before_classes and pooling in (None, "cls")
-        return with_head(self, HeadSpec(kind, labels=tuple(labels), pooling=pooling, hidden=hidden), keep_pooler=hidden)
+        bias = kind == "tags" or self.bias_of_classes or pooling not in (None, "last")
+        head = HeadSpec(kind, labels=tuple(labels), pooling=pooling, hidden=hidden, bias=bias)
+        return with_head(self, head, keep_pooler=hidden)
 
     def represent(self, *inputs: Any, **options: Any) -> torch.Tensor:
         """What the learned part of the head reads: a vector a sequence, or one a token."""

@@ -112,15 +112,19 @@ def export_adapter(run: Run, to: str) -> Path:
 def export_run(path: str, to: str, adapter: bool = False) -> Path:
     """What a run is exported as: by default a checkpoint of its model, with its tokenizer, in a new folder.
 
-    With ``adapter``, what it learned by LoRA or adapters alone.
+    A head that transformers has no class for is written beside the body (hub/head_files.py). With ``adapter``, what the
+    run learned by LoRA or adapters alone.
     """
+    from cutaway.atomic_files import writing_folder
     from cutaway.data.text.special_tokens import frame, has_special_tokens
     from cutaway.hub import save_pretrained
 
     run = Run(path)
     if adapter:
         _expect_empty(Path(to))
-        return export_adapter(run, to)
+        with writing_folder(to) as part:
+            export_adapter(run, str(part))
+        return Path(to)
     if (written := run.recipe.export(run, to)) is not None:
         return written
     folder = Path(to)
@@ -132,14 +136,10 @@ def export_run(path: str, to: str, adapter: bool = False) -> Path:
         frame(tokenizer)  # a run's folder holds the tokenizer alone; the roles of our own marks are known
     model.tokenizer = tokenizer
     try:
-        return save_pretrained(model, folder)
+        with writing_folder(folder) as part:  # one that is killed in the middle leaves nothing in its place
+            save_pretrained(model, part)
+        return folder
     except ValueError as error:
-        pooling = getattr(getattr(model.spec, "head", None), "pooling", None)
-        if pooling not in (None, "cls", "last"):
-            raise ValueError(
-                f"transformers' classifiers read one token of a text, got a run that pools by {pooling!r}; tune with "
-                "--pooling cls to export it, or use the run itself: cut.load"
-            ) from None
         design = getattr(run.config, "design", None)
         if design is None:
             raise

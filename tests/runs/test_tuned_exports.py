@@ -69,13 +69,47 @@ def test_a_language_model_and_a_vit(tmp_path: Path):
     assert torch.allclose(theirs.eval()(pixels).logits, cut.load(run.path).model(pixels), atol=1e-4)
 
 
-def test_what_transformers_has_no_room_for_is_told(tuned: cut.runs.Run, tmp_path: Path):
+def test_what_transformers_has_no_class_for_comes_as_body_and_head(tuned: cut.runs.Run, tmp_path: Path):
+    base, data = tuned.path.parent / "bert", tuned.path.parent / "reviews.csv"
+    run = cut.tune(base, data=data, lora=2, pooling="layers", context=8, out=tmp_path / "layers", **QUICK)
+    folder = export_run(str(run.path), str(tmp_path / "x"))
+    body = transformers.AutoModel.from_pretrained(folder, add_pooling_layer=False).eval()
+    tokens = torch.tensor([[1, 6, 7, 16, 2]])
+    ours, run = cut.from_pretrained(folder), cut.load(run.path)
+    assert torch.allclose(body(tokens).last_hidden_state, run.model.encode(tokens), atol=1e-5)
+    assert torch.allclose(ours(tokens), run.model(tokens), atol=1e-5)
+    assert ours.head.context == 8  # as it was tuned
+    again = cut.tune(folder, data=data, head_only=True, pooling="layers", out=tmp_path / "again", **QUICK)
+    assert torch.equal(again.model.blocks[0].mlp.up.weight, ours.blocks[0].mlp.up.weight)
+
+
+def test_a_run_without_an_adapter_has_none_to_export(tuned: cut.runs.Run, tmp_path: Path):
     base, data = tuned.path.parent / "bert", tuned.path.parent / "reviews.csv"
     run = cut.tune(base, data=data, head_only=True, pooling="mean", out=tmp_path / "mean", **QUICK)
-    with pytest.raises(ValueError, match=r"read one token of a text, got a run that pools by 'mean'"):
-        export_run(str(run.path), str(tmp_path / "x"))
     with pytest.raises(ValueError, match=r"an adapter is what LoRA or adapters learned .* got .*mean"):
         export_run(str(run.path), str(tmp_path / "x"), adapter=True)
+    assert not (tmp_path / "x").exists()
+
+
+def test_an_export_that_fails_leaves_nothing(tuned: cut.runs.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from cutaway.hub import pretrained
+
+    def fail(*args: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pretrained, "write_json", fail)
+    with pytest.raises(KeyboardInterrupt):
+        export_run(str(tuned.path), str(tmp_path / "x"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_gpt_that_gives_classes_is_transformers_class(tuned: cut.runs.Run, tmp_path: Path):
+    data = tuned.path.parent / "reviews.csv"
+    run = cut.tune(tiny_gpt(tmp_path / "gpt"), data=data, lora=2, out=tmp_path / "run", **QUICK)
+    folder = export_run(str(run.path), str(tmp_path / "x"))
+    theirs = transformers.GPT2ForSequenceClassification.from_pretrained(folder).eval()
+    tokens = torch.tensor([[1, 6, 7, 16, 2]])
+    assert torch.allclose(theirs(tokens).logits, cut.load(run.path).model(tokens), atol=1e-5)
 
 
 def test_a_step_is_that_of_a_plain_loop(tuned: cut.runs.Run, tmp_path: Path):

@@ -60,6 +60,7 @@ class GPT(TextModel):
     input_kind: ClassVar[str] = "text"
     tasks: ClassVar[tuple[str, ...]] = ("language", "chat", "classify", "tag", "pairs")
     tuned_by: ClassVar[str] = "lora"
+    bias_of_classes: ClassVar[bool] = False  # as transformers has them
     output_layers: ClassVar[tuple[str, ...]] = ("unembed",)
     spec: GPTSpec
 

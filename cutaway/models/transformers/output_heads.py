@@ -53,6 +53,7 @@ class ClassHead(nn.Module):
     """
 
     output_layers = ("classify",)
+    context: int | None = None  # tokens of a text that it read when it was tuned, if that was said
 
     def __init__(self, width: int, spec: HeadSpec, pooling: str, dropout: float = 0.0, layers: int = 0) -> None:
         super().__init__()
@@ -104,6 +105,7 @@ class TagHead(nn.Module):
 
     output_layers = ("classify",)
     wants_layers = False
+    context: int | None = None
 
     def __init__(self, width: int, spec: HeadSpec, dropout: float = 0.0) -> None:
         super().__init__()

@@ -43,7 +43,7 @@ def usual_pooling(base: "Base", head_only: bool) -> str | None:
     """How texts are pooled if nobody chose; None for what the model's family does (cls or last).
 
     All layers' means tell most of a body that is frozen, and of checkpoints made for vectors of sentences, which say
-    that they pool by the mean; no class of transformers holds either.
+    that they pool by the mean; such a head is exported beside the body (hub/head_files.py).
     """
     if base.model.input_kind != "masked text":
         return None  # the streams of models that read to the right are not of one scale

@@ -287,7 +287,10 @@ class TunedRecipe(Recipe):
         """Merges LoRA's updates into the weights; what is written is the model."""
         from cutaway.recipes.tuned.tuning_ways import without_updates
 
-        without_updates(run.model, str(run.path))
+        model: Any = without_updates(run.model, str(run.path))
+        context = getattr(self, "context", None)
+        if context and getattr(model, "head", None) is not None and hasattr(model.head, "context"):
+            model.head.context = min(context, model.spec.context)
 
     def smaller(self) -> str:
         other = "" if self.way == "head_only" else ", or train less of the model: lora=8, or head_only=True"

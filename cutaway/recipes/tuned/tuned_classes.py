@@ -48,7 +48,7 @@ class TunedClassesRecipe(TunedRecipe):
     pooling: Literal["auto", "cls", "mean", "attention", "layers", "last"] = setting("auto", FIRST)
     """one vector of a text: its first token's, the mean, a mean weighed by attention, the means of all layers side by
     side, or the last token's; auto is last for models that read to the right; of others, layers for a head alone and
-    for checkpoints of sentence-transformers, else cls, which is what transformers can load"""
+    for checkpoints of sentence-transformers, else cls, for which transformers has a class"""
     fit_head: bool = setting(True, OPTIMIZER)
     """fit the new head to the features of the base before anything else learns"""
     batch: int = 16

@@ -2,8 +2,10 @@ r"""Pairs of texts that belong together, for models that embed texts.
 
     anchor, positive[, negative]        a question and its answer, two sentences of one meaning [, one of another]
     text 1, text 2, score               how alike two texts are
+    text                                without a partner: it is its own, seen twice through dropout (SimCSE)
 
-Rows with an equal first text stay in one part, so that no question is tested on that was learned.
+Rows with an equal first text stay in one part, so that no question is tested on that was learned. Of texts without a
+partner held-out ones are halved: the first half is to find the second. Gao, Yao and Chen 2021 (SimCSE), §3.
 """
 
 import os
@@ -18,6 +20,7 @@ from jaxtyping import Float, Int
 from cutaway.data.checks import nearest
 from cutaway.data.fingerprints import Fingerprint, fingerprint_files
 from cutaway.data.labelled.labelled_sources import read_columns
+from cutaway.data.labelled.unlabelled_texts import has_lines, read_texts
 from cutaway.data.splits import Splits, split_rows
 
 FIRSTS = ("anchor", "query", "question", "sentence1", "text1", "text_a", "source", "title", "premise")
@@ -54,6 +57,7 @@ class TextPairs:
     columns: tuple[str, ...]
     fingerprint: Fingerprint
     notes: tuple[str, ...] = ()
+    unpaired: bool = False  # whether every text is its own partner
 
     @property
     def train(self) -> PairRows:
@@ -69,17 +73,28 @@ class TextPairs:
     def summary(self) -> str:
         """What was read, in a few lines."""
         validation = "none" if self.validation is None else f"{len(self.validation):,}"
-        first = (
-            f"pairs: {len(self.train):,} to train on, {validation} to evaluate on; columns: {', '.join(self.columns)}"
-        )
+        if self.unpaired:
+            first = (
+                f"texts without a partner: {len(self.train):,} to train on, each a pair with itself under two dropout "
+                f"masks (SimCSE), {validation} to evaluate on, whose first halves are to find their second"
+            )
+        else:
+            first = (
+                f"pairs: {len(self.train):,} to train on, {validation} to evaluate on; "
+                f"columns: {', '.join(self.columns)}"
+            )
         return "\n".join([first, *self.notes])
 
 
 def find_columns(names: Sequence[str], asked: Sequence[str] = ()) -> tuple[str, str, str, str]:
     """The columns of first and second texts, of negatives and of scores ("" for none): as asked, else by their names.
 
+    A single column, or a single name asked for, is one of texts without a partner.
+
     >>> find_columns(["Score", "sentence1", "sentence2"])
     ('sentence1', 'sentence2', '', 'Score')
+    >>> find_columns(["text"])
+    ('text', '', '', '')
     """
     for name in asked:
         if name not in names:
@@ -90,6 +105,8 @@ def find_columns(names: Sequence[str], asked: Sequence[str] = ()) -> tuple[str, 
     by_name = {name.casefold().strip(): name for name in names}
     known = lambda wanted: next((by_name[name] for name in wanted if name in by_name), "")
     score, negative = known(SCORES), known(NEGATIVES)
+    if len(asked or names) == 1:
+        return (asked or names)[0], "", "", ""
     if asked:
         first, second = asked[:2]
         return first, second, asked[2] if len(asked) > 2 else "", score if score not in asked else ""
@@ -111,8 +128,11 @@ def read_text_pairs(
     seed: int = 0,
     encoding: str = "utf-8",
 ) -> TextPairs:
-    """Pairs of texts of a table: CSV, TSV, JSON lines, Parquet, a DataFrame or a dict of columns."""
-    table = read_columns(data, encoding)
+    """Pairs of texts of a table: CSV, TSV, JSON lines, Parquet, a DataFrame or a dict of columns; or lines of a file.
+
+    A file whose name does not end as that of a table has one text a line, unless its lines have tabs.
+    """
+    table = _columns(data, encoding)
     names = find_columns(list(table), columns)
     rows, notes = _usable(table, *names)
     groups = {text: i for i, text in enumerate(dict.fromkeys(text.casefold() for text in rows.firsts))}
@@ -122,21 +142,50 @@ def read_text_pairs(
         part_of[part] = number
     own = part_of[[groups[text.casefold()] for text in rows.firsts]]
     train, held, tested = (rows.take(np.flatnonzero(own == number)) for number in range(3))
+    unpaired = not names[1]
     if len(train) < 2:
-        raise ValueError(f"tuning by pairs needs at least two pairs to train on, got {len(train)}; add pairs")
+        what = "texts" if unpaired else "pairs"
+        raise ValueError(f"tuning by pairs needs at least two {what} to train on, got {len(train)}; add {what}")
+    if unpaired:
+        held, tested = halves(held.firsts), halves(tested.firsts)
     path = Path(data).expanduser() if isinstance(data, (str, os.PathLike)) else None
     fingerprint = Fingerprint("", 0) if path is None else fingerprint_files({path.name: path})
     splits = Splits("pairs", train, held if len(held) else None, (lambda: tested) if len(tested) else None)
-    return TextPairs(splits, tuple(name for name in names if name), fingerprint, tuple(notes))
+    return TextPairs(splits, tuple(name for name in names if name), fingerprint, tuple(notes), unpaired)
+
+
+def _columns(data: Any, encoding: str) -> dict[str, list[str]]:
+    if has_lines(data):
+        lines = list(read_texts(data, "", encoding))
+        if not lines or not all("\t" in line for line in lines[:10]):
+            return {"text": lines}
+    return read_columns(data, encoding)
+
+
+def halves(texts: Sequence[str]) -> PairRows:
+    """The first and the second half of each text, by its words, or of a text without spaces by its characters.
+
+    >>> halves(["one two three four five", "word", "a"])
+    PairRows(firsts=['one two', 'wo'], seconds=['three four five', 'rd'], negatives=None, scores=None)
+    """
+    firsts, seconds = [], []
+    for text in texts:
+        words = text.split()
+        parts, space = (words, " ") if len(words) > 1 else (list(text.strip()), "")
+        if len(parts) > 1:
+            firsts.append(space.join(parts[: len(parts) // 2]))
+            seconds.append(space.join(parts[len(parts) // 2 :]))
+    return PairRows(firsts, seconds)
 
 
 def _usable(
     table: dict[str, list[str]], first: str, second: str, negative: str, score: str
 ) -> tuple[PairRows, list[str]]:
     """Pairs that can be learned from, scores brought to 0–1, and notes on what was left out."""
-    texts = [table[name] for name in (first, second, *([negative] if negative else []))]
+    texts = [table[name] for name in (first, second, negative) if name]
     whole = np.array([all(text.strip() for text in row) for row in zip(*texts)], dtype=bool)
-    notes = [f"left out: {int((~whole).sum()):,} pairs with an empty text"] if not whole.all() else []
+    what = "pairs with an empty text" if second else "empty texts"
+    notes = [f"left out: {int((~whole).sum()):,} {what}"] if not whole.all() else []
     scores = None
     if score:
         try:
@@ -150,9 +199,10 @@ def _usable(
         if (low, high) != (0.0, 1.0):
             notes.append(f"scores: from {low:g} to {high:g}, brought to 0 to 1")
         scores = (scores - low) / (high - low)
+    firsts = [text.strip() for text in table[first]]
     rows = PairRows(
-        [text.strip() for text in table[first]],
-        [text.strip() for text in table[second]],
+        firsts,
+        [text.strip() for text in table[second]] if second else firsts,
         [text.strip() for text in table[negative]] if negative else None,
         scores,
     )
@@ -167,4 +217,4 @@ def _is_number(text: str) -> bool:
     return True
 
 
-__all__ = ["PairRows", "TextPairs", "find_columns", "read_text_pairs"]
+__all__ = ["PairRows", "TextPairs", "find_columns", "halves", "read_text_pairs"]

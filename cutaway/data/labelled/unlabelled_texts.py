@@ -10,6 +10,7 @@ than a million characters the first million are kept.
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from cutaway.data.checks import nearest
 from cutaway.data.files import expect_encoding, find_files, open_plain, read_pieces
@@ -28,9 +29,16 @@ def read_texts(path: str | os.PathLike[str], column: str = "", encoding: str = "
         if file.is_dir():
             raise ValueError(f"texts must be a file, got the folder {path}; give a file in it")
         find_files(path, setting="texts")  # says what may be meant
-    if column or any(ending in file.name.casefold() for ending in _TABLES):
+    if column or not has_lines(file):
         return _column(file, column, encoding)
     return read_lines(file, encoding)
+
+
+def has_lines(data: Any) -> bool:
+    """Whether some data is a file of lines: one whose name is not that of a table."""
+    if not isinstance(data, (str, os.PathLike)):
+        return False
+    return not any(ending in Path(data).name.casefold() for ending in _TABLES)
 
 
 def _column(file: Path, column: str, encoding: str) -> Iterator[str]:
@@ -57,4 +65,4 @@ def read_lines(file: Path, encoding: str = "utf-8") -> Iterator[str]:
             yield line
 
 
-__all__ = ["LONGEST", "read_lines", "read_texts"]
+__all__ = ["LONGEST", "has_lines", "read_lines", "read_texts"]

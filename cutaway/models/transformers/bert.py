@@ -81,17 +81,6 @@ class BERT(TextModel):
             return self.encode(tokens, segments, mask)
         return self.head.decide(self.represent(tokens, mask, segments), mask)
 
-    def represent(
-        self,
-        tokens: Int[Tensor, "b t"],
-        mask: Bool[Tensor, "b t"] | None = None,
-        segments: Int[Tensor, "b t"] | None = None,
-    ) -> Float[Tensor, "b *t w"]:
-        head: Any = self.head
-        states: list[Tensor] | None = [] if head.wants_layers else None
-        z = self.encode(tokens, segments, mask, states)
-        return head.read(z if states is None else states, mask)
-
     def encode(
         self,
         tokens: Int[Tensor, "b t"],
@@ -136,10 +125,13 @@ class BERT(TextModel):
         return x
 
     def token_states(
-        self, tokens: Int[Tensor, "b t"], mask: Bool[Tensor, "b t"] | None = None
+        self,
+        tokens: Int[Tensor, "b t"],
+        mask: Bool[Tensor, "b t"] | None = None,
+        segments: Int[Tensor, "b t"] | None = None,
+        states: list[Tensor] | None = None,
     ) -> Float[Tensor, "b t w"]:
-        """The hidden states that sentence vectors are made of."""
-        return self.encode(tokens, mask=mask)
+        return self.encode(tokens, segments, mask, states)
 
     def pool(self, z: Float[Tensor, "b t w"]) -> Float[Tensor, "b w"]:
         """The first hidden state through the pooler, as next-sentence prediction trained it."""

@@ -121,17 +121,6 @@ class GPT(TextModel):
             return self.read_out(x)
         return x if self.head is None else self.head(x, mask)
 
-    def represent(
-        self,
-        tokens: Int[Tensor, "b t"],
-        mask: Bool[Tensor, "b t"] | None = None,
-        segments: Int[Tensor, "b t"] | None = None,
-    ) -> Float[Tensor, "b *t w"]:
-        head: Any = self.head
-        states: list[Tensor] | None = [] if head.wants_layers else None
-        x = self.hidden(tokens, mask, segments, states=states)
-        return head.read(x if states is None else states, mask)
-
     def hidden(
         self,
         tokens: Int[Tensor, "b t"],
@@ -167,10 +156,13 @@ class GPT(TextModel):
         return x
 
     def token_states(
-        self, tokens: Int[Tensor, "b t"], mask: Bool[Tensor, "b t"] | None = None
+        self,
+        tokens: Int[Tensor, "b t"],
+        mask: Bool[Tensor, "b t"] | None = None,
+        segments: Int[Tensor, "b t"] | None = None,
+        states: list[Tensor] | None = None,
     ) -> Float[Tensor, "b t w"]:
-        """The hidden states that sentence vectors are made of."""
-        return self.hidden(tokens, mask)
+        return self.hidden(tokens, mask, segments, states=states)
 
     def _equations_only(self, x: Tensor, cache: Cache, options: dict[str, Any]) -> Tensor:
         """The layers as bare equations, for generating while no tap is read; a single token is passed as a vector."""

@@ -97,9 +97,15 @@ class EncoderDecoder(TextModel):
         return x
 
     def token_states(
-        self, tokens: Int[Tensor, "b t"], mask: Bool[Tensor, "b t"] | None = None
+        self,
+        tokens: Int[Tensor, "b t"],
+        mask: Bool[Tensor, "b t"] | None = None,
+        segments: Int[Tensor, "b t"] | None = None,
+        states: list[Tensor] | None = None,
     ) -> Float[Tensor, "b t w"]:
         """The hidden states of the encoder, which sentence vectors are made of."""
+        if segments is not None or states is not None:
+            raise ValueError("a model of pairs of texts has neither segments nor a head of labels; leave them out")
         return self.encode(tokens, mask)
 
     def decode(

@@ -12,6 +12,7 @@ import sys
 import weakref
 from typing import Any
 
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from cutaway.blocks.embeddings.tokens import Embedding
@@ -38,9 +39,29 @@ class TextModel(Model):
 
     sentence_layers: nn.ModuleList | None
 
-    def token_states(self, tokens: Any, mask: Any = None) -> Any:
-        """The hidden states (batch, tokens, width) that sentence vectors are made of; ``mask`` marks real tokens."""
+    def token_states(
+        self,
+        tokens: Int[Tensor, "b t"],
+        mask: Bool[Tensor, "b t"] | None = None,
+        segments: Int[Tensor, "b t"] | None = None,
+        states: list[Tensor] | None = None,
+    ) -> Float[Tensor, "b t w"]:
+        """The last hidden states, which sentence vectors and heads of labels are made of; ``mask`` marks real tokens.
+
+        ``states``, an empty list, is given those of all layers, from the embeddings to the last.
+        """
         raise ValueError(f"texts have vectors in a model with token_states, got a {type(self).__name__}; define it")
+
+    def represent(
+        self,
+        tokens: Int[Tensor, "b t"],
+        mask: Bool[Tensor, "b t"] | None = None,
+        segments: Int[Tensor, "b t"] | None = None,
+    ) -> Float[Tensor, "b *t w"]:
+        head: Any = self.head
+        states: list[Tensor] | None = [] if head.wants_layers else None
+        z = self.token_states(tokens, mask, segments, states)
+        return head.read(z if states is None else states, mask)
 
     def __del__(self) -> None:
         # In `from_pretrained(folder).embed(texts)` nobody holds the model when its table is called: the table does.

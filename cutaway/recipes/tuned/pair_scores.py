@@ -42,7 +42,8 @@ class EncodedPairs:
     def of(cls, model: Any, pairs: PairRows) -> "EncodedPairs":
         """Pairs by the tokenizer of a model."""
         firsts, cut = encode_texts(model, pairs.firsts)
-        seconds, more = encode_texts(model, pairs.seconds)
+        same = pairs.seconds == pairs.firsts  # texts without a partner
+        seconds, more = (firsts, 0) if same else encode_texts(model, pairs.seconds)
         negatives = None if pairs.negatives is None else encode_texts(model, pairs.negatives)[0]
         known: dict[str, int] = {}
         places = np.array([known.setdefault(text, len(known)) for text in pairs.seconds], np.int64)

@@ -4,10 +4,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from cutaway.recipes.checks import expect_at_least
-from cutaway.recipes.settings import DATA, FIRST, setting
+from cutaway.recipes.checks import expect_at_least, expect_share
+from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, setting
 from cutaway.recipes.tables.in_memory import STORED, TableInMemory
 from cutaway.recipes.tuned.tuned_base import TunedRecipe
+
+VIEWS = 0.1  # dropout that makes two views of one text, as Gao et al. 2021 have it
 
 if TYPE_CHECKING:
     from torch import nn
@@ -26,7 +28,8 @@ class TunedPairsRecipe(TunedRecipe):
 
     A table of pairs: a question and its answer, two sentences of one meaning, and for each if you like a text that does
     not belong. Every other text of a batch is a wrong answer (InfoNCE), so large batches teach more. Pairs with a
-    column of scores teach how alike two texts are. `cutaway embed` and `cutaway nearest` use the run.
+    column of scores teach how alike two texts are. Texts without a partner, one a line, are seen twice through
+    dropout, and these two views belong together (SimCSE). `cutaway embed` and `cutaway nearest` use the run.
     """
 
     name: ClassVar[str] = "tuned-pairs"
@@ -37,13 +40,18 @@ class TunedPairsRecipe(TunedRecipe):
     has_new_head: ClassVar[bool] = False
 
     data: str = setting("", FIRST, "PATH")  # in Python a DataFrame, too, or a dict of columns
-    """CSV, TSV, JSON lines or Parquet: anchor, positive and perhaps negative; or two texts and a score"""
+    """CSV, TSV, JSON lines or Parquet: anchor, positive and perhaps negative; or two texts and a score; or texts
+    without a partner, one a line"""
     columns: str = setting("", FIRST, "NAMES")
-    """the columns of first and second texts, and of negatives, with commas between (default: found by their names)"""
+    """the columns of first and second texts, and of negatives, with commas between (default: found by their names);
+    a single one has texts without a partner"""
     scale: float = setting(20.0, FIRST)
     """what cosines are multiplied by before the softmax: 1 / temperature"""
     context: int = setting(0, FIRST)
     """tokens of a text that are read, at most; 0 for as many as the base reads"""
+    dropout: float = setting(0.0, OPTIMIZER)
+    """share of the model's values dropped in training; 0 for that of the base, which for texts without a partner is
+    0.1 if it has none"""
     encoding: str = setting("utf-8", DATA)
     """encoding of the texts"""
     batch: int = 64
@@ -54,6 +62,7 @@ class TunedPairsRecipe(TunedRecipe):
             object.__setattr__(self, "data", TableInMemory.of(self.data))
         super().__post_init__()
         expect_at_least(self, 0, "context")
+        expect_share(self, "dropout")
         if not self.scale > 0:
             raise ValueError(f"scale must be above 0, got {self.scale}; try scale=20")
         if self.batch < 2:
@@ -78,8 +87,8 @@ class TunedPairsRecipe(TunedRecipe):
 
         held = self.data if isinstance(self.data, TableInMemory) else None
         asked = tuple(name.strip() for name in self.columns.split(",")) if self.columns else ()
-        if len(asked) == 1 or len(asked) > 3:
-            raise ValueError(f"columns must name two or three columns, got {self.columns!r}; try columns='a,b'")
+        if len(asked) > 3:
+            raise ValueError(f"columns must name one to three columns, got {self.columns!r}; try columns='a,b'")
         pairs = read_text_pairs(
             self.data if held is None else held.frame(), asked, self.validation, self.test, self.seed, self.encoding
         )
@@ -95,6 +104,9 @@ class TunedPairsRecipe(TunedRecipe):
         from cutaway.models.specs.parts import SentenceSpec
 
         spec = base.model.spec.sentence or SentenceSpec()
+        share = self.dropout or (VIEWS if data.unpaired and not has_dropout(base.model.spec) else 0.0)
+        if share:
+            base.model.spec = with_dropout(base.model.spec, share)
         model: Any = with_head(base.model, None)
         context = min(value for value in (self.context, spec.context, getattr(model.spec, "context", None)) if value)
         model.spec = model.spec.but(sentence=spec.but(context=context))
@@ -174,7 +186,9 @@ class TunedPairsRecipe(TunedRecipe):
 
         asked = tuple(name.strip() for name in self.columns.split(","))[:2] if self.columns else ()
         table = read_columns(inputs, self.encoding)
-        first, second, *_ = find_columns(list(table), asked)
+        first, second, *_ = find_columns(list(table), asked if len(asked) == 2 else ())
+        if not second:
+            raise ValueError(f"pairs need two columns of texts, got {first!r} alone; add the texts to compare with")
         a, b = (run.embed(table[name]) for name in (first, second))
         cosines = torch.nn.functional.cosine_similarity(a, b).tolist()
         return [
@@ -194,3 +208,13 @@ class TunedPairsRecipe(TunedRecipe):
         if pairs.validation is not None:
             rows, words = pairs.validation, "a text that it was not trained on"
         return whole_text_subject(run, rows.firsts[0], words)
+
+
+def has_dropout(spec: Any) -> bool:
+    """Whether a model of this design drops values in training, so that two passes of one text differ."""
+    return bool(spec.dropout or spec.attention.dropout)
+
+
+def with_dropout(spec: Any, share: float) -> Any:
+    """The same design with this share of its values dropped in training."""
+    return spec.but(dropout=share, attention=spec.attention.but(dropout=share))

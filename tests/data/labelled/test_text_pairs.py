@@ -2,7 +2,7 @@
 
 import pytest
 
-from cutaway.data.labelled.text_pairs import find_columns, read_text_pairs
+from cutaway.data.labelled.text_pairs import find_columns, halves, read_text_pairs
 
 
 @pytest.mark.parametrize(
@@ -14,6 +14,8 @@ from cutaway.data.labelled.text_pairs import find_columns, read_text_pairs
         (["id", "a", "b"], ("b", "a"), ("b", "a", "", "")),
         (["a", "b", "c"], ("a", "b", "c"), ("a", "b", "c", "")),
         (["score", "sentence2", "sentence1"], (), ("sentence1", "sentence2", "", "score")),
+        (["text"], (), ("text", "", "", "")),
+        (["id", "a", "score"], ("a",), ("a", "", "", "")),
     ],
 )
 def test_columns(names, asked, expected):
@@ -56,3 +58,37 @@ def test_scores_and_empty_texts(tmp_path):
 def test_too_few():
     with pytest.raises(ValueError, match="needs at least two pairs to train on, got 1"):
         read_text_pairs({"anchor": ["a"], "positive": ["b"]}, validation=0, test=0)
+    with pytest.raises(ValueError, match="needs at least two texts to train on, got 1"):
+        read_text_pairs({"text": ["a"]}, validation=0, test=0)
+
+
+def test_texts_without_a_partner(tmp_path):
+    path = tmp_path / "texts.txt"
+    path.write_bytes(
+        "\ufefffirst line here\r\n\r\n".encode() + "".join(f"text number {i}\r\n" for i in range(18)).encode()
+    )
+    pairs = read_text_pairs(path, validation=0.2, test=0.2)
+    assert pairs.unpaired
+    assert pairs.train.firsts == pairs.train.seconds
+    assert len(pairs.train) == 11
+    assert len(pairs.validation) == len(pairs.open_test()) == 4
+    assert all(
+        a == "text" and b.startswith("number ") for a, b in zip(pairs.validation.firsts, pairs.validation.seconds)
+    )
+    assert not {f"{a} {b}" for a, b in zip(pairs.validation.firsts, pairs.validation.seconds)} & set(pairs.train.firsts)
+    assert "left out: 1 empty texts" in pairs.summary()
+    assert "11 to train on, each a pair with itself under two dropout masks (SimCSE), 4 to evaluate" in pairs.summary()
+
+
+def test_lines_with_tabs_are_pairs(tmp_path):
+    path = tmp_path / "pairs.txt"
+    path.write_text("anchor\tpositive\n" + "".join(f"a {i}\tb {i}\n" for i in range(9)), encoding="utf-8")
+    pairs = read_text_pairs(path, validation=0, test=0)
+    assert not pairs.unpaired
+    assert pairs.train.seconds == [f"b {i}" for i in range(9)]
+
+
+def test_halves():
+    found = halves(["one two three four five", "二つの文", "x", " a b "])
+    assert found.firsts == ["one two", "二つ", "a"]
+    assert found.seconds == ["three four five", "の文", "b"]

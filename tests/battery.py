@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.utils import _pytree as pytree
 
 import cutaway as cut
+from cutaway.inside.address_globs import named_sites
 from cutaway.inside.taps import Tap
 from cutaway.registry import Entry
 
@@ -64,7 +65,8 @@ class Traits:
 def traits(entry: Entry) -> Traits:
     block, inputs = build(entry.example, torch.float64)
     is_module = isinstance(block, nn.Module)
-    taps = tuple(name for name, module in block.named_modules() if isinstance(module, Tap)) if is_module else ()
+    found = {id(tap): name for name, tap in named_sites(block).items() if isinstance(tap, Tap)} if is_module else {}
+    taps = tuple(found.values())
     return Traits(is_module, bool(parameters(block)), bool(floats(inputs)), taps)
 
 

@@ -260,6 +260,7 @@ from cutaway.blocks.low_rank.bottleneck import Bottleneck
 from cutaway.blocks.low_rank.dora import DoRA, column_lengths
 from cutaway.blocks.low_rank.effective_rank import effective_rank
 from cutaway.blocks.low_rank.lora import LoRA
+from cutaway.blocks.low_rank.lora_convolutions import LoRAConv
 from cutaway.blocks.low_rank.prefixes import Prefix, Prompt, attend_with_prefix
 from cutaway.blocks.low_rank.updates import LowRank, low_rank_update
 from cutaway.blocks.norms.batch import BatchNorm, batch_norm
@@ -360,6 +361,7 @@ __all__ = [
     "LinearState",
     "Llama3Scaling",
     "LoRA",
+    "LoRAConv",
     "LowRank",
     "MaxPool2d",
     "MeanPool2d",

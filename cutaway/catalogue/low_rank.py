@@ -2,11 +2,13 @@
 
 import torch
 
+from cutaway.blocks.convolution.grids import Conv2d
 from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.low_rank.bottleneck import Bottleneck
 from cutaway.blocks.low_rank.dora import DoRA, column_lengths
 from cutaway.blocks.low_rank.effective_rank import effective_rank
 from cutaway.blocks.low_rank.lora import LoRA
+from cutaway.blocks.low_rank.lora_convolutions import LoRAConv
 from cutaway.blocks.low_rank.prefixes import Prefix, Prompt, attend_with_prefix
 from cutaway.blocks.low_rank.updates import LowRank, low_rank_update
 from cutaway.registry import register
@@ -30,6 +32,7 @@ register(
 register(effective_rank, example=lambda: (effective_rank, torch.randn(5, 3)))
 register(LowRank, example=lambda: (_drawn(LowRank(5, 7, rank=3)), torch.randn(2, 3, 5)))
 register(LoRA, example=lambda: (_drawn(LoRA(Linear(5, 7), rank=3)), torch.randn(2, 3, 5)))
+register(LoRAConv, example=lambda: (_drawn(LoRAConv(Conv2d(4, 6, groups=2), rank=3)), torch.randn(2, 4, 5, 7)))
 register(column_lengths, example=lambda: (column_lengths, torch.randn(5, 7)))
 register(
     DoRA,

@@ -16,10 +16,11 @@ import torch
 from torch import Tensor, nn
 
 from cutaway.blocks.low_rank.lora import WHOLE
+from cutaway.hub.adapter_filters import Filters
 from cutaway.hub.family_choice import CheckpointLayout, layout_of
 from cutaway.hub.tensor_rules import Rule, Rules
 from cutaway.training.tuning.records import named_parameters
-from cutaway.training.tuning.targets import Layer, Target, linear_layers
+from cutaway.training.tuning.targets import Layer, Target, lora_layers
 
 
 class Place(NamedTuple):
@@ -42,7 +43,7 @@ class AdapterNames:
         self.model = model
         self.parameters = named_parameters(model)
         self.rules, self.old_names = _rules(model, self.parameters)
-        self.layers = {layer.path: layer for layer in linear_layers(model)[0].values()}
+        self.layers = {layer.path: layer for layer in lora_layers(model)[0].values()}
         self.in_file = {path: self._places(layer) for path, layer in self.layers.items()}
         self.known = {place.name: place for places in self.in_file.values() for place in places}
         if not any(f"{path}.weight" in self.rules for path in self.layers):  # own names: parts have theirs too
@@ -67,11 +68,16 @@ class AdapterNames:
         near = [known for known in self.known if known.endswith(f".{name}") or name.endswith(f".{known}")]
         return self.known[near[0]] if len(near) == 1 else None
 
-    def filters_of(self, module: str) -> tuple[int, ...]:
-        """The shape of a filter (channels, height, width) where a module of the file is a convolution; else ()."""
+    def filters_of(self, module: str) -> Filters:
+        """The filters of a module of the file, where it is a convolution."""
         place = self.find(module)
-        rule = None if place is None else self.rules.get(f"{place.layer.path}.weight")
-        return rule.shape[1:] if rule is not None else ()
+        if place is None:
+            return Filters()
+        rule = self.rules.get(f"{place.layer.path}.weight")
+        if rule is not None:
+            return Filters(rule.shape[1:])
+        weight: Any = place.layer.base.weight
+        return Filters(tuple(weight.shape[1:]), place.layer.base.groups) if weight.ndim > 2 else Filters()  # type: ignore[arg-type]
 
     def tensors_of(self, path: str, value: Tensor | None = None) -> dict[str, Tensor]:
         """A parameter as the file has it: under one name or, split, under several."""

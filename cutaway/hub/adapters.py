@@ -23,6 +23,7 @@ from cutaway.blocks.low_rank.dora import DoRA
 from cutaway.blocks.low_rank.linear_layers import matrix_of
 from cutaway.blocks.low_rank.lora import LoRA
 from cutaway.blocks.low_rank.updates import LowRank
+from cutaway.hub.adapter_filters import Factors, factors_from_file, factors_in_file, warn_of_peft
 from cutaway.hub.adapter_names import AdapterNames, Place
 from cutaway.hub.adapter_updates import joined_update, split_update
 from cutaway.hub.base_digest import base_digest
@@ -81,14 +82,18 @@ def _lora_files(
     """The tensors and the configuration of a LoRA or DoRA."""
     updates = _updates_by_module(model, record.name, names)
     tensors: dict[str, Tensor] = {}
+    factors: dict[str, Factors] = {}
     for module, update in updates.items():
-        filters = names.filters_of(module)  # (channels, height, width) where theirs is a convolution, else ()
-        points = (1,) * len(filters[1:])
-        tensors[f"{module}.lora_A.weight"] = update.a.T.reshape(update.rank, *filters) if filters else update.a.T
-        tensors[f"{module}.lora_B.weight"] = update.b.T.reshape(*update.b.T.shape, *points)
+        filters = names.filters_of(module)
+        factors[module] = factors_in_file(update, filters)
+        tensors[f"{module}.lora_A.weight"], tensors[f"{module}.lora_B.weight"] = factors[module][:2]
         if isinstance(update, DoRA):
             lengths = update.magnitude
-            tensors[f"{module}.lora_magnitude_vector"] = lengths.view(1, -1, *points) if filters else lengths
+            tensors[f"{module}.lora_magnitude_vector"] = (
+                lengths.view(1, -1, *filters.points) if filters.shape else lengths
+            )
+        if (place := names.find(module)) is not None:
+            warn_of_peft(place.layer.base, module)
     biases = str(record.settings["biases"])
     saved: set[str] = set()
     for path, value in trained.items():
@@ -105,8 +110,8 @@ def _lora_files(
                 tensors.setdefault(key, x)
     some = next(iter(updates.values()))
     config = write_lora(
-        {module: update.rank for module, update in updates.items()},
-        {module: update.alpha for module, update in updates.items()},
+        {module: found.rank for module, found in factors.items()},
+        {module: found.alpha for module, found in factors.items()},
         some.dropout,
         biases,
         some.rooted,
@@ -173,7 +178,7 @@ def load_adapter(model: nn.Module, folder: str | Path, name: str | None = None, 
         _expect_base(about, names, force)
         return load_bottlenecks(model, name, config, tensors, names)
     read_lora(config)
-    updates, places, rest = _read_updates(config, tensors, names)
+    updates, places, rest = _read_updates(config, tensors, names, about)
     values = _read_trained(rest, names)
     _expect_base(about, names, force)
     biases = next(ours for ours, theirs in BIASES.items() if theirs == config.get("bias", "none"))
@@ -205,7 +210,7 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor], dict[str, An
 
 
 def _read_updates(
-    config: dict[str, Any], tensors: dict[str, Tensor], names: AdapterNames
+    config: dict[str, Any], tensors: dict[str, Tensor], names: AdapterNames, about: dict[str, Any]
 ) -> tuple[list[LowRank], list[Place], dict[str, Tensor]]:
     """The updates and their places, and the tensors that are left."""
     rest = {key.replace(".base_layer.", ".").replace(".modules_to_save.", "."): x for key, x in tensors.items()}
@@ -219,12 +224,14 @@ def _read_updates(
         if place is None or a is None or b is None:
             known = ", ".join(list(names.known)[:3])
             raise ValueError(
-                f"an adapter must be for linear layers of the model, got {module}; the model has {known}, …"
+                f"an adapter must be for linear layers or convolutions of the model, got {module}; the model has "
+                f"{known}, …"
             )
-        if filters := names.filters_of(place.name):  # theirs is a convolution over patches, ours a map of each
-            if a.shape[1:] != filters:
-                raise ValueError(f"an adapter must fit its model, got {tuple(a.shape)} for the {filters} of {module}")
-            a, b = a.flatten(1), b.flatten(1)
+        rooted = bool(config.get("use_rslora"))
+        given = Factors(a, b, len(a), alpha_of(config, module))
+        a, b, rank, alpha = factors_from_file(given, names.filters_of(place.name), rooted, module)
+        if not about:
+            warn_of_peft(place.layer.base, module)
         inputs, outputs = matrix_of(place.layer.base)[:, place.columns].shape
         if (a.shape[1], b.shape[0]) != (inputs, outputs) or a.shape[0] != b.shape[1]:
             raise ValueError(
@@ -234,9 +241,8 @@ def _read_updates(
         magnitude = rest.pop(
             f"{module}.lora_magnitude_vector", rest.pop(f"{module}.lora_magnitude_vector.weight", None)
         )
-        kind, rooted = (LowRank if magnitude is None else DoRA), bool(config.get("use_rslora"))
-        alpha, dropout = alpha_of(config, module), float(config.get("lora_dropout", 0.0))
-        update = update_for(place.target, partial(kind, rank=a.shape[0], alpha=alpha, dropout=dropout, rooted=rooted))
+        kind, dropout = (LowRank if magnitude is None else DoRA), float(config.get("lora_dropout", 0.0))
+        update = update_for(place.target, partial(kind, rank=rank, alpha=alpha, dropout=dropout, rooted=rooted))
         with torch.no_grad():
             update.a.copy_(a.T)
             update.b.copy_(b.T)

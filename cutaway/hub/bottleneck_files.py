@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from cutaway.blocks.low_rank.bottleneck import Bottleneck, BottleneckAfter
 from cutaway.hub.adapter_names import AdapterNames
 from cutaway.inside.address_globs import named_sites
-from cutaway.training.tuning.bottlenecks import find_modules, insert_bottlenecks
+from cutaway.training.tuning.bottlenecks import feature_axis, find_modules, insert_bottlenecks, last_layer
 from cutaway.training.tuning.named_adapters import AdapterSummary
 from cutaway.training.tuning.records import AdapterRecord, named_parameters
 
@@ -56,7 +56,8 @@ def load_bottlenecks(
     for path, module in targets.items():
         down = tensors[f"{path}.adapters.down"]
         like = next(module.parameters())
-        part = Bottleneck(down.shape[0], down.shape[1]).to(like.device, torch.promote_types(like.dtype, torch.float32))
+        part = Bottleneck(down.shape[0], down.shape[1], axis=feature_axis(last_layer(path, module)))
+        part = part.to(like.device, torch.promote_types(like.dtype, torch.float32))
         with torch.no_grad():
             for tensor in _TENSORS:
                 getattr(part, tensor).copy_(tensors[f"{path}.adapters.{tensor}"])

@@ -31,6 +31,7 @@ from cutaway.training.processes.alone import Alone
 from cutaway.training.random_stream import RandomStream
 from cutaway.training.run_folder.folder import RunFolder
 from cutaway.training.run_folder.interrupts import Stopped, StopSignals
+from cutaway.training.tuning.freezing import hold_statistics
 
 
 class Loop:
@@ -126,6 +127,7 @@ class Loop:
         set_rate(self.optimizers, self.plan.schedule(self.step))
         if not self.model.training:
             self.model.train()
+            hold_statistics(self.model)
         if self.job.update is not None:
             return self._own_step(self.job.update, count)
         loss = 0.0

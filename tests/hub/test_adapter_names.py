@@ -46,7 +46,7 @@ def test_older_names_of_modules_are_known():
     assert names.find(old) == names.find(new)
     assert names.find(new).part == "queries"
     assert names.find("vit.layers.0.mlp.fc2").layer.path == "blocks.0.mlp.down"
-    assert names.filters_of("vit.embeddings.patch_embeddings.projection") == (3, 4, 4)
+    assert names.filters_of("vit.embeddings.patch_embeddings.projection") == ((3, 4, 4), 1)
 
 
 def test_other_models_have_their_own():

@@ -179,7 +179,9 @@ def test_another_base_is_refused(tmp_path):
         ValueError, match=r"got A \(2, 8\) and B \(24, 2\) for transformer.h.0.attn.c_attn, which is 12"
     ):
         cut.load_adapter(gpt(width=12), tmp_path, force=True)
-    with pytest.raises(ValueError, match=r"must be for linear layers of the model, got transformer.h.0.attn.c_attn"):
+    with pytest.raises(
+        ValueError, match=r"must be for linear layers or convolutions of the model, got transformer.h.0.attn.c_attn"
+    ):
         cut.load_adapter(nn.Sequential(nn.Linear(3, 3)), tmp_path, force=True)
     with pytest.raises(ValueError, match="has an adapter named 'default' already"):
         cut.load_adapter(model, tmp_path)

@@ -133,8 +133,12 @@ class ConvGrid(nn.Module):
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -bound, bound)
 
+    def correlate(self, x: Tensor, filters: Tensor, bias: Tensor | None = None) -> Tensor:
+        """What these filters, of any number, give in place of its own: padding, stride and groups are the same."""
+        return cross_correlate_grid(x, filters, bias, self.padding, self.stride, self.dilation, self.groups)
+
     def _run(self, x: Tensor) -> Tensor:
-        y = cross_correlate_grid(x, self.weight, self.bias, self.padding, self.stride, self.dilation, self.groups)
+        y = self.correlate(x, self.weight, self.bias)
         if self.output.live:
             y = self.output(y)
         return y

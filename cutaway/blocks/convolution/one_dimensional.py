@@ -123,9 +123,14 @@ class Conv1d(nn.Module):
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -bound, bound)
 
+    def correlate(
+        self, x: Tensor, filters: Tensor, bias: Tensor | None = None, lengths: Tensor | None = None
+    ) -> Tensor:
+        """What these filters, of any number, give in place of its own: padding, stride and groups are the same."""
+        return cross_correlate(x, filters, bias, self.padding, self.stride, self.dilation, self.groups, lengths)
+
     def forward(self, x: Float[Tensor, "*b t i"], lengths: Int[Tensor, "*b"] | None = None) -> Float[Tensor, "*b n o"]:
-        shape = (self.padding, self.stride, self.dilation, self.groups)
-        y = cross_correlate(x, self.weight, self.bias, *shape, lengths)
+        y = self.correlate(x, self.weight, self.bias, lengths)
         if self.output.live:
             y = self.output(y)
         return y

@@ -20,13 +20,20 @@ from cutaway.inside.taps import Tap
 
 
 class Bottleneck(nn.Module):
-    """y + φ(y D + d) U + u. Taps: ``hidden`` (φ of the sums), ``update`` (what is added)."""
+    """y + φ(y D + d) U + u. Taps: ``hidden`` (φ of the sums), ``update`` (what is added).
+
+    ``axis`` of y holds its features: −3 of images, where both maps are 1 × 1 convolutions (Rebuffi et al. 2017). At the
+    taps they come last.
+    """
 
     linear_maps = {"down": -1, "up": -1}
 
-    def __init__(self, width: int, hidden: int = 64, activation: Callable[[Tensor], Tensor] = gelu) -> None:
+    def __init__(
+        self, width: int, hidden: int = 64, activation: Callable[[Tensor], Tensor] = gelu, axis: int = -1
+    ) -> None:
         super().__init__()
         expect_positive(width=width, hidden=hidden)
+        self.axis = axis
         self.inputs, self.hidden_width, self.activation = width, hidden, activation
         self.down, self.down_bias = nn.Parameter(torch.empty(width, hidden)), nn.Parameter(torch.empty(hidden))
         self.up, self.up_bias = nn.Parameter(torch.empty(hidden, width)), nn.Parameter(torch.empty(width))
@@ -38,7 +45,8 @@ class Bottleneck(nn.Module):
         for parameter in (self.down_bias, self.up, self.up_bias):
             nn.init.zeros_(parameter)
 
-    def forward(self, y: Float[Tensor, "*b w"]) -> Float[Tensor, "*b w"]:
+    def forward(self, y: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+        y = y.movedim(self.axis, -1)
         expect_width("y", y, self.inputs)
         h = self.activation(y.to(self.down.dtype) @ self.down + self.down_bias)
         if self.hidden.live:
@@ -46,7 +54,7 @@ class Bottleneck(nn.Module):
         change = h @ self.up + self.up_bias
         if self.update.live:
             change = self.update(change)
-        return y + change.to(y.dtype)
+        return (y + change.to(y.dtype)).movedim(-1, self.axis)
 
     def extra_repr(self) -> str:
         return f"{self.inputs} → {self.hidden_width} → {self.inputs}"

@@ -43,14 +43,14 @@ class DoRA(LowRank):
         return self
 
     def beside(
-        self, x: Float[Tensor, "*b i"], product: Float[Tensor, "*b o"], weight: Float[Tensor, "i o"]
+        self, change: Float[Tensor, "*b o"], product: Float[Tensor, "*b o"], weight: Float[Tensor, "i o"]
     ) -> Float[Tensor, "*b o"]:
         """Δy = x W' − x W = (m / ‖W + …‖ − 1) ⊙ x W + m / ‖W + …‖ ⊙ (α / r) x A B."""
         weight = weight.to(self.a.dtype)
         with torch.no_grad():
             lengths = column_lengths(weight + super().change(weight))
         share = self.magnitude / lengths
-        return (share - 1) * product.to(self.a.dtype) + share * self(x)
+        return (share - 1) * product.to(self.a.dtype) + share * change
 
     def change(self, weight: Float[Tensor, "i o"]) -> Float[Tensor, "i o"]:
         """ΔW = W' − W."""

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from cutaway.blocks.low_rank.linear_layers import bias_of, is_linear, matrix_of
+from cutaway.blocks.low_rank.linear_layers import as_weight, bias_of, is_convolution, is_linear, matrix_of
 from cutaway.blocks.low_rank.updates import LowRank
 from cutaway.blocks.low_rank.wrapping import Adapted, ByName
 from cutaway.inside.quiet import equation_of
@@ -41,8 +41,7 @@ class LoRA(Adapted):
         name: str = "default",
         parts: Mapping[str, int] | None = None,
     ) -> None:
-        if not is_linear(base):
-            raise ValueError(f"LoRA wraps a linear layer, got {type(base).__name__}; wrap the linear layers inside it")
+        self._expect(base)
         super().__init__(base)
         self.inputs, self.outputs = matrix_of(base).shape
         self.columns = {WHOLE: (0, self.outputs)}
@@ -52,6 +51,12 @@ class LoRA(Adapted):
             self.columns |= dict(zip(parts, pairwise(ends), strict=True))
         if rank:
             self.add(name, {WHOLE: LowRank(self.inputs, self.outputs, rank, alpha, dropout)})
+
+    @staticmethod
+    def _expect(base: nn.Module) -> None:
+        if not is_linear(base):
+            other = "use LoRAConv" if is_convolution(base) else "wrap the linear layers inside it"
+            raise ValueError(f"LoRA wraps a linear layer, got {type(base).__name__}; {other}")
 
     def add(self, name: str, updates: Mapping[str, LowRank]) -> None:
         """One more adapter, in use from now on: an update for each of the named parts."""
@@ -68,7 +73,7 @@ class LoRA(Adapted):
         y = base = self.base(x)
         for name in self.active:
             updates = self.updates(name)
-            z = _drop(x, next(iter(updates.values())).dropout, self.training)
+            z = drop_entries(x, next(iter(updates.values())).dropout, self.training)
             if not self._may_join(updates, z, y):
                 y = self._one_by_one(z, y, base, updates)
                 continue
@@ -106,7 +111,7 @@ class LoRA(Adapted):
         for part, update in updates.items():
             first, last = self.columns[part]
             product = base[..., first:last] if bias is None else base[..., first:last] - bias[first:last]
-            delta = update.beside(x, product, matrix_of(self.base)[:, first:last]).to(y.dtype)
+            delta = update.beside(update(x), product, matrix_of(self.base)[:, first:last]).to(y.dtype)
             y = y + nn.functional.pad(delta, (first, self.outputs - last))
         return y
 
@@ -121,6 +126,10 @@ class LoRA(Adapted):
                 merged[:, columns] += update.change(matrix[:, columns])
         return merged
 
+    def merged_weight(self) -> Tensor:
+        """The same in the shape in which the layer has its weight."""
+        return as_weight(self.base, self.merged_matrix())
 
-def _drop(x: Tensor, rate: float, training: bool) -> Tensor:
+
+def drop_entries(x: Tensor, rate: float, training: bool) -> Tensor:
     return nn.functional.dropout(x, rate) if rate and training else x

@@ -7,6 +7,7 @@ drawn as peft does, from U(−1/√inputs, 1/√inputs). With α / √r for the 
 """
 
 import math
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float
@@ -79,19 +80,22 @@ class LowRank(nn.Module):
         return self.low.edited or self.update.edited
 
     def forward(self, x: Float[Tensor, "*b i"]) -> Float[Tensor, "*b o"]:
-        low = x.to(self.a.dtype) @ self.a
+        return self.widen(x.to(self.a.dtype) @ self.a)
+
+    def widen(self, low: Tensor, times: Callable[[Tensor, Tensor], Tensor] = torch.matmul) -> Tensor:
+        """Δy, given x A; ``times`` is what multiplies by B."""
         if self.low.live:
             low = self.low(low)
-        y = low * self.scale @ self.b
+        y = times(low * self.scale, self.b)
         if self.update.live:
             y = self.update(y)
         return y
 
     def beside(
-        self, x: Float[Tensor, "*b i"], product: Float[Tensor, "*b o"], weight: Float[Tensor, "i o"]
+        self, change: Float[Tensor, "*b o"], product: Float[Tensor, "*b o"], weight: Float[Tensor, "i o"]
     ) -> Float[Tensor, "*b o"]:
-        """Δy beside a frozen map, given its x W and W: here they play no part."""
-        return self(x)
+        """Δy beside a frozen map, given (α / r) x A B, its x W and W: here these two play no part."""
+        return change
 
     def change(self, weight: Float[Tensor, "i o"]) -> Float[Tensor, "i o"]:
         """ΔW = (α / r) A B: what added to W would give the same outputs, in the precision of ``weight``."""

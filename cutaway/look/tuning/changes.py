@@ -46,10 +46,9 @@ def plain_weights(model: nn.Module) -> dict[str, Tensor]:
     """The weights that a model computes with: those of its state dict, with LoRA merged into them."""
     state = dict(model.state_dict())
     for address, module in model.named_modules():
-        merged, name = getattr(module, "merged_matrix", None), f"{address}.weight"
+        merged, name = getattr(module, "merged_weight", None), f"{address}.weight"
         if merged is not None and name in state:
-            matrix = merged()
-            state[name] = matrix if matrix.shape == state[name].shape else matrix.T
+            state[name] = merged()
     return state
 
 

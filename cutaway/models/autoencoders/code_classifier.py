@@ -48,6 +48,7 @@ class CodeClassifier(Model):
     input_kind: ClassVar[str] = "images"
     tasks: ClassVar[tuple[str, ...]] = ("images",)
     layer_order: ClassVar[tuple[str, ...]] = ("encoder.stages.*.*", "encoder.dense.layers.*", "to_code")
+    lora_targets: ClassVar[tuple[str, ...]] = ("encoder", "to_code")
     spec: CodeClassifierSpec
     mean: Tensor
 

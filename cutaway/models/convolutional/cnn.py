@@ -130,6 +130,10 @@ class CNN(Model):
             else:
                 nn.init.kaiming_normal_(parameter, nonlinearity="relu")
 
+    @property
+    def lora_targets(self) -> tuple[str, ...]:  # type: ignore[override]
+        return ("stages",) if self.hidden is None else ("stages", "hidden")
+
     def forward(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b classes"]:
         return self.decide(self.represent(images))
 

@@ -75,8 +75,8 @@ class TunedRecipe(Recipe):
     base: str = setting("", FIRST, "PATH")
     """the run folder or the checkpoint to tune"""
     lora: int = setting(0, FIRST)
-    """rank of LoRA, which adds B A to the weights of linear layers and trains that alone; 8 if no way is chosen and
-    the model is a transformer"""
+    """rank of LoRA, which adds B A to the weights of layers and trains that alone; 8 if no way is chosen and the model
+    is a transformer"""
     adapter: int = setting(0, FIRST)
     """width of adapters, small networks after the layers, which are trained alone"""
     head_only: bool = setting(False, FIRST)
@@ -85,8 +85,9 @@ class TunedRecipe(Recipe):
     """train the last N layers and the head"""
     full: bool = setting(False, FIRST)
     """train all weights"""
-    lora_targets: str = setting("all-linear", OPTIMIZER, "GLOBS")
-    """addresses of the layers that LoRA is put beside, with commas between; all-linear for all but the head"""
+    lora_targets: str = setting("", OPTIMIZER, "GLOBS")
+    """addresses of the layers that LoRA is put beside, with commas between; all-linear for all linear layers but the
+    head; empty for what suits the model: all-linear, of a CNN its convolutions"""
     lora_alpha: float = setting(0.0, OPTIMIZER)
     """LoRA's updates are scaled by alpha / rank; 0 for the rank"""
     lora_dropout: float = setting(0.0, OPTIMIZER)

@@ -20,7 +20,8 @@ def apply_way(model: nn.Module, recipe: "TunedRecipe") -> None:
     """Freezes what does not learn, and puts LoRA or adapters into the model."""
     head = ("head",) if recipe.has_new_head else ()
     if recipe.way == "lora":
-        targets = [target.strip() for target in recipe.lora_targets.split(",")]
+        named = recipe.lora_targets or ",".join(model.lora_targets)  # type: ignore[arg-type]
+        targets = [target.strip() for target in named.split(",")]
         try:
             lora(model, targets, recipe.lora, recipe.lora_alpha or None, recipe.lora_dropout, train=head)
         except ValueError as error:  # the rank is the setting `lora`

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from cutaway.blocks.low_rank.bottleneck import Bottleneck, BottleneckAfter
-from cutaway.blocks.low_rank.linear_layers import is_linear, matrix_of
+from cutaway.blocks.low_rank.linear_layers import channel_axis, is_convolution, is_linear, matrix_of
 from cutaway.inside.address_globs import UnknownAddress, matching, named_sites, unknown_address
 from cutaway.inside.taps import Tap
 from cutaway.training.tuning.freezing import Globs, find_parameters
@@ -68,13 +68,24 @@ def find_modules(model: nn.Module, patterns: Globs) -> dict[str, nn.Module]:
 
 
 def _bottleneck_for(path: str, module: nn.Module, hidden: int) -> Bottleneck:
-    layers = [layer for layer in module.modules() if is_linear(layer)]
+    layer = last_layer(path, module)
+    weight = matrix_of(layer)
+    with torch.device(weight.device):
+        made = Bottleneck(weight.shape[1], hidden, axis=feature_axis(layer))
+    return made.to(torch.promote_types(weight.dtype, torch.float32))
+
+
+def last_layer(path: str, module: nn.Module) -> nn.Module:
+    """The layer of a module that says how wide its output is."""
+    layers = [layer for layer in module.modules() if is_linear(layer) or is_convolution(layer)]
     if not layers:
         raise ValueError(
-            f"an adapter follows a module whose last linear layer says how wide its output is, got {path}, a "
-            f"{type(module).__name__} without one; name a module around it, or use cut.freeze"
+            f"an adapter follows a module whose last linear layer or convolution says how wide its output is, got "
+            f"{path}, a {type(module).__name__} without one; name a module around it, or use cut.freeze"
         )
-    weight = matrix_of(layers[-1])
-    with torch.device(weight.device):
-        made = Bottleneck(weight.shape[1], hidden)
-    return made.to(torch.promote_types(weight.dtype, torch.float32))
+    return layers[-1]
+
+
+def feature_axis(layer: nn.Module) -> int:
+    """The axis of a layer's output that has its features."""
+    return channel_axis(layer) if is_convolution(layer) else -1

@@ -40,7 +40,7 @@ def freeze(model: nn.Module, parts: Globs = "**", but: Globs = ()) -> TrainableS
     """Freezes the named parts of a model, and lets those of ``but`` be trained: ``freeze(model, but="head.**")``.
 
     Both are globs of addresses, of modules (then all that is inside) or of single parameters. What neither names stays
-    as it is. Returns the share of the parameters that can be trained.
+    as it is. Returns the share of the parameters that can be trained. For batch norms see `hold_statistics`.
     """
     frozen, trained = find_parameters(model, parts), find_parameters(model, but)
     for path, parameter in frozen.items():
@@ -50,6 +50,18 @@ def freeze(model: nn.Module, parts: Globs = "**", but: Globs = ()) -> TrainableS
     for parameter in trained.values():
         parameter.requires_grad_(True)
     return trainable_share(model)
+
+
+def hold_statistics(model: nn.Module) -> None:
+    """Puts norms whose weights are frozen into evaluation mode: they keep the running statistics that they have.
+
+    In training mode a batch norm would go on to learn its statistics, frozen or not, and an adapter saved alone would
+    then fit a base that no one has. Cutaway's training calls it; in a loop of your own call it after ``model.train()``.
+    """
+    for module in model.modules():
+        own = list(module.parameters(recurse=False))
+        if own and getattr(module, "running_mean", None) is not None and not any(p.requires_grad for p in own):
+            module.eval()
 
 
 def find_parameters(model: nn.Module, patterns: Globs) -> dict[str, nn.Parameter]:

@@ -1,4 +1,4 @@
-r"""LoRA on any model: linear layers named by address get low-rank updates, and all else is frozen.
+r"""LoRA on any model: linear layers and convolutions named by address get low-rank updates, and all else is frozen.
 
     summary = cut.lora(model, "blocks.*.attention", rank=8)     # or "all-linear", or a list of globs
     print(summary)                                              # the share that can be trained
@@ -15,8 +15,9 @@ from torch import nn
 
 from cutaway.blocks.checks import expect_choice
 from cutaway.blocks.low_rank.dora import DoRA
-from cutaway.blocks.low_rank.linear_layers import matrix_of
+from cutaway.blocks.low_rank.linear_layers import is_convolution, matrix_of
 from cutaway.blocks.low_rank.lora import WHOLE, LoRA
+from cutaway.blocks.low_rank.lora_convolutions import LoRAConv
 from cutaway.blocks.low_rank.updates import LowRank
 from cutaway.training.tuning.freezing import Globs, find_parameters
 from cutaway.training.tuning.named_adapters import AdapterSummary, freeze_for, replace_module, summarise
@@ -44,10 +45,12 @@ def lora(
     rooted: bool = False,
     dora: bool = False,
 ) -> AdapterSummary:
-    """Puts low-rank updates onto the linear layers that ``targets`` name, and freezes everything that was there.
+    """Puts low-rank updates onto the layers that ``targets`` name, and freezes everything that was there.
 
-    ``targets`` are globs of addresses: of linear layers, of maps inside one (``blocks.*.attention.queries``), or of
-    modules that hold some; "all-linear" is all but the output layers. An update is (α / r) x A B, with α the rank
+    ``targets`` are globs of addresses: of linear layers and convolutions, of maps inside one
+    (``blocks.*.attention.queries``), or of modules that hold some. "all-linear" is every linear layer but the outputs',
+    and no convolution, as in peft: name those by address, as "stages.*" or ["all-linear", "stem"]; "**" is every layer
+    of both kinds, outputs too. An update is (α / r) x A B (of a convolution: to r channels and back), with α the rank
     unless given (``rooted``: α / √r), and 0 at first: adding one does not change what the model computes. ``dropout``
     is of its input, in training. ``biases``: "none", those of the changed layers ("lora") or "all" are trained too;
     ``train`` names what else is, such as a new head. ``dora`` gives every output a trained length (Liu et al. 2024).
@@ -103,7 +106,8 @@ def insert(
     for path, layer in layers.items():
         wrapper = layer.module
         if not isinstance(wrapper, LoRA):
-            wrapper = LoRA(layer.module, rank=0, parts=layer.parts)
+            kind = LoRAConv if is_convolution(layer.module) else LoRA
+            wrapper = kind(layer.module, rank=0, parts=layer.parts)
             replace_module(model, layer.module, wrapper)
         wrapper.add(record.name, {t.part: u for t, u in zip(targets, updates, strict=True) if t.layer.path == path})
     return summarise(model, record, map(address_of, targets))

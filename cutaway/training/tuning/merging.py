@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from cutaway.blocks.low_rank.linear_layers import matrix_of
 from cutaway.blocks.low_rank.lora import LoRA
 from cutaway.training.tuning.named_adapters import adapted_modules, replace_module, set_fast_paths
 from cutaway.training.tuning.records import adapters_of, merge_record, named_parameters, set_merge_record, unwrapped
@@ -72,11 +71,10 @@ def merge(model: nn.Module) -> Merged:
     undo = _Undo(layers, [layer.weight.detach().clone() for layer in layers])
     error = change = rounding = 0.0
     for layer in layers:
-        matrix = matrix_of(layer.base)
-        merged = layer.merged_matrix()
-        change += float((merged - matrix.double()).square().sum())
-        matrix.copy_(merged)
-        left = matrix.double() - merged
+        weight, merged = layer.weight, layer.merged_weight()
+        change += float((merged - weight.double()).square().sum())
+        weight.copy_(merged)
+        left = weight.double() - merged
         rounding += float(left.square().sum())
         error = max(error, float(left.abs().max()))
         replace_module(model, layer, layer.base)
@@ -93,6 +91,12 @@ def _expect_own_weights(model: nn.Module, layers: list[LoRA]) -> None:
             if parameter is not None:
                 owners.setdefault(id(parameter), set()).add(id(module))
     for layer in layers:
+        if not isinstance(layer.weight, nn.Parameter):
+            raise ValueError(
+                f"merging changes a weight in place, got a {type(layer.base).__name__} whose weight is computed from "
+                "other tensors (weight or spectral norm); remove the norm before LoRA, as "
+                "torch.nn.utils.parametrize.remove_parametrizations does"
+            )
         if layer.active and len(owners[id(layer.weight)]) > 1:
             path = next(path for path, p in named_parameters(model).items() if p is layer.weight)
             raise ValueError(
@@ -112,9 +116,8 @@ def unmerge(model: nn.Module) -> None:
     for layer, weight in zip(undo.layers, undo.weights, strict=True):
         layer.weight.copy_(weight)
     for layer, now in zip(undo.layers, merged, strict=True):
-        matrix = matrix_of(layer.base)
-        layer.lora.to(matrix.device)
-        if not torch.equal(layer.merged_matrix().to(matrix.dtype), now.T if isinstance(layer.base, nn.Linear) else now):
+        layer.lora.to(now.device)
+        if not torch.equal(layer.merged_weight().to(now.dtype), now):
             for other, weight in zip(undo.layers, merged, strict=True):
                 other.weight.copy_(weight)
             raise ValueError(

@@ -1,9 +1,10 @@
-r"""Which linear layers an address glob names, for what is put on top of them.
+r"""Which linear layers and convolutions an address glob names, for what is put on top of them.
 
-    "blocks.*.attention"            all linear layers inside: queries, keys, values, out
+    "blocks.*.attention"            all layers inside: queries, keys, values, out
     "blocks.*.attention.queries"    W_Q alone, also where one matrix holds [W_Q W_K W_V]
     "blocks.*.attention.qkv"        that matrix as a whole
-    "all-linear"                    all linear layers but those that make the outputs
+    "stages.*"                      of a CNN, the convolutions of its stages
+    "all-linear"                    all linear layers but those that make the outputs; no convolutions, as in peft
 
 Modules declare what their matrices hold: ``fused_parts`` and ``part_names`` say which maps stand side by side in a
 child, ``bare_matrices`` which children are never called, because their matrix is read: nothing can stand in for those.
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 
 from torch import nn
 
-from cutaway.blocks.low_rank.linear_layers import is_linear, matrix_of
+from cutaway.blocks.low_rank.linear_layers import is_convolution, is_linear, matrix_of
 from cutaway.blocks.low_rank.lora import WHOLE, LoRA
 from cutaway.inside.address_globs import UnknownAddress, matching, unknown_address, walk_modules
 from cutaway.training.optimizers.groups import output_weights
@@ -24,7 +25,7 @@ _HEADS = ("head", "unembed", "classify", "lm_head", "classifier", "score", "cls"
 
 
 class Layer(NamedTuple):
-    """A linear layer (or the LoRA around it), its first path, and the sizes of the maps in it, if it holds several."""
+    """A layer (or the LoRA around it), its first path, and the sizes of the maps in it, if it holds several."""
 
     path: str
     module: nn.Module
@@ -36,14 +37,14 @@ class Layer(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A linear layer, or one of the maps that it holds."""
+    """A layer, or one of the maps that it holds."""
 
     layer: Layer
     part: str = WHOLE
 
 
-def linear_layers(model: nn.Module) -> tuple[dict[str, Layer], set[str]]:
-    """Every linear layer by each of its paths, and the paths of those that are never called."""
+def lora_layers(model: nn.Module) -> tuple[dict[str, Layer], set[str]]:
+    """Every linear layer and convolution by each of its paths, and the paths of those that are never called."""
     modules = dict(walk_modules(model))
     known: dict[int, Layer] = {}
     found: dict[str, Layer] = {}
@@ -52,10 +53,14 @@ def linear_layers(model: nn.Module) -> tuple[dict[str, Layer], set[str]]:
         for child in _bare_matrices(module):
             bare.add(f"{path}.{child}".lstrip("."))
     for path, module in modules.items():
-        if path and path not in bare and is_linear(module.base if isinstance(module, LoRA) else module):
+        if path and path not in bare and _can_wrap(module.base if isinstance(module, LoRA) else module):
             parts = _parts(modules[path.rpartition(".")[0]], path.rpartition(".")[2], module)
             found[path] = known.setdefault(id(module), Layer(path, module, parts))
     return found, bare
+
+
+def _can_wrap(module: nn.Module) -> bool:
+    return is_linear(module) or is_convolution(module)
 
 
 def _bare_matrices(module: nn.Module) -> Sequence[str]:
@@ -76,12 +81,13 @@ def _parts(owner: nn.Module, child: str, layer: nn.Module) -> dict[str, int]:
 
 
 def find_targets(model: nn.Module, patterns: str | Iterable[str]) -> list[Target]:
-    """The linear layers that the patterns name, in the order of the model."""
+    """The layers that the patterns name, in the order of the model."""
     patterns = [patterns] if isinstance(patterns, str) else list(patterns)
-    layers, bare = linear_layers(model)
+    layers, bare = lora_layers(model)
     if not layers:
         raise ValueError(
-            f"LoRA needs linear layers, got a {type(model).__name__} without one inside that it could replace; "
+            f"LoRA needs linear layers or convolutions, got a {type(model).__name__} without one inside that it could "
+            "replace; "
             "put a bare layer into nn.Sequential, and for other layers use cut.adapter or cut.freeze"
         )
     found: dict[tuple[str, str], Target] = {}
@@ -123,7 +129,9 @@ def _named_by(model: nn.Module, pattern: str, layers: dict[str, Layer], bare: se
                 f"LoRA needs a layer that is called, got {barred[0]}, whose matrix is read by the module around it; "
                 f"those that it can take: {', '.join(known[:5])}"
             )
-        raise UnknownAddress(unknown_address(pattern, known, "name linear layers of the model or what holds some"))
+        raise UnknownAddress(
+            unknown_address(pattern, known, "name linear layers or convolutions of the model, or what holds some")
+        )
 
 
 def _owner(path: str) -> str:
@@ -141,13 +149,13 @@ def _all_but_outputs(model: nn.Module, layers: dict[str, Layer]) -> list[Target]
     found = [
         target
         for path, layer in layers.items()
-        if id(_weight(layer)) not in outputs and path.split(".")[0] not in _HEADS
+        if is_linear(layer.base) and id(_weight(layer)) not in outputs and path.split(".")[0] not in _HEADS
         for target in _each_part(layer)
     ]
     if not found:
         raise ValueError(
-            f"all-linear is every linear layer but the outputs', got a model with no other: {', '.join(layers)}; "
-            "name the layers"
+            f"all-linear is every linear layer but the outputs', got a model with no other: "
+            f"{', '.join(list(layers)[:5])}; name the layers, or what holds them: convolutions too can have LoRA"
         )
     return found
 

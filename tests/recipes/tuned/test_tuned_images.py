@@ -76,3 +76,29 @@ def test_the_old_head_is_kept_for_the_same_classes(place: Path):
     assert torch.allclose(run.model.state_dict()["head.linear.weight"], base["head.linear.weight"], atol=1e-6)
     with pytest.raises(ValueError, match=r"features of images as they are, got augment='shift'"):
         cut.tune(place / "cnn", data=place / "two.npz", head_only=True, augment="shift")
+
+
+@pytest.mark.parametrize("way", [{"lora": 4}, {"adapter": 8}], ids=["lora", "adapter"])
+def test_a_cnn_learns_by_small_parts_beside_its_convolutions(place: Path, tmp_path: Path, way: dict[str, object]):
+    settings = QUICK | way | {"epochs": 20, "batch": 16, "rate": 1e-2}
+    run = cut.tune(place / "cnn", data=place / "four.npz", out=tmp_path / "run", **settings)
+    assert run.test()["accuracy"] > 0.6
+    again = cut.load(run.path)
+    images = torch.rand(3, 1, 8, 8)
+    with torch.no_grad():
+        expected = again.model(images)
+    assert torch.equal(run.model.eval()(images), expected)
+    base = cut.load(place / "cnn").model.with_labels(["0", "1", "2", "3"]).eval()
+    cut.load_adapter(base, run.path / "adapter")  # statistics of norms stayed the base's: the small file is enough
+    with torch.no_grad():
+        torch.testing.assert_close(base(images), expected)
+    if "lora" in way:
+        onward = cut.tune(run.path, data=place / "four.npz", out=tmp_path / "on", head_only=True, **QUICK)
+        assert not any(isinstance(module, cut.blocks.LoRA) for module in onward.model.modules())
+
+
+def test_a_rank_above_that_of_a_convolution_is_refused(place: Path):
+    with pytest.raises(
+        ValueError, match=r"lora must be at most .* got lora=9 for 9 × 8; try lora=8 \(at stages.0.0.conv"
+    ):
+        cut.tune(place / "cnn", data=place / "four.npz", lora=9)

@@ -2,9 +2,11 @@
 
 import pytest
 import torch
+from torch import nn
 
 import cutaway as cut
 from cutaway.training import build_optimizers
+from cutaway.training.tuning.freezing import hold_statistics
 
 
 def gpt():
@@ -80,3 +82,12 @@ def test_training_a_wholly_frozen_model_is_refused():
     assert cut.freeze(model).share == 0
     with pytest.raises(ValueError, match="training needs parameters that may change, got none"):
         build_optimizers(model, "adamw", 0.01)
+
+
+def test_frozen_norms_keep_their_statistics():
+    model = nn.Sequential(nn.BatchNorm1d(3), cut.blocks.BatchNorm(3), nn.Dropout(0.5), nn.BatchNorm1d(3)).train()
+    cut.freeze(model, ["0", "1"])
+    hold_statistics(model)
+    assert [module.training for module in model] == [False, False, True, True]
+    model(torch.randn(8, 3) + 5)
+    assert model[0].running_mean.abs().sum() == model[1].running_mean.abs().sum() == 0 < model[3].num_batches_tracked

@@ -294,3 +294,39 @@ def test_compiled_before_and_after():
         assert {name for name, p in model.named_parameters() if p.grad is not None} == {
             name for name, _ in model.named_parameters() if ".lora." in name
         }
+
+
+def test_convolutions_are_named_by_address():
+    model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(16, 8), nn.Linear(8, 2))
+    x = torch.randn(3, 1, 4, 4)
+    before = model(x)
+    assert cut.lora(model, rank=2, name="linear").targets == ("3",)  # peft's all-linear has none of them
+    both = cut.lora(model, ["all-linear", "0"], rank=2, name="both")
+    assert both.targets == ("0", "3")
+    assert torch.equal(model(x), before)
+    assert cut.lora(model, "**", rank=1, name="all").targets == ("0", "3", "4")
+    torch.nn.init.normal_(model[0].updates("both")["whole"].b)
+    changed = model(x)
+    cut.merge(model)
+    torch.testing.assert_close(model(x), changed)
+    assert type(model[0]) is nn.Conv2d
+    cut.unmerge(model)
+    assert torch.equal(model(x), changed)
+    with pytest.raises(ValueError, match=r"got rank=5 for 9 × 4; try rank=4 \(at 0\)"):
+        cut.lora(model, "0", rank=5, name="more")
+    with pytest.raises(ValueError, match=r"with no other: 0, 2; name the layers, or what holds them: convolutions too"):
+        cut.lora(nn.Sequential(nn.Conv2d(1, 4, 3), nn.Flatten(), nn.Linear(16, 2)))
+
+
+def test_weights_in_any_layout_are_merged():
+    model = nn.Sequential(nn.Conv2d(3, 4, 3)).double().to(memory_format=torch.channels_last)
+    cut.lora(model, "0", rank=2)
+    torch.nn.init.normal_(model[0].updates("default")["whole"].b)
+    x = torch.randn(2, 3, 5, 5, dtype=torch.float64).to(memory_format=torch.channels_last)
+    y = model(x)
+    cut.merge(model)
+    torch.testing.assert_close(model(x), y, rtol=1e-12, atol=1e-12)
+    normed = nn.Sequential(torch.nn.utils.parametrizations.weight_norm(nn.Conv2d(3, 4, 3)))
+    cut.lora(normed, "0", rank=2)
+    with pytest.raises(ValueError, match="got a ParametrizedConv2d whose weight is computed from other tensors"):
+        cut.merge(normed)

@@ -7,7 +7,7 @@ from torch import nn
 import cutaway as cut
 from cutaway.blocks import LoRA
 from cutaway.registry import entries
-from cutaway.training.tuning.targets import Target, find_targets, linear_layers
+from cutaway.training.tuning.targets import Target, find_targets, lora_layers
 
 
 def names(targets: list[Target]) -> list[str]:
@@ -99,7 +99,7 @@ def test_every_layer_that_can_be_named_is_really_called():
     for entry in entries():
         torch.manual_seed(0)
         block, *inputs = entry.example()
-        if not isinstance(block, nn.Module) or isinstance(block, LoRA) or not linear_layers(block)[0]:
+        if not isinstance(block, nn.Module) or isinstance(block, LoRA) or not lora_layers(block)[0]:
             continue
         cut.lora(block, "**", rank=1)
         wrappers = {path: module for path, module in block.named_modules() if isinstance(module, LoRA)}

@@ -3,8 +3,10 @@
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from cutaway.atomic_files import read_json
 from cutaway.commands.flag_types import Flag, flags_of
 from cutaway.commands.flags import asks_for_help, exit_with_help, read_flags
 from cutaway.commands.help_pages import help_page, page_width, paragraphs, row
@@ -87,7 +89,7 @@ def main(argv: Sequence[str]) -> None:
 
 def print_recipes(argv: Sequence[str]) -> None:
     if argv and argv[0] not in ("-h", "--help"):
-        raise ValueError(f"the recipe comes first, got {argv[0]!r}; try `cutaway train gpt {' '.join(argv)}`")
+        raise ValueError(f"the recipe comes first, got {argv[0]!r}; try `cutaway {_verb_of(argv)} {' '.join(argv)}`")
     wide = page_width()
     print("usage: cutaway train RECIPE [flags]\n\nTrains by a recipe, into a new folder in runs/.\n\nrecipes:")
     for name in RECIPES:
@@ -98,6 +100,15 @@ def print_recipes(argv: Sequence[str]) -> None:
         "  cutaway train mlp --data table.csv --target price\n"
         "  cutaway train gpt --resume --out runs/gpt-1"
     )
+
+
+def _verb_of(argv: Sequence[str]) -> str:
+    """The verb and the recipe of the run in --out, if there is one; else those that most people begin with."""
+    words = [part for word in argv for part in word.split("=", 1)]
+    out = words[words.index("--out") + 1 :][:1] if "--out" in words else []
+    config = Path(*out, "config.json")
+    found = str(read_json(config, "recipe")["recipe"]) if out and config.is_file() else "gpt"
+    return "tune" if found in TUNED else f"train {found if found in RECIPES else 'gpt'}"
 
 
 def print_end(run: "Run") -> None:

@@ -169,3 +169,14 @@ def test_tensorboard_is_looked_for_first(capsys: pytest.CaptureFixture[str]):
     assert run("--tensorboard") == 2
     assert "run pip install tensorboard" in capsys.readouterr().err
     assert not Path("runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("recipe", "verb"), [("cnn", "train cnn"), ("tuned-images", "tune"), ("imported", "train gpt"), (None, "train gpt")]
+)
+def test_a_forgotten_recipe_is_that_of_the_run(recipe: str | None, verb: str, capsys: pytest.CaptureFixture[str]):
+    if recipe:
+        Path("old").mkdir()
+        Path("old", "config.json").write_text(json.dumps({"recipe": recipe}))
+    assert cli.run(["train", "--resume", "--out=old"]) == 2
+    assert f"got '--resume'; try `cutaway {verb} --resume --out=old`" in capsys.readouterr().err

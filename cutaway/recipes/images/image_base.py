@@ -13,6 +13,7 @@ from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_share
 from cutaway.recipes.images.images_in_memory import STORED, ImagesInMemory
 from cutaway.recipes.settings import DATA, setting
+from cutaway.training.augmentation.image_changes import expect_fitting, read_changes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -83,7 +84,7 @@ class ImageRecipe(Recipe):
         """The images with so many channels, and in a (height, width) if it is fixed already."""
         from cutaway.data.images.image_data import read_images
 
-        return read_images(
+        found = read_images(
             self.data.source() if isinstance(self.data, ImagesInMemory) else self.data,
             labelled=self.needs_labels,
             size=self.size,
@@ -99,6 +100,8 @@ class ImageRecipe(Recipe):
             encoding=self.encoding,
             whole_classes=self.splits_whole_classes,
         )
+        expect_fitting(read_changes(getattr(self, "augment", "")), *found.shape[1:])
+        return found
 
     def image_facts(self, data: "ImageData") -> dict[str, Any]:
         """What config.json says of the images: for `Job.data`."""

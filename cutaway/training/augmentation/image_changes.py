@@ -66,6 +66,17 @@ def read_changes(text: str, known: Sequence[str] = tuple(KINDS)) -> dict[str, fl
     return {name: found[name] for name in KINDS if found.get(name)}
 
 
+def expect_fitting(changes: dict[str, float], height: int, width: int) -> None:
+    """Images may be moved by half of their shorter side at most: else what they show would lie outside."""
+    most = min(height, width) // 2
+    for name, pixels in (("shift", 1), ("affine", 2)):  # pixels of one unit
+        if pixels * changes.get(name, 0) > most:
+            raise ValueError(
+                f"{name} must move images by at most half of their shorter side, got {name}:{changes[name]:g} "
+                f"({pixels * changes[name]:g} pixels) for {height} × {width} pixels; try {name}:{max(1, most // 4)}"
+            )
+
+
 class ImageChanges:
     """The changes of a setting, acting on the images and classes of a batch one after another."""
 
@@ -99,4 +110,4 @@ class ImageChanges:
         return x
 
 
-__all__ = ["KINDS", "MIXTURES", "ImageChanges", "Kind", "read_changes"]
+__all__ = ["KINDS", "MIXTURES", "ImageChanges", "Kind", "expect_fitting", "read_changes"]

@@ -1,7 +1,8 @@
 import pytest
 import torch
 
-from cutaway.training.augmentation.image_changes import KINDS, ImageChanges, read_changes
+import cutaway as cut
+from cutaway.training.augmentation.image_changes import KINDS, ImageChanges, expect_fitting, read_changes
 
 
 def test_every_change_can_be_asked_for_and_acts():
@@ -33,3 +34,17 @@ def test_amounts_order_and_switching_off():
 def test_mistakes(text: str, message: str):
     with pytest.raises(ValueError, match=message):
         read_changes(text)
+
+
+def test_images_are_not_moved_out_of_sight():
+    expect_fitting(read_changes("shift:4,affine:2"), 8, 9)
+    with pytest.raises(
+        ValueError, match=r"shift must move .* got shift:99 \(99 pixels\) for 8 × 9 pixels; try shift:1"
+    ):
+        expect_fitting(read_changes("shift:99"), 8, 9)
+    with pytest.raises(
+        ValueError, match=r"affine must move .* got affine:10 \(20 pixels\) for 28 × 28 pixels; try affine:3"
+    ):
+        expect_fitting(read_changes("affine:10"), 28, 28)
+    with pytest.raises(ValueError, match=r"got shift:9 \(9 pixels\) for 8 × 8 pixels"):
+        cut.train("cnn", augment="shift:9", show="quiet")

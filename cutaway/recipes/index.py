@@ -52,7 +52,8 @@ TUNED = {  # runs that `cutaway tune` makes, by their task: see recipes/tuned/tu
     "tuned-images": "cutaway.recipes.tuned.tuned_images:TunedImagesRecipe",
     "tuned-classify": "cutaway.recipes.tuned.tuned_classes:TunedClassesRecipe",
     "tuned-pairs": "cutaway.recipes.tuned.tuned_pairs:TunedPairsRecipe",
-    "tuned-vertices": "cutaway.recipes.tuned.tuned_vertices:TunedVerticesRecipe",
+    "tuned-vertices": "cutaway.recipes.tuned.graph_tasks.tuned_vertices:TunedVerticesRecipe",
+    "tuned-graphs": "cutaway.recipes.tuned.graph_tasks.tuned_graphs:TunedGraphsRecipe",
     "tuned-table": "cutaway.recipes.tuned.tuned_tables:TunedTableRecipe",
 }
 IMPORTED = {  # runs that `cutaway import` makes

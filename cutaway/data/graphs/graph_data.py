@@ -143,14 +143,15 @@ def read_graph(
     ``labelled``, a graph without labels is refused; ``labels`` are "classes", "values", or "auto", by their looks.
     Parts that the data brings are kept; else labelled vertices are drawn by ``seed``, each class in its share. ``like``
     are the columns of another graph (`GraphData.columns`): those of this one then become the same numbers, and its
-    labels are not read; ``edge_classes`` are then the names of the classes of edges.
+    labels are read only if it must be ``labelled``; ``edge_classes`` are then the names of the classes of edges.
     """
     expect_shares(validation, test)
     raw = open_graph(source, vertices, weight or (None if weight is None else ""), columns, bipartite, encoding, header)
     edges = settle_edges(raw, directed, self_loops)
     notes = [*raw.notes, *edges.notes]
-    label = "" if like is not None else _take_target(raw, target)
-    classes, targets = ((), None) if like is not None else read_labels(raw, label, notes, labels)
+    reads_labels = like is None or labelled
+    label = _take_target(raw, target) if reads_labels else ""
+    classes, targets = read_labels(raw, label, notes, labels) if reads_labels else ((), None)
     if labelled and targets is None:
         raise ValueError(
             f"a model of vertices needs labels to learn from, got {raw.name} without any; name their column by target, "

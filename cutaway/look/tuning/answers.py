@@ -44,9 +44,12 @@ class Flips(NamedTuple):
 
 
 def flipped_texts(
-    flips: Flips, texts: Sequence[str], before: Sequence[str], after: Sequence[str], rule: str
+    flips: Flips, texts: Sequence[str], before: Sequence[str], after: Sequence[str], rule: str, what: str = "Texts"
 ) -> list[Picture]:
-    """The texts whose answer flipped; ``before`` and ``after`` are the answers, ``rule`` says whose came before."""
+    """The texts whose answer flipped; ``before`` and ``after`` are the answers, ``rule`` says whose came before.
+
+    ``what`` they are: texts, or names of other things.
+    """
     places, heads = [], []
     for kind, rows in (("became right", flips.mended), ("became wrong", flips.broken)):
         for i in rows[:_SHOWN].tolist():
@@ -54,7 +57,7 @@ def flipped_texts(
             heads.append(f"{kind}: {before[i]} before, {after[i]} now")
     if not places:
         return []
-    title = "Texts whose answer flipped by tuning"
+    title = f"{what} whose answer flipped by tuning"
     return [text_list([texts[i] for i in places], heads, title=title, caption=f"{flips.in_words()} Before: {rule}.")]
 
 

@@ -5,7 +5,7 @@ r"""`GraphEncoder` restores what is hidden of a graph; under another head it giv
     restore    x̂ = layer(z with hidden vertices at 0, graph)         features from the neighbours' states
                score(u, v) = (z_u ⊙ z_v) w + b                        whether a hidden edge was there
     vertices   s = z W + b                                           classes of vertices
-    graphs     s = readout(z) W + b                                  classes or values of whole graphs
+    graphs     s = norm([readout(z_1), …, readout(z_depth)]) W + b   classes or values of whole graphs
 
 Hou et al. 2022 (GraphMAE: hidden features, hidden once more before the decoder); Hu et al. 2020 (kinds of atoms); Kipf,
 Welling 2016 (edges). Notes: N3 §7, §8.
@@ -22,13 +22,16 @@ from cutaway.blocks.checks import expect_choice
 from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.losses.tasks import Head, Task
+from cutaway.blocks.norms.batch import BatchNorm
+from cutaway.inside.taps import Tap
 from cutaway.models.base import choose_spec
-from cutaway.models.graphs.graph_predictor import READOUTS
+from cutaway.models.graphs.graph_predictor import READOUTS as EVERY_READOUT
 from cutaway.models.graphs.graph_stages import GraphModel, GraphModelSpec, GraphStage
 from cutaway.models.specs.plain_data import NamedSpec
 from cutaway.models.transformers.construction import drop
 
 PURPOSES = ("restore", "vertices", "graphs")
+READOUTS = {name: EVERY_READOUT[name] for name in ("sum", "mean", "max")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,15 +58,34 @@ class GraphEncoderSpec(GraphModelSpec):
         return True
 
 
+class ReadoutHead(nn.Module):
+    """s = norm(z) W + b, of what was read out of graphs (b, w): sums grow with a graph, so they come to one scale."""
+
+    def __init__(self, width: int, task: Task) -> None:
+        super().__init__()
+        self.norm = BatchNorm(width)
+        self.outputs = Head(width, task)
+
+    def forward(self, z: Float[Tensor, "b w"]) -> Float[Tensor, "b o"]:
+        return self.outputs(self.norm(z))
+
+    @torch.no_grad()
+    def measure(self, z: Float[Tensor, "b w"]) -> None:
+        """Takes the mean and variance of some graphs as those that evaluation divides by."""
+        self.norm.running_mean.copy_(z.mean(0))
+        self.norm.running_var.copy_(z.var(0, unbiased=False).clamp(min=1e-6))
+
+
 class GraphEncoder(GraphModel):
     """restored (vertices, features) = GraphEncoder(graph, hidden), ``hidden`` (vertices,) True where to restore.
 
     For vertices, logits (vertices, outputs); for graphs, outputs (graphs, outputs). `score` tells how probable edges
-    between states are.
+    between states are. Tap: ``pooled``, what is read out of graphs.
     """
 
     kind: ClassVar[type[NamedSpec]] = GraphEncoderSpec
-    tasks: ClassVar[tuple[str, ...]] = ("vertices",)
+    tasks: ClassVar[tuple[str, ...]] = ("vertices", "graphs")
+    graph_vectors: ClassVar[str] = "pooled"
     layer_order: ClassVar[tuple[str, ...]] = ("stages.*",)
     spec: GraphEncoderSpec
 
@@ -77,44 +99,59 @@ class GraphEncoder(GraphModel):
         restores = spec.purpose == "restore"
         self.decoder = GraphStage(spec.but(dropout=0.0), spec.width, spec.inputs, bare=True) if restores else None
         self.pairs = Linear(spec.width, 1) if restores else None
-        self.head = None if restores else Head(spec.width, Task(spec.task, spec.outputs))
+        self.pooled = Tap() if spec.purpose == "graphs" else None
+        self.head: Head | ReadoutHead | None = None
+        if not restores:
+            asked = Task(spec.task, spec.outputs)
+            whole = spec.purpose == "graphs"
+            self.head = ReadoutHead(spec.depth * spec.width, asked) if whole else Head(spec.width, asked)
 
     def forward(self, graph: Graph, hidden: Bool[Tensor, "n"] | None = None) -> Float[Tensor, "r o"]:
-        z = self.encode(graph, hidden)
         if self.decoder is not None:
-            return self.restore(z, graph, hidden)
-        assert self.head is not None
-        if self.spec.purpose == "graphs":
-            z = READOUTS[self.spec.readout](z, graph)
-        return self.head(drop(z, self.spec.dropout, self.training))
+            return self.restore(self.encode(graph, hidden), graph, hidden)
+        return self.decide(self.represent(graph, hidden))
 
     def encode(self, graph: Graph, hidden: Bool[Tensor, "n"] | None = None) -> Float[Tensor, "n w"]:
         """The states of all vertices after the last stage, some of them with hidden features."""
-        x = self.enter_features(graph)
+        return self.every_encoding(graph, hidden)[-1]
+
+    def every_encoding(self, graph: Graph, hidden: Bool[Tensor, "n"] | None = None) -> list[Tensor]:
+        """The states of all vertices after each stage."""
+        x, found = self.enter_features(graph), []
         if hidden is not None:
             x = torch.where(hidden[:, None], self.hidden, x)
         for stage in self.stages:
             x = stage(x, graph)
-        return x
+            found.append(x)
+        return found
 
-    def with_purpose(self, purpose: str, task: str, outputs: int) -> "GraphEncoder":
-        """The same encoder under the head of another purpose, which begins at 0; all other tensors are shared."""
-        new = GraphEncoder(self.spec.but(purpose=purpose, task=task, outputs=outputs)).to(self.device)
+    def with_purpose(self, purpose: str, task: str, outputs: int, **more: Any) -> "GraphEncoder":
+        """The same encoder under the head of another purpose, which begins at 0; all other tensors are shared.
+
+        ``more`` are other settings of the spec, as readout.
+        """
+        new = GraphEncoder(self.spec.but(purpose=purpose, task=task, outputs=outputs, **more)).to(self.device)
         assert new.head is not None
-        for parameter in new.head.parameters():
+        last = new.head.outputs if isinstance(new.head, ReadoutHead) else new.head
+        for parameter in last.parameters():
             nn.init.zeros_(parameter)
         body = {k: v for k, v in self.state_dict().items() if not k.startswith(("decoder.", "pairs.", "head."))}
         new.load_state_dict(body, strict=False, assign=True)
         return new.train(self.training)
 
     def represent(self, *inputs: Any, **options: Any) -> Tensor:
-        """What the head reads: the states of all vertices."""
-        return self.encode(*inputs, **options)
+        """What the head reads: the states of all vertices; of graphs, what is read out of them after each stage."""
+        if self.pooled is None:
+            return self.encode(*inputs, **options)
+        graph = inputs[0] if inputs else options["graph"]
+        readout = READOUTS[self.spec.readout]
+        z = torch.cat([readout(x, graph) for x in self.every_encoding(*inputs, **options)], -1)
+        return self.pooled(z) if self.pooled.live else z
 
     def decide(self, representation: Tensor, mask: Tensor | None = None) -> Tensor:
         """The outputs of the task for what `represent` gave."""
         assert self.head is not None
-        return self.head(representation)
+        return self.head(drop(representation, self.spec.dropout, self.training))
 
     def restore(
         self, states: Float[Tensor, "n w"], graph: Graph, hidden: Bool[Tensor, "n"] | None = None
@@ -131,4 +168,4 @@ class GraphEncoder(GraphModel):
         return self.pairs(states.index_select(0, pairs[0]) * states.index_select(0, pairs[1]))[:, 0]
 
 
-__all__ = ["PURPOSES", "GraphEncoder", "GraphEncoderSpec"]
+__all__ = ["PURPOSES", "READOUTS", "GraphEncoder", "GraphEncoderSpec", "ReadoutHead"]

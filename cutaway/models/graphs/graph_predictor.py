@@ -78,6 +78,9 @@ class GraphPredictor(GraphModel):
     """outputs (graphs, outputs) = GraphPredictor(graph), of a graph that may hold several. Tap: ``pooled``."""
 
     kind: ClassVar[type[NamedSpec]] = GraphPredictorSpec
+    tasks: ClassVar[tuple[str, ...]] = ("graphs",)
+    layer_order: ClassVar[tuple[str, ...]] = ("stages.*",)
+    graph_vectors: ClassVar[str] = "hidden"
     spec: GraphPredictorSpec
 
     def __init__(self, spec: GraphPredictorSpec | None = None, **sizes: Any) -> None:
@@ -93,6 +96,11 @@ class GraphPredictor(GraphModel):
         self.head = Head(spec.width, Task(spec.task, spec.outputs))
 
     def forward(self, graph: Graph) -> Float[Tensor, "g o"]:
+        return self.decide(self.represent(graph))
+
+    def represent(self, *inputs: Any, **options: Any) -> Float[Tensor, "g w"]:
+        """What the head reads: a vector for each graph."""
+        graph = inputs[0] if inputs else options["graph"]
         states = self.states_and_graphs(graph)
         states = states if self.spec.jumping else states[-1:]
         readouts: list[Any] = list(self.readouts) or [READOUTS[self.spec.readout]] * len(states)
@@ -101,7 +109,21 @@ class GraphPredictor(GraphModel):
             z = self.pooled(z)
         if self.norm is not None:
             z = self.norm(z)
-        return self.head(drop(self.hidden(z), self.spec.head_dropout, self.training))
+        return self.hidden(z)
+
+    def decide(self, representation: Tensor, mask: Tensor | None = None) -> Float[Tensor, "g o"]:
+        """The outputs of the task for what `represent` gave."""
+        return self.head(drop(representation, self.spec.head_dropout, self.training))
+
+    def with_purpose(self, purpose: str, task: str, outputs: int) -> "GraphPredictor":
+        """The same network under a new head, which begins at 0; all other tensors are shared."""
+        assert purpose == "graphs"
+        new = GraphPredictor(self.spec.but(task=task, outputs=outputs)).to(self.device)
+        for parameter in new.head.parameters():
+            nn.init.zeros_(parameter)
+        body = {name: x for name, x in self.state_dict().items() if not name.startswith("head.")}
+        new.load_state_dict(body, strict=False, assign=True)
+        return new.train(self.training)
 
     def states_and_graphs(self, graph: Graph) -> list[tuple[Tensor, Graph]]:
         """The states after each stage, and the graph whose vertices they are of."""

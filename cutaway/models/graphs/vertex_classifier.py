@@ -45,6 +45,7 @@ class VertexClassifier(GraphModel):
     """
 
     kind: ClassVar[type[NamedSpec]] = VertexClassifierSpec
+    tasks: ClassVar[tuple[str, ...]] = ("vertices",)
     spec: VertexClassifierSpec
 
     def __init__(self, spec: VertexClassifierSpec | None = None, **sizes: Any) -> None:
@@ -56,6 +57,30 @@ class VertexClassifier(GraphModel):
     def forward(self, graph: Graph) -> Float[Tensor, "n c"]:
         x = self.states(graph)
         return x if self.head is None else self.head(drop(x, self.spec.dropout, self.training))
+
+    @property
+    def head_parts(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The addresses of what makes the outputs: the head, else the last layer."""
+        return (f"stages.{self.spec.depth - 1}",) if self.head is None else ("head",)
+
+    @property
+    def layer_order(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The layers before what makes the outputs."""
+        return tuple(f"stages.{s}" for s in range(self.spec.depth - (self.head is None)))
+
+    @property
+    def lora_targets(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Every linear layer before what makes the outputs."""
+        return (*(("enter",) if self.enter is not None else ()), *self.layer_order) or ("all-linear",)
+
+    def with_purpose(self, purpose: str, task: str, outputs: int) -> "VertexClassifier":
+        """The same network with a new last part, for other classes (or a value); all other tensors are shared."""
+        assert purpose == "vertices"
+        new = VertexClassifier(self.spec.but(classes=outputs if task == "multi-class" else 0)).to(self.device)
+        last = tuple(f"{part}." for part in self.head_parts)
+        body = {name: x for name, x in self.state_dict().items() if not name.startswith(last)}
+        new.load_state_dict(body, strict=False, assign=True)
+        return new.train(self.training)
 
 
 __all__ = ["VertexClassifier", "VertexClassifierSpec"]

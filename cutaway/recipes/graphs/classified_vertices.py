@@ -156,6 +156,11 @@ class VertexClassifierRecipe(GraphRecipe):
         reading = self.reading(data)
         return VertexTask(reading.features.apply(data.graph), data.targets, self.neighbour_counts(), reading.values)
 
+    def vertices_of(self, run: "Run") -> "tuple[GraphData, VertexTask]":
+        """The graph of a run and the task of its vertices, for pictures."""
+        data = self.dataset(run)
+        return data, self.vertex_task(data)
+
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         import torch
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from cutaway.data.graphs.graph_set import GraphRows, GraphSet
+    from cutaway.data.graphs.raw_graph_sets import GraphFeatures
     from cutaway.recipes.graphs.graph_outcomes import Scale
     from cutaway.recipes.subjects import Subject
     from cutaway.runs.run import Run
@@ -103,9 +104,13 @@ class GINRecipe(Recipe):
         if self.patience and not self.validation:
             object.__setattr__(self, "patience", 0)
 
-    def dataset(self, run: "Run | None" = None) -> "GraphSet":
-        """The graphs in their three parts; those of a ``run`` must be as they were."""
-        found = self.data.read(self._read) if isinstance(self.data, GraphInMemory) else self._read(self.data)
+    def dataset(self, run: "Run | None" = None, like: "GraphFeatures | None" = None) -> "GraphSet":
+        """The graphs in their three parts; those of a ``run`` must be as they were.
+
+        ``like`` are the features of other graphs, which these then have.
+        """
+        read = partial(self._read, like=like)
+        found = self.data.read(read) if isinstance(self.data, GraphInMemory) else read(self.data)
         if found.train.targets is None:
             raise ValueError(
                 f"a model of graphs needs targets to learn from, got {found.name} without any; name their column by "
@@ -115,7 +120,7 @@ class GINRecipe(Recipe):
             run.expect_same_data(found.fingerprint)
         return found
 
-    def _read(self, source: Any) -> "GraphSet":
+    def _read(self, source: Any, like: "GraphFeatures | None" = None) -> "GraphSet":
         from cutaway.data.graphs.graph_set import read_graphs
 
         return read_graphs(
@@ -126,6 +131,7 @@ class GINRecipe(Recipe):
             test=self.test,
             seed=self.seed,
             encoding=self.encoding,
+            like=like,
         )
 
     def scale_of(self, data: "GraphSet") -> "Scale | None":
@@ -133,6 +139,13 @@ class GINRecipe(Recipe):
         from cutaway.recipes.graphs.graph_outcomes import Scale
 
         return None if data.classes or data.train.targets is None else Scale.of(data.train.targets)
+
+    def about(self, data: "GraphSet") -> dict[str, Any]:
+        """What a run notes of its graphs, to read others as these."""
+        scale = self.scale_of(data)
+        found: dict[str, Any] = {"classes": list(data.classes), "target": data.target}
+        found["features"] = data.features.to_dict()
+        return found | ({} if scale is None else {"mean": scale.mean, "std": scale.std})
 
     def build(self, data: "GraphSet") -> "nn.Module":
         """The untrained model."""
@@ -175,9 +188,7 @@ class GINRecipe(Recipe):
         facts = {"summary": data.summary(), "fingerprint": data.fingerprint.to_dict(), "source": str(self.data)}
         if held is not None:
             facts["baselines"] = graph_baselines(data.train, held, scale, len(data.classes))
-        about: dict[str, Any] = {"classes": list(data.classes), "target": data.target}
-        about["features"] = data.features.to_dict()
-        about |= {} if scale is None else {"mean": scale.mean, "std": scale.std}
+        about = self.about(data)
         batch = min(self.batch, len(data.train))
         files: dict[str, Callable[[Path], None]] = {ABOUT: lambda path: write_json(path, about)}
         if isinstance(self.data, GraphInMemory):
@@ -201,12 +212,20 @@ class GINRecipe(Recipe):
             data=facts,
         )
 
+    def graphs_of(self, run: "Run") -> "tuple[GraphSet, Scale | None]":
+        """The graphs of a run and the scale of their values, for pictures."""
+        data = self.dataset(run)
+        return data, self.scale_of(data)
+
     def test_metrics(self, run: "Run") -> dict[str, float]:
+        return self.test_scores(run, *self.graphs_of(run))
+
+    def test_scores(self, run: "Run", data: "GraphSet", scale: "Scale | None") -> dict[str, float]:
+        """What a run's model reaches on the test graphs, beside the forest that sees no edges."""
         from cutaway.recipes.graphs.graph_baselines import graph_baselines
         from cutaway.recipes.graphs.graph_outcomes import outcome_metrics, outcome_outputs
 
-        data = self.dataset(run)
-        scale, rows = self.scale_of(data), data.open_test()
+        rows = data.open_test()
         assert rows.targets is not None
         naive = graph_baselines(data.train, rows, scale, len(data.classes))["structure-blind"]["metrics"]
         name = "accuracy" if scale is None else "rmse"
@@ -230,13 +249,17 @@ class GINRecipe(Recipe):
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         """Graphs of a path or a SMILES; without one, some that it was not trained on."""
+        return self.graphs_to_show(run, given, lambda: self.dataset(run))
+
+    def graphs_to_show(self, run: "Run", given: str | None, own: "Callable[[], GraphSet]") -> "Subject":
+        """Graphs that a page looks at: those that are ``given``, else some of the run's ``own``."""
         from cutaway.recipes.graphs.graph_outcomes import batch_of
         from cutaway.recipes.subjects import Subject
 
         if given is not None:
             rows, words = self.read_new(run, given), "your graphs"
         else:
-            data = self.dataset(run)
+            data = own()
             rows = data.train if data.validation is None else data.validation
             words = "graphs that it was " + ("trained on" if data.validation is None else "not trained on")
         some = rows.take(range(min(_SHOWN, len(rows))))

@@ -2,6 +2,7 @@ r"""What recipes for one graph share: where its edges and vertices are, how they
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.base import Recipe
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from cutaway.blocks.graphs.graph import Graph
     from cutaway.data.graphs.graph_data import GraphData
+    from cutaway.data.graphs.raw_graphs import GraphColumns
     from cutaway.recipes.graphs.other_graphs import GraphReading
     from cutaway.runs.run import Run
 
@@ -80,21 +82,25 @@ class GraphRecipe(Recipe):
             self._keep_in_memory()
         super().__post_init__()
         expect_share(self, "validation", "test", "dropout")
-        expect_at_least(self, 1, "width", "depth")
+        expect_at_least(self, 1, *(name for name in ("width", "depth") if name not in self.open_settings))
         if self.patience and not self.validation:
             raise ValueError(
                 f"patience needs something to evaluate on, got patience={self.patience} with validation=0; "
                 "set patience=0 too"
             )
 
-    def dataset(self, run: "Run | None" = None) -> "GraphData":
-        """The graph with its classes and parts; that of a ``run`` must be as it was."""
-        found = self.data.read(self._read) if isinstance(self.data, GraphInMemory) else self._read(self.data)
+    def dataset(self, run: "Run | None" = None, like: "GraphColumns | None" = None) -> "GraphData":
+        """The graph with its classes and parts; that of a ``run`` must be as it was.
+
+        ``like`` are the columns of another graph, which its features are then made of.
+        """
+        read = partial(self._read, like=like)
+        found = self.data.read(read) if isinstance(self.data, GraphInMemory) else read(self.data)
         if run is not None:
             run.expect_same_data(found.fingerprint)
         return found
 
-    def _read(self, source: Any) -> "GraphData":
+    def _read(self, source: Any, like: "GraphColumns | None" = None) -> "GraphData":
         from cutaway.data.graphs.graph_data import read_graph
 
         return read_graph(
@@ -106,6 +112,7 @@ class GraphRecipe(Recipe):
             test=self.test,
             seed=self.seed,
             encoding=self.encoding,
+            like=like,
             **self.read_options(),
         )
 

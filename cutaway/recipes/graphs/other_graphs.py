@@ -23,6 +23,8 @@ from cutaway.recipes.graphs.graph_outcomes import Scale
 from cutaway.recipes.graphs.vertex_features import FeatureScale
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cutaway.runs.run import Run
 
 READING = "vertices.json"  # in the run folder
@@ -47,11 +49,15 @@ class GraphReading:
     @classmethod
     def of_run(cls, run: "Run") -> "GraphReading":
         """What a run noted when it began."""
-        path = run.file(READING)
+        return cls.of_file(run.file(READING), str(run.path))
+
+    @classmethod
+    def of_file(cls, path: "Path | None", place: str) -> "GraphReading":
+        """What the file in a run folder, the ``place``, says."""
         noted = {} if path is None else read_json(path, "classes")
         if "features" not in noted:
             raise ValueError(
-                f"another graph is read as the run's own was, got {run.path}, which did not note how; train it again"
+                f"another graph is read as the run's own was, got {place}, which did not note how; train it again"
             )
         return cls(
             GraphColumns.from_dict(noted["columns"]),

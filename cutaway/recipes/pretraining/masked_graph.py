@@ -1,11 +1,12 @@
 r"""`masked-graph`: a model that restores hidden vertices or edges of a graph, or of many graphs."""
 
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.graphs.graph_base import GraphRecipe
-from cutaway.recipes.graphs.graphs_in_memory import STORED, GraphInMemory
+from cutaway.recipes.graphs.graphs_in_memory import GraphInMemory
 from cutaway.recipes.settings import DATA, FIRST, MODEL, RESULTS, SCHEDULE, setting
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from cutaway.training.jobs import Job
 
 ABOUT = "features.json"  # in the run folder: the names of the features, and how they are scaled
+_STEPS, _EPOCHS, _MOST = 60, 30, 4000  # steps on one graph; times through many, and steps at most
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class MaskedGraphRecipe(GraphRecipe):
     """
 
     name: ClassVar[str] = "masked-graph"
+    open_settings: ClassVar[tuple[str, ...]] = ("steps", "depth", "evaluate_every", "checkpoint_every")
     quality: ClassVar[str] = (
         "Cora, hidden features of held-out vertices: cosine 0.275 (the neighbours' mean 0.256, the mean of all 0.236), "
         "14 s of one core with the report; a head tuned to the public 140 labels gives 78.2 % of the validation "
@@ -61,26 +64,30 @@ class MaskedGraphRecipe(GraphRecipe):
     """share of the vertices, edges or graphs to evaluate on; 0 for none"""
     test: float = setting(0.1, DATA)
     """share of them for `cutaway test`; 0 for none"""
-    layer: Literal["gcn", "gat", "gatv2", "gin", "sage", "notes"] = setting("gcn", MODEL)
-    """how messages are put together"""
+    layer: Literal["auto", "gcn", "gat", "gatv2", "gin", "sage", "notes"] = setting("auto", MODEL)
+    """how messages are put together; auto: gcn for one graph, gin for many"""
     heads: int = 4
     """of layers with attention"""
-    norm: Literal["none", "layer", "batch"] = "none"
-    """what brings the values after a layer to one scale"""
+    norm: Literal["auto", "none", "layer", "batch"] = "auto"
+    """what brings the values after a layer to one scale; auto: none for one graph, layer for many"""
     width: int = setting(128, FIRST)
     """numbers that a vertex is described by"""
+    depth: int = setting(0, FIRST)
+    """layers: how many edges away a vertex can see; 0 for 2 in one graph, 4 in many"""
     dropout: float = setting(0.2, MODEL)
     """share of what goes into each layer that is dropped in training"""
     batch: int = setting(32, FIRST)
     """graphs in a batch; one graph is a batch by itself"""
-    steps: int = 60
-    """optimizer steps, at most"""
+    steps: int = setting(0, FIRST)
+    """optimizer steps, at most; 0 for 60 of one graph, and for 30 times through many (at most 4,000)"""
     rate: float = 3e-3
     """full learning rate"""
     patience: int = setting(0, SCHEDULE)
     """evaluations without improvement before stopping; 0 to go on"""
-    evaluate_every: int = setting(20, RESULTS)
-    """steps between evaluations"""
+    evaluate_every: int = setting(0, RESULTS)
+    """steps between evaluations; 0 for 20 evaluations at most"""
+    checkpoint_every: int = setting(0, RESULTS)
+    """steps between checkpoints; 0 for 4 in all"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -88,6 +95,38 @@ class MaskedGraphRecipe(GraphRecipe):
         for name in ("hidden", "hidden_edges"):
             if not 0 < getattr(self, name) < 1:
                 raise ValueError(f"{name} must be above 0 and below 1, got {getattr(self, name)}; try {name}=0.5")
+
+    def settled(self) -> "MaskedGraphRecipe":
+        """The recipe with what depends on one graph or many chosen."""
+        many = self.holds_many()
+        steps = self.steps
+        data: Any = None
+        if not steps and many:
+            data = self.masked_data()
+            steps = min(_EPOCHS * max(1, len(data.data.train) // data.units), _MOST)
+        steps = steps or _STEPS
+        changed = dataclasses.replace(
+            self,
+            layer=self.layer if self.layer != "auto" else "gin" if many else "gcn",
+            norm=self.norm if self.norm != "auto" else "layer" if many else "none",
+            depth=self.depth or (4 if many else 2),
+            steps=steps,
+            evaluate_every=self.evaluate_every or max(20, -(-steps // 20)),
+            checkpoint_every=self.checkpoint_every or max(20, -(-steps // 4)),
+        )
+        object.__setattr__(changed, "_read_data", data)
+        return changed
+
+    def _keep_in_memory(self) -> None:
+        from cutaway.data.graphs.graph_set import open_graphs
+        from cutaway.recipes.pretraining.masked_graph_data import are_graphs
+
+        if self.graphs == "one" or not are_graphs(self.data):
+            super()._keep_in_memory()
+            return
+        held = GraphInMemory.of_set(open_graphs(self.data))
+        for name, value in (("data", held), ("target", ""), ("graphs", "many")):
+            object.__setattr__(self, name, value)
 
     def shares(self) -> tuple[float, float]:
         """Shares of vertices and of edges that are hidden."""
@@ -101,7 +140,7 @@ class MaskedGraphRecipe(GraphRecipe):
         from cutaway.recipes.pretraining.masked_graph_data import looks_like_many
 
         if isinstance(self.data, GraphInMemory):
-            return False
+            return self.graphs == "many"
         return looks_like_many(self.data, self.encoding) if self.graphs == "auto" else self.graphs == "many"
 
     def masked_data(self, run: "Run | None" = None) -> "MaskedData":
@@ -113,11 +152,13 @@ class MaskedGraphRecipe(GraphRecipe):
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         import torch
 
-        from cutaway.atomic_files import write_bytes, write_json
+        from cutaway.atomic_files import write_json
         from cutaway.models.graphs.graph_encoder import GraphEncoder
         from cutaway.training.jobs import Job
 
-        data = self.masked_data()
+        if not self.steps or not self.depth or "auto" in (self.layer, self.norm):
+            return self.settled().job(rank, world)
+        data = getattr(self, "_read_data", None) or self.masked_data()
         torch.manual_seed(self.seed)
         edge_inputs = data.edge_inputs if self.layer in ("gin", "gat", "gatv2") else 0
         model = GraphEncoder(
@@ -132,9 +173,7 @@ class MaskedGraphRecipe(GraphRecipe):
         )
         facts = data.facts()
         files: "dict[str, Callable[[Path], None]]" = {ABOUT: lambda path: write_json(path, data.about())}
-        if isinstance(self.data, GraphInMemory):
-            content = self.data.content
-            files[STORED] = lambda path: write_bytes(path, content)
+        files |= data.files()
         held = data.held_parts()
         if held is not None:
             facts["baselines"] = data.restoration.baselines(held, data.known_rows())

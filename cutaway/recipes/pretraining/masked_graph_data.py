@@ -6,7 +6,8 @@ many graphs     whole graphs are for training, validation or test
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +16,16 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
+from cutaway.atomic_files import write_bytes
 from cutaway.blocks.graphs.compressed_rows import is_sparse_rows
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.batches import Batches
-from cutaway.data.graphs.graph_set import GraphRows, read_graphs
+from cutaway.data.graphs.graph_set import GraphRows, GraphSet, is_graph_list, read_graphs
 from cutaway.data.graphs.tagged_graphs import is_tagged_file
 from cutaway.data.samples.embedded import list_samples
 from cutaway.data.splits import split_rows
-from cutaway.recipes.graphs.vertex_features import is_counted, with_features
+from cutaway.recipes.graphs.graphs_in_memory import STORED, GraphInMemory
+from cutaway.recipes.graphs.vertex_features import FeatureScale, is_counted, with_features
 from cutaway.recipes.pretraining.hidden_graphs import (
     GraphMasks,
     GraphSetMasks,
@@ -59,6 +62,16 @@ def looks_like_many(source: Any, encoding: str = "utf-8") -> bool:
     return any("smiles" in name.casefold() for name in column_names(path, encoding, header=None))
 
 
+def are_graphs(source: Any) -> bool:
+    """Whether something in memory is many graphs: a list of them (with or without targets), or a data set of PyG."""
+    if not is_graph_list(source):
+        return False
+    first = source[0]
+    if isinstance(first, (list, tuple)) and isinstance(source, tuple) and len(source) == 2:
+        return are_graphs(first)
+    return any(hasattr(first, name) for name in ("edges", "edge_index", "tocsr"))
+
+
 class MaskedData(ABC):
     """What both kinds of data tell a recipe."""
 
@@ -89,6 +102,10 @@ class MaskedData(ABC):
     @abstractmethod
     def known_rows(self) -> Tensor:
         """Features of training vertices, of which baselines take the mean."""
+
+    @abstractmethod
+    def files(self) -> "dict[str, Callable[[Path], None]]":
+        """What else the run folder holds: how graphs are read, and the copy of those in memory."""
 
     def about(self) -> dict[str, Any]:
         """For the run folder: names of the features, the kinds among them, and their scale."""
@@ -125,6 +142,10 @@ class OneMaskedGraph(MaskedData):
 
     def facts(self) -> dict[str, Any]:
         return self.recipe.graph_facts(self.data)
+
+    def files(self) -> "dict[str, Callable[[Path], None]]":
+        reading = replace(self.recipe.reading(self.data), features=FeatureScale.of(self.data.graph, self.scale))
+        return self.recipe.graph_files(reading)
 
     def batches(self, rank: int, world: int) -> Batches[HiddenParts]:
         graph, _ = self._graph_of("train")
@@ -169,9 +190,7 @@ class MaskedGraphs(MaskedData):
 
     def __init__(self, recipe: "MaskedGraphRecipe", run: "Run | None" = None) -> None:
         self.recipe = recipe
-        self.data = read_graphs(
-            recipe.data, validation=recipe.validation, test=recipe.test, seed=recipe.seed, encoding=recipe.encoding
-        )
+        self.data = recipe.data.read(self._read) if isinstance(recipe.data, GraphInMemory) else self._read(recipe.data)
         if run is not None:
             run.expect_same_data(self.data.fingerprint)
         first, shares = self.data.train.graphs[0], recipe.shares()
@@ -187,10 +206,26 @@ class MaskedGraphs(MaskedData):
         self.units, self.unit = min(recipe.batch, len(self.data.train)), "graphs"
         self.restoration = Restoration(kinds, recipe.power)
 
+    def _read(self, source: Any) -> GraphSet:
+        """All graphs, with a target or without."""
+        recipe = self.recipe
+        parts: dict[str, Any] = {"validation": recipe.validation, "test": recipe.test, "seed": recipe.seed}
+        return read_graphs(source, **parts, target=recipe.target, encoding=recipe.encoding, labelled=False)
+
     def facts(self) -> dict[str, Any]:
         kinds = ", ".join(kind.name for kind in self.restoration.kinds)
         summary = self.data.summary() + (f"\nhidden and restored: {kinds}" if kinds else "")
-        return {"summary": summary, "fingerprint": self.data.fingerprint.to_dict(), "source": str(self.recipe.data)}
+        facts = {"summary": summary, "fingerprint": self.data.fingerprint.to_dict(), "source": str(self.recipe.data)}
+        return facts | ({"stored": STORED} if isinstance(self.recipe.data, GraphInMemory) else {})
+
+    def files(self) -> "dict[str, Callable[[Path], None]]":
+        if not isinstance(self.recipe.data, GraphInMemory):
+            return {}
+        content = self.recipe.data.content
+        return {STORED: lambda path: write_bytes(path, content)}
+
+    def about(self) -> dict[str, Any]:
+        return super().about() | {"features": self.data.features.to_dict()}
 
     def batches(self, rank: int, world: int) -> Batches[HiddenParts]:
         return GraphSetMasks(
@@ -235,4 +270,4 @@ def _mask(count: int, rows: np.ndarray) -> Bool[np.ndarray, "n"]:
     return found
 
 
-__all__ = ["MaskedData", "MaskedGraphs", "OneMaskedGraph", "looks_like_many", "with_ones"]
+__all__ = ["MaskedData", "MaskedGraphs", "OneMaskedGraph", "are_graphs", "looks_like_many", "with_ones"]

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from cutaway.atomic_files import read_json
 from cutaway.blocks.graphs.graph import Graph
+from cutaway.data.graphs.raw_graph_sets import GraphFeatures
 from cutaway.recipes.graphs.new_graphs import read_new_graphs
 from cutaway.recipes.graphs.vertex_names import find_vertices
 from cutaway.recipes.pretraining.hidden_graphs import Kinds
@@ -34,6 +35,15 @@ def kinds_of(run: "Run") -> tuple[tuple[Kinds, ...], tuple[str, ...]]:
     about = read_json(path, "names", "kinds")
     kinds = tuple(Kinds(k["name"], k["first"], k["last"], tuple(k["values"])) for k in about["kinds"])
     return kinds, tuple(about["names"])
+
+
+def features_of(run: "Run") -> GraphFeatures | None:
+    """The features that a run's graphs have; None of a run that did not note them."""
+    from cutaway.recipes.pretraining.masked_graph import ABOUT
+
+    path = run.file(ABOUT)
+    about = {} if path is None else read_json(path, "names")
+    return GraphFeatures.from_dict(about["features"]) if "features" in about else None
 
 
 @torch.no_grad()
@@ -78,7 +88,7 @@ def restored_named(run: "Run", data: "MaskedData", inputs: Any) -> list[dict[str
 
 def restored_graphs(run: "Run", inputs: Any, encoding: str) -> list[dict[str, Any]]:
     """Every vertex of new graphs."""
-    rows = read_new_graphs(inputs, encoding)
+    rows = read_new_graphs(inputs, encoding, features_of(run))
     kinds, names = kinds_of(run)
     found = []
     for graph, name in zip(rows.graphs, rows.names, strict=True):
@@ -117,7 +127,7 @@ def graph_subject(run: "Run", recipe: "MaskedGraphRecipe", given: str | None) ->
         vertices = () if given is None else tuple(int(i) for i in find_vertices(given, data.data.names))
         return Subject((data.graph.to(device),), "the graph that it was trained on", vertices=vertices)
     if given is not None:
-        rows, words = read_new_graphs(given, recipe.encoding), "your graphs"
+        rows, words = read_new_graphs(given, recipe.encoding, features_of(run)), "your graphs"
     else:
         held = data.data.validation
         rows = data.data.train if held is None else held
@@ -126,4 +136,4 @@ def graph_subject(run: "Run", recipe: "MaskedGraphRecipe", given: str | None) ->
     return Subject((Graph.batch(list(some.graphs)).to(device),), words, tokens=some.names)
 
 
-__all__ = ["graph_subject", "kinds_of", "restore_each", "restored_graphs", "restored_named", "told"]
+__all__ = ["features_of", "graph_subject", "kinds_of", "restore_each", "restored_graphs", "restored_named", "told"]

@@ -25,7 +25,10 @@ _LEARNED = 600  # training texts that a class's mean is taken of
 
 
 class Answers(NamedTuple):
-    """Examples (texts, or images as pixels), what was answered before and after, which was right, and by what rule."""
+    """Examples (texts, or images as pixels), what was answered before and after, which was right, and by what rule.
+
+    ``what`` the examples are, where they are told in words.
+    """
 
     examples: Any
     before: list[str]
@@ -33,6 +36,7 @@ class Answers(NamedTuple):
     right_before: np.ndarray
     right_after: np.ndarray
     rule: str
+    what: str = "Texts"
 
 
 def text_inputs(model: Any, texts: Sequence[str]) -> list[tuple[Any, ...]]:

@@ -106,8 +106,25 @@ def one_graph(data: Any) -> str:
         return ""
     if is_sample(data, "graph"):
         return "a sample of a graph"
+    if many_graphs(data):
+        return ""
     known = (".npz", ".graphml", ".gml", ".gexf", ".mtx", ".edges", ".edgelist", *_TABLES[:4], ".txt")
     return "a graph" if endings(data)[:1] and endings(data)[0] in known else ""
+
+
+def many_graphs(data: Any) -> str:
+    """Tables of molecules, folders and files of many graphs, samples and lists of such."""
+    from cutaway.recipes.pretraining.masked_graph_data import are_graphs, looks_like_many
+
+    if not isinstance(data, (str, os.PathLike)):
+        return "graphs in memory" if are_graphs(data) else ""
+    if is_sample(data, "graphs"):
+        return "a sample of many graphs"
+    path = Path(data).expanduser()
+    if path.is_dir():
+        named = ("_graph_indicator.txt", ".graphml", ".gml", ".gexf", ".mtx", ".npz", ".csv", ".edges")
+        return "a folder of graphs" if any(one.name.endswith(named) for one in path.rglob("*")) else ""
+    return "many graphs" if path.is_file() and looks_like_many(os.fspath(data)) else ""
 
 
 def images(data: Any) -> str:
@@ -160,6 +177,7 @@ __all__ = [
     "images",
     "is_sample",
     "labelled_texts",
+    "many_graphs",
     "one_graph",
     "plain_texts",
     "tables",

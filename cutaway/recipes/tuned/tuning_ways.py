@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def apply_way(model: nn.Module, recipe: "TunedRecipe") -> None:
     """Freezes what does not learn, and puts LoRA or adapters into the model."""
-    head = ("head",) if recipe.has_new_head else ()
+    head = tuple(getattr(model, "head_parts", ("head",))) if recipe.has_new_head else ()
     if recipe.way == "lora":
         named = recipe.lora_targets or ",".join(model.lora_targets)  # type: ignore[arg-type]
         targets = [target.strip() for target in named.split(",")]
@@ -50,9 +50,15 @@ def upper_part(model: nn.Module, count: int) -> list[str]:
     names = [name for name, _ in model.named_children()]
     after = names[max(names.index(name.split(".")[0]) for name, _ in layers) + 1 :]
     own = {name: child for name, child in model.named_children() if name in after}
-    return [name for name, _ in layers[len(layers) - count :]] + [
+    upper = [name for name, _ in layers[len(layers) - count :]] + [
         name for name, child in own.items() if any(True for _ in child.parameters())
     ]
+    return list(dict.fromkeys([*upper, *getattr(model, "head_parts", ())])) if has_own_head(model) else upper
+
+
+def has_own_head(model: nn.Module) -> bool:
+    """Whether what makes the outputs is one of the model's layers, and not what comes after them all."""
+    return tuple(getattr(model, "head_parts", ("head",))) != ("head",)
 
 
 def without_updates(model: Any, source: str) -> Any:

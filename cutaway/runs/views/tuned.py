@@ -63,7 +63,7 @@ def flipped_answers(run: "Run", subject: Subject) -> list[Picture]:
     if found is None:
         return []
     flips = Flips.of(found.right_before, found.right_after)
-    draw = (
-        flipped_images if isinstance(found.examples, np.ndarray) or hasattr(found.examples, "shape") else flipped_texts
-    )
-    return draw(flips, found.examples, found.before, found.after, found.rule)
+    told = found.before, found.after, found.rule
+    if isinstance(found.examples, np.ndarray) or hasattr(found.examples, "shape"):
+        return flipped_images(flips, found.examples, *told)
+    return flipped_texts(flips, found.examples, *told, found.what)

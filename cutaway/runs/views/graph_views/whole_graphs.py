@@ -13,7 +13,6 @@ from cutaway.look import confusion_matrix, embedding_map, scatter
 from cutaway.look.graph_signals.graph_galleries import graph_gallery
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.wording import number
-from cutaway.recipes.graphs.gin import GINRecipe
 from cutaway.recipes.graphs.graph_outcomes import Scale, batch_of, outcome_outputs
 from cutaway.recipes.subjects import Subject
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from cutaway.data.graphs.graph_set import GraphRows, GraphSet
     from cutaway.runs.run import Run
 
-_read: "WeakKeyDictionary[Run, GraphSet]" = WeakKeyDictionary()
+_read: "WeakKeyDictionary[Run, tuple[GraphSet, Scale | None]]" = WeakKeyDictionary()
 _DRAWN = 9  # graphs in a gallery
 _LARGE = 60  # vertices of a graph that is drawn
 _MAPPED = 1000  # graphs on a map
@@ -30,12 +29,15 @@ _MAPPED = 1000  # graphs on a map
 
 def predicts_graphs(run: "Run") -> bool:
     """Runs of models of whole graphs."""
-    return isinstance(run.recipe, GINRecipe)
+    return hasattr(run.recipe, "graphs_of")
 
 
 def keeps_vertices(run: "Run") -> bool:
     """Those in which every layer has a state for each vertex: no clusters, and no vertex added."""
-    return predicts_graphs(run) and run.recipe.pooling == "none" and run.recipe.readout != "global"  # type: ignore[attr-defined]
+    spec = getattr(run.model, "spec", None)
+    return (
+        predicts_graphs(run) and getattr(spec, "pooling", "none") == "none" and getattr(spec, "readout", "") != "global"
+    )
 
 
 def graph_answers(run: "Run", subject: Subject) -> list[Picture]:
@@ -127,9 +129,10 @@ def graph_map(run: "Run", subject: Subject) -> list[Picture]:
     assert rows.targets is not None
     if len(rows) < 8:
         return []
-    with torch.no_grad(), trace(run.model, "hidden", detach=True) as seen:
+    at: str = run.model.graph_vectors  # type: ignore[assignment]
+    with torch.no_grad(), trace(run.model, at, detach=True) as seen:
         run.model(batch_of(run.model, rows.graphs))
-    states = seen["hidden"].float().cpu()
+    states = seen[at].float().cpu()
     if data.classes:
         groups = [data.classes[int(k)] for k in rows.targets]
     else:
@@ -146,9 +149,7 @@ def graph_map(run: "Run", subject: Subject) -> list[Picture]:
 
 
 def _held_out(run: "Run") -> "tuple[GraphSet, GraphRows, Scale | None]":
-    recipe = run.recipe
-    assert isinstance(recipe, GINRecipe)
     if run not in _read:
-        _read[run] = recipe.dataset(run)
-    data = _read[run]
-    return data, data.train if data.validation is None else data.validation, recipe.scale_of(data)
+        _read[run] = run.recipe.graphs_of(run)  # type: ignore[attr-defined]
+    data, scale = _read[run]
+    return data, data.train if data.validation is None else data.validation, scale

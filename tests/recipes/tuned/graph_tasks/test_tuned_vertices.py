@@ -8,7 +8,7 @@ import torch
 from killing import expect_same_after_death
 
 import cutaway as cut
-from cutaway.recipes.tuned.tuned_vertices import TunedVerticesRecipe
+from cutaway.recipes.tuned.graph_tasks.tuned_vertices import TunedVerticesRecipe
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_bad_input(base: Path, tmp_path: Path):
     rows = "\n".join(f"{i},{(i + 1) % 20}" for i in range(20))
     (tmp_path / "e.csv").write_text("source,target\n" + rows + "\n")
     (tmp_path / "v.csv").write_text("id,a,b,label\n" + "\n".join(f"{i},{i * 0.5},{i % 3},{i % 2}" for i in range(20)))
-    with pytest.raises(ValueError, match=r"the graph must have the \d+ features of its base's, got 2 in e\.csv"):
+    with pytest.raises(ValueError, match=r"every vertex must have the \d+ features of training, got 2 in e\.csv"):
         TunedVerticesRecipe(base=str(base), data=str(tmp_path / "e.csv"), vertices=str(tmp_path / "v.csv")).job()
 
 

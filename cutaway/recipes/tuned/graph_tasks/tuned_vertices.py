@@ -1,4 +1,6 @@
-r"""The task `vertices`: classes of a graph's vertices, by an encoder that has learned to restore hidden parts of it."""
+r"""The task `vertices`: classes or values of a graph's vertices, by an encoder that has learned to restore hidden parts
+of it, or by a model of vertices that was trained on another graph with the same columns.
+"""
 
 import dataclasses
 from dataclasses import dataclass
@@ -12,37 +14,43 @@ if TYPE_CHECKING:
     from torch import nn
 
     from cutaway.data.graphs.graph_data import GraphData
+    from cutaway.recipes.graphs.other_graphs import GraphReading
     from cutaway.recipes.graphs.vertex_classes import VertexTask
     from cutaway.recipes.subjects import Subject
     from cutaway.recipes.tuned.bases import Base
+    from cutaway.recipes.tuned.before_and_after import Answers
     from cutaway.runs.run import Run
     from cutaway.training.jobs import Job
 
-SCALE = "scale.json"  # in the run folder: how features are scaled, as the base had them
 # The head's was tried on validation vertices of Cora, the others were not.
 _RATES = {"lora": 5e-3, "adapter": 5e-3, "head_only": 1e-2, "last": 5e-3, "full": 5e-3}
 
 
 class LabelledGraph(NamedTuple):
-    """A graph with classes of some vertices, and the task that they make."""
+    """A graph with classes or values of some vertices, the task that they make, and how such graphs are read."""
 
     data: "GraphData"
     task: "VertexTask"
-    scale: str
+    reading: "GraphReading"
 
 
 @dataclass(frozen=True)
 class TunedVerticesRecipe(TunedRecipe):
-    """Tunes an encoder of a graph (`masked-graph`) to give every vertex a class, where few classes are known.
+    """Tunes a model of a graph (`masked-graph`, gcn, gat …) to give vertices a class or value, where few are known.
 
-    The graph is read as the base read its own; vertices without a class teach by their features and edges.
+    The graph is read as the base read its own, and may be another with the same columns; vertices without a class
+    teach by their features and edges.
     """
 
     name: ClassVar[str] = "tuned-vertices"
     task: ClassVar[str] = "vertices"
-    unit: ClassVar[str] = "nats a vertex"
+    unit: ClassVar[str] = "nats a vertex; of values, squared deviations"
     input: ClassVar[str] = "NAME"
-    prediction: ClassVar[str] = "the name of a vertex, a file of names, or all, in; the class and P(label) of each out"
+    whole_input: ClassVar[str] = "all"
+    prediction: ClassVar[str] = (
+        "the name of a vertex, a file of names, or all, in; the class and P(label) of each, or its value, out; --data "
+        "and --vertices for another graph"
+    )
 
     data: str = setting("", FIRST, "PATH")
     """a list of edges (CSV, TSV, Parquet), GraphML, Matrix Market, an .npz, or an embedded sample"""
@@ -87,50 +95,56 @@ class TunedVerticesRecipe(TunedRecipe):
         object.__setattr__(new, "_prepared", prepared)
         return new
 
-    def reader(self, scale: str) -> GCNRecipe:
+    def reader(self) -> GCNRecipe:
         """The recipe whose way of reading a graph with classes is taken."""
         names = ("data", "vertices", "target", "directed", "weight", "encoding", "validation", "test", "seed")
-        features: Any = scale
-        return GCNRecipe(**{name: getattr(self, name) for name in names}, features=features)
+        return GCNRecipe(**{name: getattr(self, name) for name in names})
 
-    def labelled(self, scale: str, run: "Run | None" = None) -> LabelledGraph:
-        """The graph with its classes; that of a ``run`` must be as it was."""
-        reader = self.reader(scale)
-        data = reader.dataset(run)
-        if not data.classes:
-            raise ValueError(
-                f"this task gives vertices classes, got numbers in {data.target!r} of {data.name}; name a column of "
-                "classes by --target"
-            )
-        return LabelledGraph(data, reader.vertex_task(data), scale)
+    def labelled(self, known: "GraphReading", inputs: int, run: "Run | None" = None) -> LabelledGraph:
+        """The graph with its labels, read as a base read its own; that of a ``run`` must be as it was."""
+        from cutaway.recipes.graphs.vertex_classes import VertexTask
+
+        reader = self.reader()
+        data = reader.dataset(run, known.columns)
+        graph = known.scaled(data, inputs, lambda: data.names)
+        reading = dataclasses.replace(reader.reading(data), columns=known.columns, features=known.features)
+        return LabelledGraph(data, VertexTask(graph, data.targets, (), reading.values), reading)
 
     def read(self, base: "Base") -> LabelledGraph:
-        found = self.labelled(_scale(base.file(SCALE) or base.file("features.json"), base.path))
-        inputs = base.model.spec.inputs
-        width = 0 if found.task.graph.x is None else found.task.graph.x.shape[1]
-        if width != inputs:
+        from cutaway.models.graphs.layer_kinds import LAYERS
+        from cutaway.recipes.tuned.graph_tasks.graph_bases import expect_same_vertices, reading_of_base
+
+        spec = base.model.spec
+        if LAYERS[spec.layer].belongs_to_a_graph or spec.graph_size:
             raise ValueError(
-                f"the graph must have the {inputs} features of its base's, got {width} in {found.data.name}; give the "
-                "graph that the base has learned, or one of the same kind"
+                f"a model is tuned to graphs that it can be moved to, got {base.path}, which holds the eigenvectors of "
+                "its own; tune a run of masked-graph, gcn or gat"
             )
+        reading = reading_of_base(base, self.reader)
+        found = self.labelled(reading, spec.inputs)
+        if reading.features.kind == "identity":
+            expect_same_vertices(base, found.data)
         return found
 
     def count(self, data: LabelledGraph) -> int:
         return len(data.data.train)
 
     def headed(self, base: "Base", data: LabelledGraph) -> "nn.Module":
-        return base.model.with_purpose("vertices", "multi-class", len(data.data.classes))
+        classes = data.data.classes
+        return base.model.with_purpose("vertices", "multi-class" if classes else "regression", len(classes) or 1)
 
     def task_job(self, model: "nn.Module", base: "Base", data: LabelledGraph, rank: int, world: int) -> "Job":
-        from cutaway.atomic_files import write_json
         from cutaway.recipes.graphs.vertex_baselines import vertex_baselines
+        from cutaway.recipes.tuned.graph_tasks.graph_features import FrozenVertexTask
         from cutaway.training.jobs import Job
 
-        graph, task, scale = data
-        facts = self.reader(scale).graph_facts(graph)
-        held = graph.validation
+        graph, task, reading = data
+        reader, held = self.reader(), graph.validation
+        facts = reader.graph_facts(graph)
         if held is not None:
             facts["baselines"] = vertex_baselines(graph, held)
+        if self.head_only and hasattr(model, "every_encoding"):
+            task = FrozenVertexTask(task, model)
 
         def evaluate(m: "nn.Module") -> dict[str, float]:
             return {} if held is None else task.metrics(m, held)
@@ -143,21 +157,30 @@ class TunedVerticesRecipe(TunedRecipe):
             whole=evaluate,
             units=len(graph.train),
             unit="vertices",
-            files={SCALE: lambda path: write_json(path, {"scale": scale})},
+            files=reader.graph_files(reading),
             data=facts,
         )
 
     def of_run(self, run: "Run") -> LabelledGraph:
         """The graph of a run, as it was."""
-        return self.labelled(_scale(run.file(SCALE), str(run.path)), run)
+        from cutaway.recipes.tuned.graph_tasks.graph_bases import reading_of_run
+
+        model: Any = run.model
+        return self.labelled(reading_of_run(run, self.reader), model.spec.inputs, run)
+
+    def vertices_of(self, run: "Run") -> "tuple[GraphData, VertexTask]":
+        """The graph of a run and the task of its vertices, for pictures."""
+        found = self.of_run(run)
+        return found.data, found.task
 
     def test_metrics(self, run: "Run") -> dict[str, float]:
         from cutaway.recipes.graphs.vertex_baselines import vertex_baselines
 
         graph, task, _ = self.of_run(run)
         rows = graph.open_test()
-        best = max(one["metrics"]["accuracy"] for one in vertex_baselines(graph, rows).values())
-        return task.metrics(run.model, rows) | {"baseline_accuracy": best}
+        name, better = ("accuracy", max) if graph.classes else ("rmse", min)
+        best = better(one["metrics"][name] for one in vertex_baselines(graph, rows).values())
+        return task.metrics(run.model, rows) | {f"baseline_{name}": best}
 
     def read_inputs(self, source: str) -> Any:
         from cutaway.recipes.graphs.vertex_names import read_names
@@ -165,13 +188,24 @@ class TunedVerticesRecipe(TunedRecipe):
         return read_names(source, self.encoding)
 
     def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:
-        """The class of each vertex that is named (a name, several, "all"), and P(label) for every label."""
+        """The class of each vertex that is named (a name, several, "all") and P(label) for each label; or its value."""
         from cutaway.recipes.graphs.vertex_classes import predicted_vertices
         from cutaway.recipes.graphs.vertex_names import find_vertices
 
         graph, task, _ = self.of_run(run)
         rows = find_vertices(inputs, graph.names)
-        return predicted_vertices(task.outputs(run.model, rows), [graph.names[i] for i in rows], graph.classes)
+        names = [graph.names[i] for i in rows]
+        return predicted_vertices(task.outputs(run.model, rows), names, graph.classes, graph.target)
+
+    def predict_in(self, run: "Run", inputs: Any, data: Any, vertices: Any = None) -> list[dict[str, Any]]:
+        """The same for vertices of another graph, which has the same columns."""
+        return self.reader().predict_in(run, inputs, data, vertices)
+
+    def answers_before_and_after(self, run: "Run", base: Any) -> "Answers | None":
+        from cutaway.recipes.tuned.graph_tasks.graph_answers import vertex_answers
+
+        graph, task, _ = self.of_run(run)
+        return vertex_answers(base, run.model, graph, task)
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         """The graph; a vertex of it by its name, else one whose neighbours are worth looking at."""
@@ -181,12 +215,4 @@ class TunedVerticesRecipe(TunedRecipe):
         return vertex_subject(run, task, graph, given)
 
 
-def _scale(path: Any, place: str) -> str:
-    from cutaway.atomic_files import read_json
-
-    if path is None:
-        raise ValueError(f"an encoder of graphs needs the scale of its features, got {place} without it; take a copy")
-    return str(read_json(path, "scale")["scale"])
-
-
-__all__ = ["SCALE", "LabelledGraph", "TunedVerticesRecipe"]
+__all__ = ["LabelledGraph", "TunedVerticesRecipe"]

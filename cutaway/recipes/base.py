@@ -42,6 +42,7 @@ class Recipe:
     ] = ()  # endings of files that `cutaway predict --out` can write beside tables
     input_is_file: ClassVar[bool] = False  # whether `subject` is given the path of a file; else a text
     own_vocabulary: ClassVar[bool] = True  # whether model and tokenizer must have as many tokens
+    may_move: ClassVar[tuple[str, ...]] = ("data",)  # paths that a resumed run can be given anew; content is compared
     open_settings: ClassVar[tuple[str, ...]] = ()  # that may be 0, until `settled` chooses them by the data
 
     data: str = setting("", FIRST, "PATH")
@@ -158,6 +159,9 @@ class Recipe:
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         """Data, model and objective."""
         raise self._cannot("be trained")
+
+    def expect_resumable(self, run: "Run") -> None:
+        """What a run that goes on needs, besides its data and its checkpoints, must be there as it was."""
 
     def rate_shares(self, model: "nn.Module") -> "dict[nn.Parameter, float] | None":
         """The share of the learning rate that each parameter gets; None for all the same."""

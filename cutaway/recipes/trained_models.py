@@ -8,12 +8,13 @@ from torch import Tensor
 from cutaway.hub.empty_models import expect_sizes, without_weights
 from cutaway.models.by_spec import spec_from_dict
 from cutaway.recipes.base import Recipe
-from cutaway.training.run_folder.weights import find_misfit, read_tensors
+from cutaway.training.run_folder.checkpoints import read_weights
+from cutaway.training.run_folder.weights import find_misfit
 
 
 def read_trained(recipe: Recipe, about: dict[str, Any], weights: Path) -> Any:
     """The model that a run's config.json describes, with the tensors of a file, which must fit it."""
-    tensors = read_tensors(weights)
+    tensors = read_weights(weights)
     _expect_sizes(about, tensors, weights)
     with without_weights():
         model = recipe.open_model(about)

@@ -156,6 +156,11 @@ def _places(recipe: Recipe) -> dict[str, Any]:
     return {"path": there.pop("data", None), "files": there}
 
 
+def _moved(recipe: Recipe, job: Job) -> dict[str, Any]:
+    """Where the data of a resumed run is now, and what it is tuned from, for `cutaway test` and views."""
+    return _places(recipe) | ({"base": job.data["base"]} if "base" in job.data else {})
+
+
 def _processes_for(recipe: Recipe, execution: Execution) -> Alone:
     """This process among others, if the work can be shared out."""
     processes = find_processes(execution.strategy, execution.device)
@@ -201,14 +206,15 @@ def _resume(
     try:
         if processes.first(lambda: _is_complete(run)):
             return _reported(run, processes)
-        own = dataclasses.replace(run.recipe, data=settings.get("data", run.recipe.data))
+        own = dataclasses.replace(run.recipe, **{k: settings[k] for k in run.recipe.may_move if k in settings})
+        own.expect_resumable(run)
         if processes.world == about.get("processes", 1):
             torch.set_num_threads(about["threads"])
         with watching_memory(own.smaller()):
             job = _job(own, processes)
             _expect_fit(run, job)
-            if own.data != run.recipe.data:  # moved: where it is now, for `cutaway test`
-                folder.write_config(about | {"data": about["data"] | {"path": os.path.abspath(own.data)}})
+            if any(getattr(own, name) != getattr(run.recipe, name) for name in own.may_move):
+                folder.write_config(about | {"data": about["data"] | _moved(own, job)})
             if processes.is_first:
                 _note_changes(about, processes)
             execution = execution._replace(compile=execution.compile or about["compile"])
@@ -270,7 +276,7 @@ def _expect_same(about: dict[str, Any], name: str, preset: str | None, settings:
     if preset:
         kind.make(preset)  # for its check
         settings = kind.presets[preset] | settings
-    changed = {k: v for k, v in settings.items() if k != "data" and about["config"].get(k) != v}
+    changed = {k: v for k, v in settings.items() if k not in kind.may_move and about["config"].get(k) != v}
     if changed:
         given = ", ".join(f"{k}={v!r}" for k, v in changed.items())
         was = ", ".join(f"{k}={about['config'].get(k)!r}" for k in changed)

@@ -62,6 +62,7 @@ class Loop:
         self.why_stopped = ""
         self.finished = False
         self.best_weights: dict[str, Tensor] = {}
+        self.frozen_checksum = ""  # of the weights that checkpoints share, once they are written
         self.sums: dict[str, float] = {}  # of metrics since the last line of the log
         self._parameters = [p for p in job.model.parameters() if p.requires_grad]
         self.device = self._parameters[0].device

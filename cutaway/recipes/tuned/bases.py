@@ -97,13 +97,37 @@ def open_base(source: str) -> Base:
     folder = Path(os.path.expanduser(source))
     if is_run(folder):
         return _of_run(source, folder)
-    from cutaway.hub.checkpoint_files import locate, tensor_files
+    from cutaway.hub.checkpoint_files import locate
     from cutaway.hub.pretrained import from_pretrained
 
     folder = locate(source)
     model = from_pretrained(folder, torch.float32)
-    digest = fingerprint_files({path.name: path for path in tensor_files(folder)}).digest
-    return _expect_tunable(Base(source, folder, model, model.tokenizer, digest, {}))
+    return _expect_tunable(Base(source, folder, model, model.tokenizer, digest_of(folder), {}))
+
+
+def digest_of(folder: Path) -> str:
+    """The digest of the weights in a run folder or a checkpoint's folder."""
+    if is_run(folder):
+        return digest_file(_weights_of(folder, str(folder)))
+    from cutaway.hub.checkpoint_files import tensor_files
+    from cutaway.hub.head_files import TENSORS
+
+    files = [*tensor_files(folder), *folder.glob(TENSORS)]
+    return fingerprint_files({path.name: path for path in files}).digest
+
+
+def expect_same_base(given: str, noted: dict[str, Any], run: Path) -> None:
+    """The base of a run that goes on must be there, with the weights that it had."""
+    folder = next((p for p in (Path(os.path.expanduser(given)), Path(str(noted["path"]))) if p.is_dir()), None)
+    way_on = f"say where it is now: `cutaway tune BASE --resume --out {run}`"
+    if folder is None:
+        raise ValueError(f"a tuned run goes on with its base, got none at {given}; bring it back, or {way_on}")
+    digest = digest_of(folder)
+    if digest != noted["digest"]:
+        raise ValueError(
+            f"a tuned run goes on with the base that it began with, got {folder} with digest {digest[:12]} where the "
+            f"run has {str(noted['digest'])[:12]}; bring the old one back, {way_on}, or start a new run"
+        )
 
 
 def is_run(folder: Path) -> bool:
@@ -119,12 +143,8 @@ def _of_run(source: str, folder: Path) -> Base:
 
     about = read_config(folder)
     recipe = find_recipe(about["recipe"])(**about["config"])
-    weights = folder / "model.safetensors"
-    if not weights.exists():
-        checkpoint = latest_checkpoint(folder)
-        if checkpoint is None:
-            raise ValueError(f"a run needs weights to be tuned, got {source} without any; train it first")
-        weights = newest_weights(checkpoint)
+    weights = _weights_of(folder, source)
+    if weights.parent != folder:
         warnings.warn(f"{source} is not finished: its newest checkpoint is tuned", stacklevel=2)
     model = read_trained(recipe, about, weights)
     tokenizer = expect_file(folder, about, "tokenizer.json")
@@ -132,6 +152,16 @@ def _of_run(source: str, folder: Path) -> Base:
     model = without_updates(model, source).float()
     model.tokenizer = found
     return _expect_tunable(Base(source, folder, model, found, digest_file(weights), about))
+
+
+def _weights_of(folder: Path, source: str) -> Path:
+    """The file of a run's weights, or that of its newest checkpoint."""
+    if (folder / "model.safetensors").exists():
+        return folder / "model.safetensors"
+    checkpoint = latest_checkpoint(folder)
+    if checkpoint is None:
+        raise ValueError(f"a run needs weights to be tuned, got {source} without any; train it first")
+    return newest_weights(checkpoint)
 
 
 def _expect_tunable(base: Base) -> Base:
@@ -144,4 +174,4 @@ def _expect_tunable(base: Base) -> Base:
     return base
 
 
-__all__ = ["Base", "is_run", "open_base", "told_tasks"]
+__all__ = ["Base", "digest_of", "expect_same_base", "is_run", "open_base", "told_tasks"]

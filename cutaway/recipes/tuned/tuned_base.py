@@ -45,7 +45,7 @@ RATES = {"lora": 2e-3, "adapter": 2e-3, "head_only": 3e-3, "last": 1e-4, "full":
 ADAPTER = "adapter"  # the folder in a run
 _EPOCHS, _HEAD_EPOCHS = 3.0, 30.0
 _WARMUP = 0.06  # of the steps
-_MOST_CHECKPOINTS = 4  # of a run, where nobody chose: each holds all weights
+_MOST_CHECKPOINTS = 4  # of a run, where nobody chose: those of --full hold all weights
 _LOOKS, _MOST_LOOKS = 4, 20  # evaluations in an epoch, and in all
 
 
@@ -70,6 +70,7 @@ class TunedRecipe(Recipe):
         "checkpoint_every",
     )
     own_vocabulary: ClassVar[bool] = False  # as of checkpoints
+    may_move: ClassVar[tuple[str, ...]] = ("data", "base")
     has_new_head: ClassVar[bool] = True  # whether there is a head to train alone
 
     base: str = setting("", FIRST, "PATH")
@@ -242,7 +243,14 @@ class TunedRecipe(Recipe):
         job.data["tuning"] = {"task": self.task, "way": self.way, **share}
         job.data["summary"] = f"{job.data['summary']}\n{base.in_words()}\n{self.in_words(share)}"
         job.files = base.files() | job.files
+        job.frozen_stays = True
         return job
+
+    def expect_resumable(self, run: "Run") -> None:
+        from cutaway.recipes.tuned.bases import expect_same_base
+
+        if noted := run.about["data"].get("base"):
+            expect_same_base(self.base, noted, run.path)
 
     def in_words(self, share: dict[str, Any]) -> str:
         """What learns, in a line."""

@@ -2,6 +2,7 @@ r"""Checkpoints: a directory with all that a run needs to resume exactly where i
 
     state/step-200/   weights.safetensors   optimizer.safetensors   random.safetensors   state.json   checksums.json   …
     state/latest      names the newest whole one
+    state/frozen.safetensors    weights that no step changes, once for all checkpoints, where a job has such
 
 If the newest was damaged since, the one before it is used. No pickle: tensors are safetensors, the rest is JSON.
 """
@@ -24,10 +25,17 @@ from torch.optim import Optimizer
 from cutaway.atomic_files import write_text, writing_folder
 from cutaway.checksums import FILE as CHECKSUMS
 from cutaway.checksums import find_damage, write_checksums
-from cutaway.training.run_folder.weights import find_weights_damage, separate
+from cutaway.training.run_folder.weights import (
+    checksum_of,
+    find_weights_damage,
+    read_tensors,
+    separate,
+    write_tensors,
+)
 
 FORMAT = 1
 STATE = "state"
+FROZEN = "frozen.safetensors"
 FILES = ("weights", "optimizer", "random")  # without which no run goes on
 FIELDS: dict[str, Any] = {  # of state.json
     "step": int,
@@ -128,6 +136,28 @@ def save_checkpoint(
     return root / f"step-{step}"
 
 
+def save_frozen(folder: Path, tensors: dict[str, Tensor]) -> str:
+    """Writes the weights that all checkpoints of a run share, and returns the checksum by which they name them."""
+    with writing_to(folder):
+        return write_tensors(folder / STATE / FROZEN, tensors)
+
+
+def has_frozen(folder: Path) -> bool:
+    return (folder / STATE / FROZEN).is_file()
+
+
+def read_frozen(checkpoint: Path) -> dict[str, Tensor]:
+    """The weights that a checkpoint shares with the others of its run; {} if it holds all itself."""
+    return read_tensors(checkpoint.parent / FROZEN) if read_state(checkpoint).get("frozen") else {}
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """All weights of a run's own file, or of one of a checkpoint, with those that it shares with the others."""
+    tensors = read_tensors(path)
+    in_checkpoint = path.parent.parent.name == STATE and (path.parent / "state.json").is_file()
+    return (read_frozen(path.parent) | tensors) if in_checkpoint else tensors
+
+
 def checkpoint_steps(folder: Path) -> list[int]:
     """The steps that have a directory, in order."""
     names = [path.name for path in (folder / "state").glob("step-*")]
@@ -182,7 +212,15 @@ def find_checkpoint_damage(checkpoint: Path) -> str:
         return f"state.json has no usable {missing[0]!r}"
     if checkpoint.name != f"step-{state['step']}":
         return f"state.json says step {state['step']}"
-    return ""
+    return _find_frozen_damage(checkpoint.parent / FROZEN, state["frozen"]) if state.get("frozen") else ""
+
+
+def _find_frozen_damage(path: Path, checksum: str) -> str:
+    if not path.is_file():
+        return f"{path.name} beside it is missing"
+    if damage := find_weights_damage(path):
+        return f"{path.name} beside it: {damage}"
+    return "" if checksum_of(path) == checksum else f"{path.name} beside it is of another run"
 
 
 def forget_later(folder: Path, step: int) -> None:

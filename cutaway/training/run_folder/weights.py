@@ -10,6 +10,7 @@ import json
 import os
 import zlib
 from pathlib import Path
+from typing import BinaryIO
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
@@ -33,8 +34,8 @@ def separate(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return apart
 
 
-def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
-    """Writes a whole file of tensors that carries its checksum."""
+def write_tensors(path: Path, tensors: dict[str, Tensor]) -> str:
+    """Writes a whole file of tensors that carries its checksum, which is returned."""
     content = memoryview(save(separate(tensors), metadata={"format": "pt"}))
     end = 8 + int.from_bytes(content[:8], "little")
     header = json.loads(bytes(content[8:end]))
@@ -48,6 +49,7 @@ def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
     with writing(path) as file:
         file.write(beginning[:place] + checksum.encode() + beginning[place + len(_ZEROS) :])
         file.write(content[end:])
+    return checksum
 
 
 def _place_of(checksum: str, beginning: bytes) -> int:
@@ -106,14 +108,24 @@ def find_weights_damage(path: Path) -> str:
     if cut := _find_cut(path):
         return cut
     with open(path, "rb") as file:
-        beginning = file.read(8)
-        beginning += file.read(int.from_bytes(beginning, "little"))
-        checksum = json.loads(beginning[8:]).get("__metadata__", {}).get("crc32", "")
+        beginning, checksum = _beginning_of(file)
         place = _place_of(checksum, beginning)
         if place < 0:  # written before files had one, or by another program
             return ""
         zeroed = beginning[:place] + _ZEROS.encode() + beginning[place + len(_ZEROS) :]
         return "" if crc32_of_stream(file, zlib.crc32(zeroed)) == checksum else "its checksum is another"
+
+
+def checksum_of(path: Path) -> str:
+    """The checksum that a file of tensors carries; empty if it has none."""
+    with open(path, "rb") as file:
+        return _beginning_of(file)[1]
+
+
+def _beginning_of(file: BinaryIO) -> tuple[bytes, str]:
+    beginning = file.read(8)
+    beginning += file.read(int.from_bytes(beginning, "little"))
+    return beginning, json.loads(beginning[8:]).get("__metadata__", {}).get("crc32", "")
 
 
 def _find_cut(path: Path) -> str:

@@ -1,6 +1,6 @@
 r"""Saves the state of a loop in a checkpoint, and restores it when a run is resumed.
 
-    weights, optimizers, random numbers, callbacks      tensors and plain values; frozen weights once for all checkpoints
+    weights, optimizers, random numbers, callbacks      tensors and plain values; frozen weights once
     batches so far                                      where the data goes on: batch n follows from the seed and n
     length of metrics.jsonl                             lines logged after the checkpoint are removed
 

@@ -8,7 +8,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 
 def main() -> None:
-    known = sorted(p.stem for p in Path(__file__).parent.glob("*.py") if p.stem not in ("run", "timing", "trials"))
+    known = sorted(
+        p.stem for p in Path(__file__).parent.glob("*.py") if p.stem not in ("run", "step_memory", "timing", "trials")
+    )
     asked = sys.argv[1:] or known
     for name in asked:
         if name not in known:

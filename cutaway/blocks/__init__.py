@@ -149,6 +149,7 @@ from cutaway.blocks.generative.conditioned_residual import ConditionedResidual
 from cutaway.blocks.generative.frechet import frechet_distance, gaussian_frechet
 from cutaway.blocks.generative.guidance import guide
 from cutaway.blocks.generative.latents import GaussianCode, GaussianLatent, kl_to_standard_normal, reparameterise
+from cutaway.blocks.generative.mean_discrepancy import earth_movers_distances, histogram_mmd
 from cutaway.blocks.generative.noise_schedules import (
     NoiseSchedule,
     cosine_betas,
@@ -467,6 +468,7 @@ __all__ = [
     "dropout",
     "dropout_features",
     "dropping",
+    "earth_movers_distances",
     "effective_rank",
     "elu",
     "elu_plus_one",
@@ -502,6 +504,7 @@ __all__ = [
     "hidden_error",
     "hidden_places",
     "hinge_loss",
+    "histogram_mmd",
     "identity",
     "image_filter",
     "info_nce",

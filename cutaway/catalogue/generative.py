@@ -8,6 +8,7 @@ from cutaway.blocks.generative.conditioned_residual import ConditionedResidual
 from cutaway.blocks.generative.frechet import frechet_distance, gaussian_frechet
 from cutaway.blocks.generative.guidance import guide
 from cutaway.blocks.generative.latents import GaussianLatent, kl_to_standard_normal, reparameterise
+from cutaway.blocks.generative.mean_discrepancy import earth_movers_distances, histogram_mmd
 from cutaway.blocks.generative.noise_schedules import (
     cosine_betas,
     from_betas,
@@ -109,4 +110,14 @@ register(
     frechet_distance,
     example=lambda: (frechet_distance, torch.randn(11, 3), torch.randn(13, 3)),
     extreme=lambda: (frechet_distance, torch.randn(11, 3) * 1e4, torch.randn(13, 3)),
+)
+register(
+    earth_movers_distances,
+    example=lambda: (earth_movers_distances, torch.rand(3, 5).softmax(-1), torch.rand(2, 5).softmax(-1)),
+    kinks="the distance of two running sums bends where they cross",
+)
+register(
+    histogram_mmd,
+    example=lambda: (histogram_mmd, torch.randn(3, 5).softmax(-1), torch.randn(2, 5).softmax(-1)),
+    kinks="the distance of two running sums bends where they cross",
 )

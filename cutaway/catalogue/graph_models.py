@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from cutaway.blocks.graphs.graph import Graph
-from cutaway.models import GraphEncoder, GraphPredictor, LinkScorer, VertexClassifier
+from cutaway.models import GraphEncoder, GraphPredictor, GraphRNN, LinkScorer, VertexClassifier
 from cutaway.registry import register
 
 
@@ -19,6 +19,12 @@ def ring() -> Graph:
 def vertex_classifier(layer: str) -> tuple[Any, ...]:
     model = VertexClassifier(inputs=5, classes=2, layer=layer, width=4, heads=2, activation="tanh")
     return model, Graph(ring().edges, x=torch.randn(5, 5))
+
+
+def graph_rnn(edges: str) -> tuple[Any, ...]:
+    """A triangle with a tail, and a path: rows of four vertices and three, padded."""
+    rows = torch.tensor([[[0.0, 0], [1, 0], [1, 1], [1, 0]], [[0, 0], [1, 0], [1, 0], [0, 0]]])
+    return GraphRNN(bandwidth=2, width=5, edges=edges, edge_width=3), rows, torch.tensor([4, 3])
 
 
 register(
@@ -37,6 +43,13 @@ register(
         torch.tensor([True, False, False, True, False]),
     ),
 )
+for edges in ("independent", "recurrent"):
+    register(
+        GraphRNN,
+        name=f"GraphRNN ({edges} edges)",
+        example=partial(graph_rnn, edges),
+        kinks="ReLU bends" if edges == "independent" else "",
+    )
 for layer in ("gcn", "gat", "gin", "notes", "chebyshev", "gated", "fixed-point", "transformer"):
     register(
         VertexClassifier,

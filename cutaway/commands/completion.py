@@ -53,7 +53,7 @@ def verbs() -> dict[str, Any]:
     from cutaway.commands.look import Look
     from cutaway.commands.nearest import Nearest
     from cutaway.commands.predict import Predict
-    from cutaway.commands.sample import SampleImages
+    from cutaway.commands.sample import SampleNew
     from cutaway.commands.test import Test
     from cutaway.commands.tune import tune_class
 
@@ -66,7 +66,7 @@ def verbs() -> dict[str, Any]:
         "generate": Generate,
         "predict": Predict,
         "forecast": ForecastSeries,
-        "sample": SampleImages,
+        "sample": SampleNew,
         "embed": Embed,
         "nearest": Nearest,
         "attack": AttackImages,

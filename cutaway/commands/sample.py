@@ -1,9 +1,10 @@
-"""`cutaway sample RUN`: new images of a trained model."""
+"""`cutaway sample RUN`: new images, or new graphs, of a trained model."""
 
 import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -11,22 +12,21 @@ import tyro
 
 from cutaway.commands.flags import parse_flags
 
-_PICTURES = (".png", ".svg", ".html")
-_SHOWN = 400  # images in one grid
-
 
 @dataclass(frozen=True)
-class SampleImages:
-    """Makes new images with a run of `diffusion`, `vae` or `autoencoder`, and writes them as one grid.
+class SampleNew:
+    """Makes new images with a run of `diffusion`, `vae` or `autoencoder`, or new graphs with one of `graph-rnn`.
 
-    With --label all of them are of that class. An --out that ends in .npz keeps the numbers, one without an ending is a
-    folder with a file for each image.
+    Images are written as one grid; with --label all of them are of that class. An --out that ends in .npz keeps the
+    numbers, one without an ending is a folder with a file for each image. Graphs are written as a folder of GraphML
+    with a picture beside it, or by the ending of --out as one list of edges (.csv), an array (.npz) or a picture.
     """
 
     examples: ClassVar[tuple[str, ...]] = (
         "cutaway sample runs/diffusion-1 --label 7 --count 16 --out grid.png",
         "cutaway sample runs/diffusion-1 --guidance 3 --steps 50 --out clear.png",
         "cutaway sample runs/vae-1 --count 100 --seed 1 --out new-images/",
+        "cutaway sample runs/graph-rnn-1 --count 8 --out new-graphs/",
     )
 
     run: Annotated[str, tyro.conf.Positional]
@@ -34,15 +34,15 @@ class SampleImages:
     label: str = ""
     """a class; without one, images of any (of diffusion: every class in turn)"""
     count: int = 16
-    """images to make"""
+    """images or graphs to make"""
     guidance: float | None = None
     """of diffusion: how far to go towards the class; 1 adds nothing, 0 leaves it out (default: that of the run)"""
     steps: int | None = None
     """of diffusion: steps from noise to image (default: those of the run)"""
     seed: int = 0
-    """the same seed gives the same images"""
+    """the same seed gives the same images or graphs"""
     out: str = ""
-    """a grid (.png, .svg, .html), an array (.npz), or a folder (default: samples.png in the run)"""
+    """a grid (.png, .svg, .html), an array (.npz), or a folder; of graphs also .csv (default: in the run)"""
     overwrite: bool = False
     """write --out even if there is such a file"""
     json: bool = False
@@ -50,17 +50,7 @@ class SampleImages:
 
 
 def main(argv: Sequence[str]) -> None:
-    asked = parse_flags(SampleImages, "cutaway sample", argv)
-    kind = Path(asked.out).suffix.lower() if asked.out else ".png"
-    if kind not in (*_PICTURES, ".npz", ""):
-        raise ValueError(
-            f"--out must end in {', '.join(_PICTURES)} or .npz, or name a folder, got {asked.out!r}; try --out grid.png"
-        )
-    if kind in _PICTURES and asked.count > _SHOWN:
-        raise ValueError(
-            f"a grid shows at most {_SHOWN} images, got --count {asked.count}; write them with --out images.npz, or "
-            "into a folder: --out images/"
-        )
+    asked = parse_flags(SampleNew, "cutaway sample", argv)
     if asked.out and not asked.overwrite and _is_taken(Path(asked.out)):
         raise ValueError(f"--out must be new, got {asked.out}, which is there; add --overwrite to replace it")
     if asked.overwrite and not asked.out:
@@ -68,11 +58,20 @@ def main(argv: Sequence[str]) -> None:
     from cutaway.runs.execution import load
 
     run = load(asked.run)
-    images = run.sample(asked.count, asked.label or None, asked.guidance, asked.steps, asked.seed)
-    out = Path(asked.out) if asked.out else run.path / "samples.png"
-    files = _write(images, out, kind, asked.label)
+    files: Any = import_module(run.recipe.sample_files or "cutaway.runs.sampled_images")
+    kind = Path(asked.out).suffix.lower() if asked.out else Path(files.DEFAULT).suffix
+    if kind not in (*files.PICTURES, *files.ARRAYS, ""):
+        raise ValueError(
+            f"--out must end in {', '.join((*files.PICTURES, *files.ARRAYS[:-1]))} or {files.ARRAYS[-1]}, or name a "
+            f"folder, got {asked.out!r}; try --out {'grid.png' if kind else files.DEFAULT}"
+        )
+    files.expect_count(asked.count, kind)
+    made = run.sample(asked.count, asked.label or None, asked.guidance, asked.steps, asked.seed)
+    out = Path(asked.out) if asked.out else run.path / files.DEFAULT
+    paths = files.write_samples(run, made, out, kind, asked.label)
     if asked.json:
-        json.dump({"files": [str(path) for path in files], "shape": list(images.shape)}, sys.stdout, ensure_ascii=False)
+        told = {"files": [str(path) for path in paths]} | files.facts(made)
+        json.dump(told, sys.stdout, ensure_ascii=False)
         print()
     else:
         print(out)
@@ -80,33 +79,3 @@ def main(argv: Sequence[str]) -> None:
 
 def _is_taken(out: Path) -> bool:
     return any(out.iterdir()) if out.is_dir() else out.exists()
-
-
-def _write(images: Any, out: Path, kind: str, label: str) -> list[Path]:
-    """Writes a grid, an array, or a file for each image; returns the paths."""
-    from cutaway.atomic_files import write_bytes
-    from cutaway.look.images.contact_sheets import contact_sheet
-    from cutaway.look.images.image_grids import image_grid
-    from cutaway.look.images.pixel_urls import as_bytes, png_of
-
-    if kind == ".png":
-        write_bytes(out, png_of(contact_sheet([*images])))
-    elif kind in _PICTURES:
-        title = f"{len(images)} new images" + (f" of {label}" if label else "")
-        image_grid([*images], title=title).save(out)
-    elif kind == ".npz":
-        import io
-
-        import numpy as np
-
-        file = io.BytesIO()
-        np.savez_compressed(file, images=images.numpy())
-        write_bytes(out, file.getvalue())
-    else:
-        out.mkdir(parents=True, exist_ok=True)
-        wide = len(str(len(images)))
-        paths = [out / f"{i:0{wide}}.png" for i in range(1, len(images) + 1)]
-        for path, image in zip(paths, images, strict=True):
-            write_bytes(path, png_of(as_bytes(image)))
-        return paths
-    return [out]

@@ -128,7 +128,7 @@ def print_end(run: "Run") -> None:
 
 def can(recipe: Recipe, verb: str) -> bool:
     """Whether a recipe does what a verb asks of it."""
-    method = {"test": "test_metrics", "nearest": "word_rows", "sample": "sample_images"}.get(verb, verb)
+    method = {"test": "test_metrics", "nearest": "word_rows", "sample": "make_samples"}.get(verb, verb)
     return getattr(type(recipe), method) is not getattr(Recipe, method)
 
 

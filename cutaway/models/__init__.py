@@ -18,6 +18,7 @@ from cutaway.models.generation.texts import generate_text, stream_text
 from cutaway.models.generation.token_streams import generate, log_probabilities, stream
 from cutaway.models.graphs.graph_encoder import GraphEncoder, GraphEncoderSpec
 from cutaway.models.graphs.graph_predictor import GraphPredictor, GraphPredictorSpec
+from cutaway.models.graphs.graph_rnn import GraphRNN, GraphRNNSpec
 from cutaway.models.graphs.link_scorer import LinkScorer, LinkScorerSpec
 from cutaway.models.graphs.vertex_classifier import VertexClassifier, VertexClassifierSpec
 from cutaway.models.markov_chain import MarkovChain, MarkovSpec
@@ -85,6 +86,8 @@ __all__ = [
     "GraphEncoderSpec",
     "GraphPredictor",
     "GraphPredictorSpec",
+    "GraphRNN",
+    "GraphRNNSpec",
     "HeadSpec",
     "LinkScorer",
     "LinkScorerSpec",

@@ -43,6 +43,7 @@ class Recipe:
     input_is_file: ClassVar[bool] = False  # whether `subject` is given the path of a file; else a text
     own_vocabulary: ClassVar[bool] = True  # whether model and tokenizer must have as many tokens
     may_move: ClassVar[tuple[str, ...]] = ("data",)  # paths that a resumed run can be given anew; content is compared
+    sample_files: ClassVar[str] = ""  # the module that writes what `make_samples` gives, as runs/sampled_images.py does
     open_settings: ClassVar[tuple[str, ...]] = ()  # that may be 0, until `settled` chooses them by the data
 
     data: str = setting("", FIRST, "PATH")
@@ -249,7 +250,7 @@ class Recipe:
         """Inputs of the model that can be changed little by little, their classes, and what they are: for attacks."""
         raise self._cannot("be attacked: it does not give classes to images")
 
-    def sample_images(
+    def make_samples(
         self,
         run: "Run",
         count: int = 16,
@@ -257,9 +258,9 @@ class Recipe:
         guidance: float | None = None,
         steps: int | None = None,
         seed: int = 0,
-    ) -> "Tensor":
-        """New images."""
-        raise self._cannot("make images")
+    ) -> Any:
+        """New images, or new graphs: what ``sample_files`` writes."""
+        raise self._cannot("make images or graphs")
 
     def encode(self, run: "Run", images: Any) -> "Tensor":
         """Codes of images."""

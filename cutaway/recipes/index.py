@@ -37,6 +37,7 @@ RECIPES = {
     "grn": "cutaway.recipes.graphs.grn:GRNRecipe",
     "graph-transformer": "cutaway.recipes.graphs.graph_transformer:GraphTransformerRecipe",
     "gin": "cutaway.recipes.graphs.gin:GINRecipe",
+    "graph-rnn": "cutaway.recipes.graphs.generators.graph_rnn:GraphRNNRecipe",
     "links": "cutaway.recipes.graphs.links:LinksRecipe",
     "node2vec": "cutaway.recipes.graphs.node2vec:Node2VecRecipe",
     "masked-image": "cutaway.recipes.pretraining.masked_image:MaskedImageRecipe",

@@ -190,13 +190,14 @@ class Run:
         guidance: float | None = None,
         steps: int | None = None,
         seed: int = 0,
-    ) -> Tensor:
+    ) -> Any:
         """New images (count, channels, height, width), pixels from 0 to 1; of a class ``label``, or one for each.
 
         ``guidance`` and ``steps`` are for runs of `diffusion`, which without a label makes every class in turn (and
-        with ``guidance=0`` images of no class); the same ``seed`` gives the same images.
+        with ``guidance=0`` images of no class); the same ``seed`` gives the same images. A run of `graph-rnn` gives a
+        list of graphs, each a `cut.blocks.Graph`.
         """
-        return self.recipe.sample_images(self, count, label, guidance, steps, seed)
+        return self.recipe.make_samples(self, count, label, guidance, steps, seed)
 
     def encode(self, images: Any) -> Tensor:
         """Codes (n, width) of images: a path, several, arrays, tensors."""

@@ -151,6 +151,10 @@ def read_graph(
     notes = [*raw.notes, *edges.notes]
     reads_labels = like is None or labelled
     label = _take_target(raw, target) if reads_labels else ""
+    if label and not target and not labelled and raw.vertex_table is not None:
+        notes.append(
+            f"column {label!r} of the vertices is taken as their class, not as a feature; rename it if it is one"
+        )
     classes, targets = read_labels(raw, label, notes, labels) if reads_labels else ((), None)
     if labelled and targets is None:
         raise ValueError(
@@ -159,7 +163,7 @@ def read_graph(
         )
     kinds, edge_targets = _edge_labels(raw, edge_target, edges.kept, labels, tuple(edge_classes))
     graph, feature_names, edge_feature_names, made_of = _tensors(raw, edges, directed, notes, like)
-    notes += _shape_notes(graph)
+    notes += _shape_notes(graph) if reads_labels else []
     train, held, last = _parts(raw, targets, bool(classes), validation, test, seed, notes)
     return GraphData(
         raw.name,

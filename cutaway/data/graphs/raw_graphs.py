@@ -89,8 +89,8 @@ def settle_edges(raw: RawGraph, directed: bool, keep_loops: bool) -> SettledEdge
     """The edges of a graph by the rules above."""
     if raw.directed and not directed:
         raise ValueError(
-            f"an undirected graph was asked for, got {raw.name}, whose edges have a direction; pass directed=True, or "
-            "make its edges undirected first"
+            f"an undirected graph was asked for, got {raw.name}, whose edges have a direction; make them undirected "
+            "first, or, where a graph may be directed, say so (directed=True, --directed)"
         )
     pairs, n = raw.pairs, len(raw.names)
     weights = None if raw.weights is None else np.asarray(raw.weights, np.float64)
@@ -149,8 +149,8 @@ def _expect_symmetric(
         a, b = raw.names[int(i)], raw.names[int(j)]
         raise ValueError(
             f"an undirected edge must have the same weight both ways, got {there[place]:.4g} from {a} to {b} and "
-            f"{back[place]:.4g} back in {raw.name}, in all {int(odd.sum()):,} such edges; pass directed=True, or add "
-            "the two up first"
+            f"{back[place]:.4g} back in {raw.name}, in all {int(odd.sum()):,} such edges; add the two up first, or, "
+            "where a graph may be directed, say so (directed=True, --directed)"
         )
 
 

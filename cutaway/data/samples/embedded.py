@@ -118,6 +118,13 @@ _SAMPLES = (
         "trees that grew by one of three rules; 3 classes; generated",
         "cutaway.data.samples.sample_graphs:sample_trees",
     ),
+    Sample(
+        "communities",
+        "graphs",
+        "500 graphs of 12 to 20 vertices",
+        "two groups of friends each, and a few friendships between them; generated",
+        "cutaway.data.samples.sample_graphs:sample_communities",
+    ),
 )
 # The function of scikit-learn that has it, what its target is called here, and whether the target has names.
 _TABLES = {

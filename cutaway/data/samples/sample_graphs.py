@@ -1,4 +1,5 @@
-r"""Sample graphs: a karate club of 34 people, a generated net of papers that cite one another, and trees that grew.
+r"""Sample graphs: a karate club of 34 people, a generated net of papers that cite one another, trees that grew, and
+pairs of communities.
 
 Zachary 1977 watched a club that split in two; edges count what members did together (networkx has it, too).
 """
@@ -18,6 +19,7 @@ _FIELDS = ("astronomy", "biology", "chemistry", "economics", "geology", "history
 _PAPERS, _WORDS = 1200, 300
 _CITED = 5  # papers that one cites, at most
 _LOYAL = 0.8  # share of citations inside a field
+_PAIRS, _FRIENDLY = 500, 0.7  # graphs of two communities; how often two of a community are joined
 _TREES, _RULES = 450, ("chain", "hubs", "random")
 
 
@@ -88,4 +90,24 @@ def _grow(rule: str, vertices: int, draws: np.ndarray) -> Graph:
     return Graph(torch.tensor(pairs).T, vertices, x=torch.ones(vertices, 1))
 
 
-__all__ = ["make_citations", "sample_graph", "sample_trees"]
+def sample_communities(name: str) -> RawGraphSet:
+    """Pairs of groups: inside each most are joined, between them one or two (as You et al. 2018)."""
+    assert name == "communities", name
+    graphs = []
+    for number in range(_PAIRS):
+        draws = draw_uniform(0, "pairs", number, 400)
+        a, b = (6 + int(draw * 5) for draw in draws[:2])
+        i, j = np.triu_indices(a + b, 1)
+        inside = (i < a) == (j < a)
+        joined = draws[2 : 2 + len(i)] < np.where(inside, _FRIENDLY, 0.0)
+        first = 2 + len(i)
+        for between in range(1 + int(draws[first] * 2)):
+            u, v = draws[first + 1 + 2 * between : first + 3 + 2 * between]
+            joined |= (i == int(u * a)) & (j == a + int(v * b))
+        graphs.append(Graph(torch.from_numpy(np.stack([i[joined], j[joined]])), a + b))
+    content = b"".join(graph.edges.numpy().tobytes() for graph in graphs)
+    names = [f"pair {i + 1}" for i in range(_PAIRS)]
+    return RawGraphSet("communities", graphs, names, None, "", fingerprint_bytes(content))
+
+
+__all__ = ["make_citations", "sample_communities", "sample_graph", "sample_trees"]

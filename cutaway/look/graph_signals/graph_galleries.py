@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from cutaway.look.charts.arrays import Values, as_array
-from cutaway.look.graph_signals.vertex_layouts import GraphLike, edge_ends, force_layout
+from cutaway.look.graph_signals.vertex_layouts import GraphLike, edge_ends, fitted, force_layout
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.colours import CATEGORIES, SIGNED
 from cutaway.look.style.wording import short
@@ -47,7 +47,7 @@ def graph_gallery(
         if len(shade) != graph.vertices:
             raise ValueError(f"a signal must have {graph.vertices} values, one a vertex, got {len(shade)}; pass all")
         left, top = g % _COLUMNS, rows - 1 - g // _COLUMNS
-        places = _fitted(force_layout(graph)) * 0.72 + np.array([left + 0.14, top + 0.08])
+        places = fitted(force_layout(graph)) * 0.72 + np.array([left + 0.14, top + 0.08])
         own = letters[g] if g < len(letters) and graph.vertices <= _WRITTEN else [""] * graph.vertices
         for v in range(graph.vertices):
             x, y = places[v].tolist()
@@ -79,13 +79,6 @@ def graph_gallery(
     chart = alt.layer(*layers).properties(width=_CELL * wide, height=_CELL * high)
     data = {"vertices": vertices, "edges": edges, "words": words}
     return Picture(chart, title, f"{len(graphs)} graphs, vertices coloured by {value}.", data=data, caption=caption)
-
-
-def _fitted(places: np.ndarray) -> np.ndarray:
-    """Places inside the unit square, both axes on one scale, in its middle."""
-    low, high = places.min(0), places.max(0)
-    size = max(float((high - low).max()), 1e-9)
-    return (places - (low + high) / 2) / size + 0.5
 
 
 def ranking_curves(shares: Mapping[str, Values], *, title: str, value: str, caption: str = "") -> Picture:

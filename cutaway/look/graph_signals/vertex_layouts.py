@@ -132,4 +132,11 @@ def _framed(xy: np.ndarray) -> np.ndarray:
     return (xy - centre) / max(float(np.abs(xy - centre).max()), 1e-12)
 
 
-__all__ = ["GraphLike", "edge_ends", "force_layout", "spectral_layout"]
+def fitted(places: np.ndarray) -> np.ndarray:
+    """Places inside the unit square, both axes on one scale, in its middle."""
+    low, high = places.min(0), places.max(0)
+    size = max(float((high - low).max()), 1e-9)
+    return (places - (low + high) / 2) / size + 0.5
+
+
+__all__ = ["GraphLike", "edge_ends", "fitted", "force_layout", "spectral_layout"]

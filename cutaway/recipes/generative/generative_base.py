@@ -25,6 +25,7 @@ _TOGETHER = 250  # of them, in one pass
 class GenerativeRecipe(ImageRecipe):
     """A model that makes images."""
 
+    sample_files: ClassVar[str] = "cutaway.runs.sampled_images"
     samples_by_steps: ClassVar[bool] = False  # whether it makes images step by step, and knows guidance
 
     batch: int = 128
@@ -90,7 +91,7 @@ class GenerativeRecipe(ImageRecipe):
 
     # ------------------------------------------------------------------------------------------------------------------
 
-    def sample_images(
+    def make_samples(
         self,
         run: "Run",
         count: int = 16,

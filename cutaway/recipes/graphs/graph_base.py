@@ -1,6 +1,7 @@
 r"""What recipes for one graph share: where its edges and vertices are, how they are read, and how training goes."""
 
 import os
+import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -132,6 +133,8 @@ class GraphRecipe(Recipe):
             like=reading.columns,
             **self.other_options(reading),
         )
+        for note in found.notes:
+            warnings.warn(f"{found.name}: {note}", stacklevel=2)
         return found, reading, reading.scaled(found, model.spec.inputs, lambda: self.dataset(run).names)
 
     def other_options(self, reading: "GraphReading") -> dict[str, Any]:

@@ -27,7 +27,7 @@ from cutaway.runs.views import (
     tuned,
     words,
 )
-from cutaway.runs.views.graph_views import links, vertices, whole_graphs
+from cutaway.runs.views.graph_views import drawn_graphs, links, vertices, whole_graphs
 from cutaway.runs.views.pretraining import pretrained_images, table_cells
 
 register(general.losses, suits=general.has_metrics, section="Training")
@@ -82,6 +82,9 @@ register(
     report=True,
 )
 register(whole_graphs.graph_map, suits=whole_graphs.predicts_graphs, section="Embeddings", report=True)
+register(drawn_graphs.drawn_and_real, suits=drawn_graphs.draws_graphs, section="New graphs", report=True)
+register(drawn_graphs.drawn_scores, suits=drawn_graphs.draws_graphs, section="New graphs", report=True)
+register(drawn_graphs.expected_edges, suits=drawn_graphs.draws_graphs, section="What the model expects", report=True)
 register(links.link_scores, suits=links.finds_links, section="Predictions", report=True)
 register(links.best_pairs, suits=links.finds_links, section="Predictions", report=True)
 register(links.links_in_the_graph, suits=links.finds_links, section="Predictions", report=True)

@@ -97,7 +97,7 @@ def test_a_dense_or_sparse_matrix_is_an_adjacency():
 
 
 def test_mistakes():
-    with pytest.raises(ValueError, match=r"whose edges have a direction; pass directed=True"):
+    with pytest.raises(ValueError, match=r"whose edges have a direction; make them undirected"):
         cut.data.as_graph(networkx.DiGraph([(0, 1)]))
     with pytest.raises(ValueError, match=r"got 1 and '1' in networkx graph"):
         cut.data.as_graph(networkx.Graph([(1, "1")]))

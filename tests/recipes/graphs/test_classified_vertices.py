@@ -253,7 +253,9 @@ def test_a_graph_that_has_grown(run: cut.runs.Run, tmp_path: Path, capsys: pytes
     asked = ["predict", str(run.path), "--data", str(tmp_path / "edges2.csv")]
     table = ["--vertices", str(tmp_path / "people2.csv")]
     assert cli.run([*asked, "new", *table]) == 0
-    assert capsys.readouterr().out.splitlines()[1].startswith("new,Ulm,")
+    told = capsys.readouterr()
+    assert told.out.splitlines()[1].startswith("new,Ulm,")
+    assert "edges2.csv: 1 vertices lack a feature: filled in by the mean of training" in told.err
     assert cli.run([*asked, *table, "--out", str(tmp_path / "all.csv")]) == 0
     assert len(pd.read_csv(tmp_path / "all.csv")) == 41
     for flags, message in (

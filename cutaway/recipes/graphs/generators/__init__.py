@@ -1,0 +1,1 @@
+"""Recipes that learn to draw new graphs."""

@@ -74,11 +74,13 @@ def test_points(folder: Path, capsys):
         (["python-docs"], "got the text sample python-docs"),
         (["negative.csv"], "a Laplacian needs weights of 0 or more, got -1"),
         (["empty.csv"], "which is empty"),
+        (["two_ways.csv"], "got 1 from a to b and 2 back in two_ways.csv, in all 1 such edges; add the two up first"),
     ],
 )
 def test_mistakes(folder: Path, capsys, words: list[str], message: str):
     (folder / "negative.csv").write_text("source,target,weight\na,b,1\nb,c,-1\n")
     (folder / "empty.csv").write_text("")
+    (folder / "two_ways.csv").write_text("source,target,weight\na,b,1\nb,a,2\nb,c,1\n")
     code = cutaway(["cluster", *words])
     out, err = capsys.readouterr()
     assert code == 2, out

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.graphs.graph_base import GraphRecipe
-from cutaway.recipes.settings import DATA, MACHINE, SCHEDULE, setting
+from cutaway.recipes.settings import DATA, MACHINE, RESULTS, SCHEDULE, setting
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -45,6 +45,8 @@ class VertexClassifierRecipe(GraphRecipe):
     """pull of the matrices towards zero"""
     patience: int = setting(0, SCHEDULE)
     """evaluations without improvement before stopping; 0 to go on"""
+    best_by: Literal["loss", "error"] = setting("loss", RESULTS)
+    """what says which weights are best on validation: the loss, or of classes the error (1 − accuracy)"""
     neighbours: str = setting("", MACHINE, "COUNTS")
     """most neighbours taken into a step, for each layer, as in 10,5; "" for the whole graph at once"""
     batch: int = setting(512, MACHINE)
@@ -177,8 +179,12 @@ class VertexClassifierRecipe(GraphRecipe):
         if held is not None:
             facts["baselines"] = vertex_baselines(data, held)
 
+        if self.best_by == "error" and not data.classes:
+            raise ValueError("best_by='error' is for classes, got values to predict; leave it out")
+
         def evaluate(m: "nn.Module") -> dict[str, float]:
-            return {} if held is None else task.metrics(m, held)
+            found = {} if held is None else task.metrics(m, held)
+            return found | ({"error": 1 - found["accuracy"]} if found and self.best_by == "error" else {})
 
         batches = task.batches(data.train, self.batch, self.seed, rank, world)
         return Job(
@@ -187,6 +193,7 @@ class VertexClassifierRecipe(GraphRecipe):
             objective=task.cost,
             evaluate=evaluate,
             whole=evaluate,
+            better=self.best_by,
             units=batches.batch if task.neighbours else len(data.train),
             unit="vertices",
             files=self.graph_files(self.reading(data)),

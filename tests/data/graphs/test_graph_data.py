@@ -88,11 +88,11 @@ def test_empty_and_isolated():
 def test_a_column_that_looks_like_a_class_is_no_feature_and_that_is_said(tmp_path: Path):
     (tmp_path / "edges.csv").write_text("source,target\na,b\nb,c\n")
     (tmp_path / "people.csv").write_text("id,group,age\na,x,1.5\nb,y,2.5\nc,x,9.5\n")
-    found = read_graph(tmp_path / "edges.csv", vertices=tmp_path / "people.csv", validation=0.0, test=0.0)
+    found = cut.data.read_graph(tmp_path / "edges.csv", vertices=tmp_path / "people.csv", validation=0.0, test=0.0)
     assert found.feature_names == ("age",)
     said = "column 'group' of the vertices is taken as their class, not as a feature; rename it if it is one"
     assert said in found.notes
-    labelled = read_graph(
+    labelled = cut.data.read_graph(
         tmp_path / "edges.csv", vertices=tmp_path / "people.csv", labelled=True, validation=0.0, test=0.0
     )
     assert said not in labelled.notes  # there it is what is learned

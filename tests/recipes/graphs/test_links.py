@@ -188,8 +188,9 @@ def test_values_of_edges(tmp_path: Path):
     assert run.predict([("person 1", "film 2")], data=path)[0]["stars"] == pytest.approx(own[0]["stars"], abs=1.5)
 
 
-def test_labels_of_edges_killed_and_resumed(tmp_path: Path):
-    settings = LITTLE | {"data": labelled(tmp_path, "kind"), "target": "kind", "batch": 32}
+@pytest.mark.parametrize("target", ["kind", "stars"])
+def test_labels_of_edges_killed_and_resumed(target: str, tmp_path: Path):
+    settings = LITTLE | {"data": labelled(tmp_path, target), "target": target, "batch": 32}
     expect_same_after_death(tmp_path, "links", settings)
 
 

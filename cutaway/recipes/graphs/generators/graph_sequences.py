@@ -4,7 +4,7 @@ A graph is learned in many orders, so that the model draws it in any of them; wh
 weights, and edges that are given twice have no place in a row: see `plain_graphs`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -118,12 +118,8 @@ def fixed_sequences(graphs: Sequence[Graph], bandwidth: int, orders: int = 4) ->
         found = [narrow_order(graph, bandwidth, 0, _SOUGHT * i) for i in range(orders)]
         pairs += [(graph, order) for order in found if order is not None]
     pairs.sort(key=lambda pair: pair[0].vertices)
-    return [as_sequences(*zip(*part), bandwidth) for part in _parts(pairs)]  # type: ignore[arg-type]
-
-
-def _parts(pairs: list[tuple[Graph, Tensor]]) -> Iterator[list[tuple[Graph, Tensor]]]:
-    for first in range(0, len(pairs), _TOGETHER):
-        yield pairs[first : first + _TOGETHER]
+    parts = (pairs[first : first + _TOGETHER] for first in range(0, len(pairs), _TOGETHER))
+    return [as_sequences([g for g, _ in part], [order for _, order in part], bandwidth) for part in parts]
 
 
 __all__ = [

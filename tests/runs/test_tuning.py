@@ -2,10 +2,12 @@
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from killing import expect_same_after_death, start
 from little import same, weights_of
 from safetensors.torch import save_file
@@ -13,10 +15,19 @@ from tiny_bases import reviews, tiny_bert
 
 import cutaway as cut
 from cutaway.checksums import write_checksums
+from cutaway.runs import execution
+from cutaway.runs.checkpoints_in_and_out import export_run
 from cutaway.training.run_folder.checkpoints import FROZEN
 from cutaway.training.run_folder.weights import read_tensors
 
 QUICK: dict[str, Any] = dict(show="quiet", epochs=2, batch=8, rate=3e-3)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _without_report() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(execution, "report_run", lambda run: (run.path / "report.html").write_text("a report"))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -114,11 +125,51 @@ def test_a_base_that_is_gone_changed_or_moved(halted: Path, place: Path, tmp_pat
     assert json.loads(config.read_text())["data"]["base"]["path"] == str(tmp_path / "elsewhere")
 
 
-def test_a_tuned_run_is_tuned_again(place: Path):
-    first = cut.tune(place / "bert", data=place / "reviews.csv", full=True, out=place / "first", **QUICK)
-    second = cut.tune(first, data=place / "reviews.csv", head_only=True, out=place / "second", **QUICK)
-    assert second.about["data"]["base"]["path"] == str(place / "first")
-    assert [row["accuracy"] for row in second.metrics if row["split"] == "validation"]
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        ({"full": True}, {"head_only": True}, ""),
+        ({"lora": 2}, {"lora": 3}, "its LoRA is merged into its weights"),
+        ({"adapter": 3}, {"lora": 2}, "its adapters stay, frozen"),
+        ({"adapter": 3}, {"adapter": 4}, "its adapters stay, frozen"),
+    ],
+)
+def test_a_tuned_run_is_tuned_again(place: Path, tmp_path: Path, first: Any, second: Any, told: str):
+    data = place / "reviews.csv"
+    one = cut.tune(place / "bert", data=data, out=tmp_path / "one", **first, **QUICK)
+    two = cut.tune(one, data=data, out=tmp_path / "two", **second, **QUICK | {"rate": 1e-12})
+    assert two.about["data"]["base"]["path"] == str(tmp_path / "one")
+    assert told in two.about["data"]["summary"]
+    assert "head: that of the base, which has the same labels" in two.about["data"]["summary"]
+    tokens = torch.tensor([[1, 6, 7, 16, 2]])
+    assert torch.allclose(two.model(tokens), one.model(tokens), atol=1e-5)  # nothing was learned, so nothing changed
+    assert cut.load(two.path).predict("a lovely film")[0]["label"] == one.predict("a lovely film")[0]["label"]
+    three = cut.tune(two, data=data, full=True, out=tmp_path / "three", **QUICK | {"rate": 1e-12})
+    assert torch.allclose(three.model(tokens), one.model(tokens), atol=1e-5)
+    if "adapter" in first:
+        with pytest.raises(ValueError, match=r"one network of weights, got .*three, which has adapters"):
+            export_run(str(three.path), str(tmp_path / "x"))
+
+
+def test_a_head_that_knows_some_labels_keeps_those(place: Path, tmp_path: Path):
+    first = cut.tune(place / "bert", data=place / "reviews.csv", lora=2, out=tmp_path / "first", **QUICK)
+    lines = (place / "reviews.csv").read_text().splitlines()
+    mixed = [line.replace(",pos", ",mixed") if i % 3 == 0 else line for i, line in enumerate(lines)]
+    (tmp_path / "mixed.csv").write_text("\n".join(mixed))
+    settings = QUICK | {"rate": 1e-12, "fit_head": False}
+    second = cut.tune(first, data=tmp_path / "mixed.csv", lora=2, out=tmp_path / "second", **settings)
+    assert "head: that of the base for neg, pos, new for mixed" in second.about["data"]["summary"]
+    tokens = torch.tensor([[1, 6, 7, 16, 2]])
+    labels = list(second.model.spec.head.labels)
+    ours = second.model(tokens)[0][[labels.index("neg"), labels.index("pos")]]
+    assert torch.allclose(ours, first.model(tokens)[0], atol=1e-5)
+
+
+def test_another_pooling_has_a_head_of_its_own(place: Path, tmp_path: Path):
+    first = cut.tune(place / "bert", data=place / "reviews.csv", lora=2, out=tmp_path / "first", **QUICK)
+    second = cut.tune(first, data=place / "reviews.csv", lora=2, pooling="layers", out=tmp_path / "second", **QUICK)
+    assert "head:" not in second.about["data"]["summary"]
+    assert second.model.head.classify.weight.shape == (48, 2)
 
 
 def test_what_is_missing_is_told(place: Path, tmp_path: Path):

@@ -14,6 +14,7 @@ from cutaway.recipes.trained_models import read_trained
 from cutaway.recipes.tuned.tuning_ways import without_updates
 from cutaway.training.run_folder.checkpoints import latest_checkpoint, newest_weights
 from cutaway.training.run_folder.folder import expect_file, read_config
+from cutaway.training.tuning.stacked_adapters import stack_facts
 
 if TYPE_CHECKING:
     from cutaway.recipes.tuned.tuned_base import Files
@@ -32,6 +33,7 @@ class Base:
     tokenizer: Any
     digest: str
     about: dict[str, Any]
+    kept: str = ""  # what became of its LoRA or adapters, in words
 
     @property
     def name(self) -> str:
@@ -75,11 +77,14 @@ class Base:
         about = {"path": os.path.abspath(self.folder), "given": self.path, "digest": self.digest}
         about |= {"model": getattr(getattr(self.model, "spec", None), "model", type(self.model).__name__)}
         generation = getattr(self.model, "generation_config", None)
-        return about | ({"generation": generation} if generation else {})
+        stacked = stack_facts(self.model)
+        return about | ({"generation": generation} if generation else {}) | ({"adapters": stacked} if stacked else {})
 
     def in_words(self) -> str:
         count = sum(parameter.numel() for parameter in self.model.parameters())
-        return f"base: {self.path}, a {type(self.model).__name__} of {count:,} parameters, sha256 {self.digest[:12]}"
+        kept = f"; {self.kept}" if self.kept else ""
+        kind = type(self.model).__name__
+        return f"base: {self.path}, a {kind} of {count:,} parameters, sha256 {self.digest[:12]}{kept}"
 
     def files(self) -> "Files":
         """What a tuned run takes over."""
@@ -149,9 +154,10 @@ def _of_run(source: str, folder: Path) -> Base:
     model = read_trained(recipe, about, weights)
     tokenizer = expect_file(folder, about, "tokenizer.json")
     found = None if tokenizer is None else load_tokenizer(tokenizer)
-    model = without_updates(model, source).float()
+    kept = without_updates(model)
+    model = model.float()
     model.tokenizer = found
-    return _expect_tunable(Base(source, folder, model, found, digest_file(weights), about))
+    return _expect_tunable(Base(source, folder, model, found, digest_file(weights), about, kept))
 
 
 def _weights_of(folder: Path, source: str) -> Path:

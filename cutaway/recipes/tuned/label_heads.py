@@ -1,9 +1,11 @@
-r"""Heads for labels on a trained model: a fresh one, or the one that is there if it has the same labels."""
+r"""Heads for labels on a trained model: a fresh one, or the one that is there, as far as it has the same labels."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
+
+from cutaway.training.tuning.stacked_adapters import rebuilt
 
 if TYPE_CHECKING:
     from cutaway.recipes.tuned.bases import Base
@@ -12,14 +14,20 @@ if TYPE_CHECKING:
 def with_labels(model: Any, labels: Sequence[str], each: str = "sequence", pooling: str | None = None) -> Any:
     """The model under a head for these labels, in their order.
 
-    A head of the same labels, which pools in the same way, is kept.
+    A head of the same labels, which pools in the same way, is kept. Of one that has some of them, these rows are kept.
     """
     old: Any = getattr(model.spec, "head", None)
     kind = "tags" if each == "token" else "classes"
-    same_kind = old is not None and old.kind == kind and set(old.labels) == set(labels)
-    if same_kind and (pooling is None or kind == "tags" or old.pooling in (pooling, None)):
+    alike = old is not None and old.kind == kind
+    alike = alike and (pooling is None or kind == "tags" or model.head.pooling == pooling)
+    if alike and set(old.labels) == set(labels):
         return _reordered(model, old.labels, labels)
-    return model.with_labels(labels, each, pooling)
+    known = alike and bool(set(old.labels) & set(labels))
+    pooled = old.pooling if known else pooling
+    new = rebuilt(model, lambda m: m.with_labels(labels, each, pooled))
+    if known and new.spec.head.hidden == old.hidden:
+        take_over(model.head, new.head, old.labels, labels)
+    return new
 
 
 @torch.no_grad()
@@ -34,21 +42,56 @@ def _reordered(model: Any, old: Sequence[str], labels: Sequence[str]) -> Any:
     return model
 
 
+@torch.no_grad()
+def take_over(head: Any, new: Any, old: Sequence[str], labels: Sequence[str]) -> None:
+    """Copies into a new head the rows of the labels that the old one knew, and what comes before its last layer."""
+    for name, tensor in new.state_dict().items():
+        if not name.startswith("classify."):
+            tensor.copy_(head.state_dict()[name])
+    here = torch.tensor([list(labels).index(label) for label in labels if label in old])
+    there = torch.tensor([list(old).index(label) for label in labels if label in old])
+    axis = _outputs_axis(new.classify)
+    new.classify.weight.index_copy_(axis, here, head.classify.weight.index_select(axis, there))
+    if new.classify.bias is not None and head.classify.bias is not None:
+        new.classify.bias[here] = head.classify.bias[there]
+
+
+def head_in_words(old: Any, new: Any) -> str:
+    """What a new head has of the base's, in a line; "" if nothing."""
+    if old is None or new is None or any(getattr(old, f) != getattr(new, f) for f in ("kind", "pooling", "hidden")):
+        return ""
+    known = [label for label in new.labels if label in old.labels]
+    fresh = [label for label in new.labels if label not in old.labels]
+    if not known:
+        return ""
+    if not fresh and len(known) == len(old.labels):
+        return "head: that of the base, which has the same labels"
+    return f"head: that of the base for {_some(known)}" + (f", new for {_some(fresh)}" if fresh else "")
+
+
+def _some(labels: list[str]) -> str:
+    return ", ".join(labels[:5]) + (f" and {len(labels) - 5} more" if len(labels) > 5 else "")
+
+
 def _outputs_axis(layer: Any) -> int:
     """The axis of a linear map's outputs, as it declares it."""
     return getattr(layer, "linear_maps", {"weight": 0})["weight"] % 2
 
 
-def usual_pooling(base: "Base", head_only: bool) -> str | None:
-    """How texts are pooled if nobody chose; None for what the model's family does (cls or last).
+def usual_pooling(base: "Base", head_only: bool, labels: Sequence[str]) -> str | None:
+    """How texts are pooled if nobody chose; None for what the base's head or, without one, its family does.
 
+    A head that knows some of the labels goes on as it is.
     All layers' means tell most of a body that is frozen, and of checkpoints made for vectors of sentences, which say
     that they pool by the mean; such a head is exported beside the body (hub/head_files.py).
     """
+    old: Any = getattr(base.model.spec, "head", None)
+    if old is not None and old.kind == "classes" and set(old.labels) & set(labels):
+        return None
     if base.model.input_kind != "masked text":
         return None  # the streams of models that read to the right are not of one scale
     sentence = getattr(base.model.spec, "sentence", None)
     return "layers" if head_only or (sentence is not None and sentence.pooling == ("mean",)) else None
 
 
-__all__ = ["usual_pooling", "with_labels"]
+__all__ = ["head_in_words", "take_over", "usual_pooling", "with_labels"]

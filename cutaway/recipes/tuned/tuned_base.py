@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from cutaway.training.jobs import Job
 
 WAYS = ("lora", "adapter", "head_only", "last", "full")
-RATES = {"lora": 2e-3, "adapter": 2e-3, "head_only": 3e-3, "last": 1e-4, "full": 5e-5}
+RATES = {"lora": 2e-3, "adapter": 3e-3, "head_only": 3e-3, "last": 1e-4, "full": 1e-4}
 ADAPTER = "adapter"  # the folder in a run
 _EPOCHS, _HEAD_EPOCHS = 3.0, 30.0
 _WARMUP = 0.06  # of the steps
@@ -110,8 +110,8 @@ class TunedRecipe(Recipe):
     batch: int = 32
     """examples in a batch"""
     rate: float = setting(0.0, FIRST)
-    """full learning rate; 0 for one that suits the way: 0.002 for LoRA and adapters, 0.003 for a head, 0.0001 for last
-    layers, 0.00005 for all weights"""
+    """full learning rate; 0 for one that suits the way: 0.002 for LoRA, 0.003 for adapters and for a head, 0.0001 for
+    last layers and for all weights"""
     beta: float = 0.999
     """how long Adam remembers squared gradients"""
     weight_decay: float = 0.01
@@ -228,20 +228,24 @@ class TunedRecipe(Recipe):
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         import torch
 
+        from cutaway.recipes.tuned.label_heads import head_in_words
         from cutaway.recipes.tuned.tuning_ways import apply_way, own_memory, trainable_share
 
         if not self.way:
             return self.settled().job(rank, world)
         base, data = self.prepare()
         torch.manual_seed(self.seed)
-        model = self.headed(base, data)
+        old: Any = getattr(getattr(base.model, "spec", None), "head", None)
+        model: Any = self.headed(base, data)
+        head = head_in_words(old, getattr(getattr(model, "spec", None), "head", None))
         apply_way(model, self)
         own_memory(model)
         job = self.task_job(model, base, data, rank, world)
         share = trainable_share(model)
         job.data["base"] = base.facts()
         job.data["tuning"] = {"task": self.task, "way": self.way, **share}
-        job.data["summary"] = f"{job.data['summary']}\n{base.in_words()}\n{self.in_words(share)}"
+        lines = [job.data["summary"], base.in_words(), head, self.in_words(share)]
+        job.data["summary"] = "\n".join(line for line in lines if line)
         job.files = base.files() | job.files
         job.frozen_stays = True
         return job
@@ -269,10 +273,13 @@ class TunedRecipe(Recipe):
 
     def open_model(self, config: dict[str, Any]) -> "nn.Module":
         from cutaway.recipes.tuned.tuning_ways import apply_way
+        from cutaway.training.tuning.stacked_adapters import build_stack
 
         model: Any = super().open_model(config)
+        base = config["data"].get("base") or {}
+        build_stack(model, base.get("adapters", []))
         apply_way(model, self)
-        model.generation_config = (config["data"].get("base") or {}).get("generation")
+        model.generation_config = base.get("generation")
         return model
 
     def rate_shares(self, model: "nn.Module") -> "dict[nn.Parameter, float] | None":
@@ -288,15 +295,22 @@ class TunedRecipe(Recipe):
             save_adapter(model, folder / ADAPTER)
 
     def loaded(self, model: "nn.Module") -> None:
-        from cutaway.recipes.tuned.tuning_ways import settle_records
+        from cutaway.training.tuning.records import settle_values
 
-        settle_records(model)
+        settle_values(model)
 
     def export(self, run: "Run", to: str) -> None:
         """Merges LoRA's updates into the weights; what is written is the model."""
         from cutaway.recipes.tuned.tuning_ways import without_updates
+        from cutaway.training.tuning.records import adapters_of
 
-        model: Any = without_updates(run.model, str(run.path))
+        model: Any = run.model
+        without_updates(model)
+        if adapters_of(model):
+            raise ValueError(
+                f"a checkpoint is one network of weights, got {run.path}, which has adapters, networks of their own "
+                "between its layers; export what it learned alone: --adapter, or tune by --lora 8"
+            )
         context = getattr(self, "context", None)
         if context and getattr(model, "head", None) is not None and hasattr(model.head, "context"):
             model.head.context = min(context, model.spec.context)

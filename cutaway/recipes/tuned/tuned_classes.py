@@ -92,7 +92,7 @@ class TunedClassesRecipe(TunedRecipe):
     def headed(self, base: "Base", data: "LabelledTexts") -> "nn.Module":
         from cutaway.recipes.tuned.label_heads import usual_pooling, with_labels
 
-        pooling = usual_pooling(base, self.head_only) if self.pooling == "auto" else self.pooling
+        pooling = usual_pooling(base, self.head_only, data.labels) if self.pooling == "auto" else self.pooling
         return with_labels(base.model, data.labels, pooling=pooling)
 
     def as_rows(self, tokenizer: Any, model: Any, rows: "TextRows") -> "tuple[LabelledRows, int]":
@@ -144,7 +144,7 @@ class TunedClassesRecipe(TunedRecipe):
         for kept in features:
             if kept is not None:
                 kept.keep()
-        if self.fit_head and not self.head_only:
+        if self.fit_head and not self.head_only and model is not base.model:  # else the head is not new
             probe = TextFeatures(model, train.tokens, self.features_memory)
             if probe.fits:
                 probe.keep()

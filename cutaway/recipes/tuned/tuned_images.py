@@ -77,10 +77,12 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
 
     def headed(self, base: "Base", data: "ImageData") -> "nn.Module":
         from cutaway.recipes.tuned.image_bases import keep_head, with_scale
+        from cutaway.training.tuning.stacked_adapters import rebuilt
 
         model = with_scale(base)
         pooling = None if self.pooling == "auto" else self.pooling
-        return keep_head(base, model, data.labels, pooling) or model.with_labels(data.labels, pooling=pooling)
+        build = lambda m: m.with_labels(data.labels, pooling=pooling)
+        return keep_head(base, model, data.labels, pooling) or rebuilt(model, build)
 
     def task_job(self, model: "nn.Module", base: "Base", data: "ImageData", rank: int, world: int) -> "Job":
         from cutaway.data.images.image_batches import ImageBatches

@@ -102,12 +102,13 @@ class TunedPairsRecipe(TunedRecipe):
         """The base without a head, and with its way to pool written out: the mean of tokens, if it says none."""
         from cutaway.models.base import with_head
         from cutaway.models.specs.parts import SentenceSpec
+        from cutaway.training.tuning.stacked_adapters import rebuilt
 
         spec = base.model.spec.sentence or SentenceSpec()
         share = self.dropout or (VIEWS if data.unpaired and not has_dropout(base.model.spec) else 0.0)
         if share:
             base.model.spec = with_dropout(base.model.spec, share)
-        model: Any = with_head(base.model, None)
+        model: Any = rebuilt(base.model, lambda m: with_head(m, None))
         context = min(value for value in (self.context, spec.context, getattr(model.spec, "context", None)) if value)
         model.spec = model.spec.but(sentence=spec.but(context=context))
         return model

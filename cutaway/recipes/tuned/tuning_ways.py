@@ -10,7 +10,8 @@ from cutaway.training.tuning.bottlenecks import adapter
 from cutaway.training.tuning.freezing import freeze
 from cutaway.training.tuning.low_rank_layers import lora
 from cutaway.training.tuning.merging import merge
-from cutaway.training.tuning.records import adapters_of, forget, named_parameters, set_merge_record
+from cutaway.training.tuning.records import adapters_of, forget, set_merge_record
+from cutaway.training.tuning.stacked_adapters import put_on, take_off
 
 if TYPE_CHECKING:
     from cutaway.recipes.tuned.tuned_base import TunedRecipe
@@ -61,28 +62,21 @@ def has_own_head(model: nn.Module) -> bool:
     return tuple(getattr(model, "head_parts", ("head",))) != ("head",)
 
 
-def without_updates(model: Any, source: str) -> Any:
-    """A model as the base of another tuning: LoRA's updates become part of its weights."""
-    records = adapters_of(model)
-    if not records:
-        return model
-    if any(record.kind not in ("LoRA", "DoRA") for record in records.values()):
-        raise ValueError(
-            f"a base must be one network of weights, got {source}, which was tuned by adapters, networks of their own "
-            "between its layers; tune what it was made of, or tune that by lora=8 first"
-        )
-    merge(model)
-    set_merge_record(model, None)
-    for name in list(records):
-        forget(model, name)
-    return model
+def without_updates(model: Any) -> str:
+    """Makes a tuned model the base of another tuning, and says how; "" if nothing was put onto it.
 
-
-def settle_records(model: nn.Module) -> None:
-    """The values that adapters remember of parts trained in full become those that were loaded."""
-    parameters = named_parameters(model)
-    for record in adapters_of(model).values():
-        record.other_values = {path: parameters[path].detach().clone() for path in record.other_values}
+    LoRA's updates become part of the weights. Adapters, which no matrix can hold, stay as they are, frozen.
+    """
+    stack = take_off(model)
+    merged = bool(adapters_of(model))
+    if merged:
+        merge(model)
+        set_merge_record(model, None)
+        for name in list(adapters_of(model)):
+            forget(model, name)
+    put_on(model, stack)
+    told = ["its LoRA is merged into its weights"] if merged else []
+    return " and ".join(told + (["its adapters stay, frozen"] if stack else []))
 
 
 def own_memory(model: nn.Module) -> None:
@@ -102,4 +96,4 @@ def trainable_share(model: nn.Module) -> dict[str, int]:
     return {"parameters": sum(n for n, _ in sizes), "trained": sum(n for n, learns in sizes if learns)}
 
 
-__all__ = ["apply_way", "layers_of", "own_memory", "settle_records", "trainable_share", "upper_part", "without_updates"]
+__all__ = ["apply_way", "layers_of", "own_memory", "trainable_share", "upper_part", "without_updates"]

@@ -121,6 +121,13 @@ def expect_unmerged(model: nn.Module) -> None:
         )
 
 
+def settle_values(model: nn.Module) -> None:
+    """The values that adapters remember of parts trained in full become those that the model has now."""
+    parameters = named_parameters(model)
+    for record in adapters_of(model).values():
+        record.other_values = {path: parameters[path].detach().clone() for path in record.other_values}
+
+
 @torch.no_grad()
 def exchange(model: nn.Module, record: AdapterRecord) -> None:
     """Swaps the parameters that are trained in full with their other values: the base's, or the adapter's."""

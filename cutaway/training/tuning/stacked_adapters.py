@@ -68,7 +68,7 @@ def rebuilt(model: Any, build: Callable[[Any], Any]) -> Any:
 
 def stack_facts(model: nn.Module) -> list[dict[str, Any]]:
     """What config.json says of the adapters that a base brings, so that its model can be built again."""
-    found = []
+    found: list[dict[str, Any]] = []
     for name in adapters_of(model):
         if name == _NAME.format(len(found) + 1):
             parts = _parts(model, name)

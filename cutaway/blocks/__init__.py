@@ -193,7 +193,7 @@ from cutaway.blocks.graph_layers.structural_encodings import (
     flip_signs,
     random_walk_encoding,
 )
-from cutaway.blocks.graphs.cuts import cut_weights, normalised_cut, ratio_cut
+from cutaway.blocks.graphs.cuts import cut_weights, modularity, normalised_cut, ratio_cut
 from cutaway.blocks.graphs.fourier import (
     dft_matrix,
     graph_fourier,
@@ -549,6 +549,7 @@ __all__ = [
     "mean_pool",
     "mean_pool_steps",
     "mix_values",
+    "modularity",
     "monte_carlo",
     "multiclass_hinge_loss",
     "nce_loss",

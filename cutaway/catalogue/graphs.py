@@ -2,7 +2,7 @@
 
 import torch
 
-from cutaway.blocks.graphs.cuts import cut_weights, normalised_cut, ratio_cut
+from cutaway.blocks.graphs.cuts import cut_weights, modularity, normalised_cut, ratio_cut
 from cutaway.blocks.graphs.fourier import graph_fourier, inverse_graph_fourier, spectral_convolution, spectral_filter
 from cutaway.blocks.graphs.incidence import oriented_incidence
 from cutaway.blocks.graphs.laplacian import degrees, dirichlet_energy, laplacian
@@ -34,6 +34,7 @@ register(
 )
 register(cut_weights, example=lambda: (cut_weights, _adjacency(), _parts(), 3))
 register(ratio_cut, example=lambda: (ratio_cut, _adjacency(), _parts(), 3))
+register(modularity, example=lambda: (modularity, _adjacency(), _parts(), 3))
 register(normalised_cut, example=lambda: (normalised_cut, _adjacency(), _parts(), 3))
 register(graph_fourier, example=lambda: (graph_fourier, torch.randn(7, 3), _basis()))
 register(inverse_graph_fourier, example=lambda: (inverse_graph_fourier, torch.randn(5, 3), _basis()))

@@ -56,7 +56,7 @@ class ClusterGraph:
     """what is made small: edges cut, beside the edges or beside the vertices of a cluster"""
     regularise: Literal["auto", "always", "never"] = "auto"
     """add a weak edge between all vertices, so that parts that hang by an edge or two are not cut off (normalised cut;
-    auto: where clusters of edges come out tiny, never of points)"""
+    auto: where clusters of edges come out tiny, never of points); how weak is chosen by the modularity"""
     seed: int = 0
     """the same seed gives the same clusters"""
     encoding: str = "utf-8"
@@ -211,9 +211,11 @@ def _facts(source: Source, found: "Clusters", agreement: dict[str, float]) -> di
         "converged": bool(found.spectrum.converged.all()),
         "ratio_cut": found.ratio_cut,
         "normalised_cut": found.normalised_cut,
+        "modularity": found.modularity,
         "adjusted_rand": agreement.get("adjusted_rand"),
         "normalised_mutual_information": agreement.get("normalised_mutual_information"),
         "regularised": found.regularised,
+        "tried": [{"tau": tau, "modularity": value} for tau, value in found.tried],
         "notes": list(source.notes),
     }
 
@@ -228,10 +230,13 @@ def _lines(source: Source, found: "Clusters", agreement: dict[str, float], ratio
         why = f", by the widest step in the spectrum: {step}"
     lines.append(f"{count} clusters{why}")
     if found.regularised:
-        reason = f"regularised by τ = {found.regularised:.3g}, the mean degree"
+        reason = f"regularised by τ = {found.regularised:.3g}, which has the highest modularity, {found.modularity:.2f}"
         if found.crumbs:
             few = ", ".join(map(str, found.crumbs[:_SHOWN])) + ", …" * (len(found.crumbs) > _SHOWN)
-            reason += f": the plain cut gives clusters of {few} {'vertex' if found.crumbs == (1,) else 'vertices'}"
+            plain = dict(found.tried).get(0.0)
+            scored = "" if plain is None else f" and has {plain:.2f}"
+            vertices = "vertex" if found.crumbs == (1,) else "vertices"
+            reason += f": the plain cut gives clusters of {few} {vertices}{scored}"
         lines.append(f"  {reason}")
     elif found.crumbs:
         lines.append(f"  some are tiny: {'try --cut normalised' if ratio else 'see --regularise'}")
@@ -240,7 +245,8 @@ def _lines(source: Source, found: "Clusters", agreement: dict[str, float], ratio
         lines.append(f"  {k + 1:>2}  {size:>7,} vertices: {', '.join(first)}{', …' * (size > _SHOWN)}")
     if found.aside:
         lines.append(f"   –  {found.aside:>7,} vertices set aside, in pieces too small for a cluster")
-    lines.append(f"normalised cut {found.normalised_cut:.4g}, ratio cut {found.ratio_cut:.4g}")
+    cuts = f"normalised cut {found.normalised_cut:.4g}, ratio cut {found.ratio_cut:.4g}"
+    lines.append(f"{cuts}, modularity {found.modularity:.3f}")
     if not found.spectrum.converged.all():
         lines.append(f"{int((~found.spectrum.converged).sum())} eigenvectors did not converge: do not rely on this")
     if agreement:

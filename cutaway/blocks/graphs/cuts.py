@@ -3,10 +3,12 @@ r"""How well a partition of the vertices cuts a graph: the weight between its pa
     W(S, S̄) = Σ_{i in S, j not in S} a_ij          the weight that leaves a part S
     ratio cut       Σ_k W(S_k, S̄_k) / |S_k|         |S|: its number of vertices
     normalised cut  Σ_k W(S_k, S̄_k) / vol(S_k)      vol(S): the sum of their degrees
+    modularity      Σ_k ((vol(S_k) − W(S_k, S̄_k))/vol − (vol(S_k)/vol)²)      vol: the sum of all degrees
 
 With H_ik = 1/√|S_k| for i in S_k, the ratio cut is tr(HᵀLH): it is never below the sum of the K smallest eigenvalues
 of L, since the columns of H are orthonormal (Ky Fan), and spectral clustering takes the eigenvectors in place of H.
-Hagen, Kahng 1992; Shi, Malik 2000; von Luxburg 2007, §5, who halves both. Notes: N3 §7.4.3.
+Hagen, Kahng 1992; Shi, Malik 2000; von Luxburg 2007, §5, who halves both; Newman, Girvan 2004, eq. 5 (modularity: the
+share of edges inside parts, less what it would be were edges drawn by degrees alone). Notes: N3 §7.4.3.
 """
 
 import torch
@@ -49,6 +51,19 @@ def normalised_cut(adjacency: Tensor, clusters: Int[Tensor, "n"], parts: int | N
     return _divided(cut_weights(adjacency, clusters, parts), volumes)
 
 
+def modularity(adjacency: Tensor, clusters: Int[Tensor, "n"], parts: int | None = None) -> Float[Tensor, ""]:
+    """Σ_k ((vol_k − W_k)/vol − (vol_k/vol)²): large for parts that hold more edges than by chance; 0 for one part.
+
+    >>> path = torch.tensor([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    >>> modularity(path, torch.tensor([0, 0, 1]))  # (3 − 1)/4 − 9/16 + (1 − 1)/4 − 1/16
+    tensor(-0.1250)
+    """
+    volumes = _indicators(adjacency, clusters, parts).T @ degrees(adjacency)
+    total = volumes.sum()
+    total = torch.where(total > 0, total, 1)
+    return ((volumes - cut_weights(adjacency, clusters, parts)) / total - (volumes / total).square()).sum()
+
+
 def _indicators(adjacency: Tensor, clusters: Tensor, parts: int | None) -> Tensor:
     """f_k of every part as columns: 1 for its vertices, else 0."""
     if clusters.shape != adjacency.shape[:1] or clusters.dtype.is_floating_point:
@@ -73,4 +88,4 @@ def _divided(weights: Tensor, sizes: Tensor) -> Tensor:
     return torch.where(weights > 0, weights / torch.where(sizes > 0, sizes, 1), 0).sum()
 
 
-__all__ = ["cut_weights", "normalised_cut", "ratio_cut"]
+__all__ = ["cut_weights", "modularity", "normalised_cut", "ratio_cut"]

@@ -27,7 +27,7 @@ from cutaway.runs.views import (
     tuned,
     words,
 )
-from cutaway.runs.views.graph_views import drawn_graphs, links, vertices, whole_graphs
+from cutaway.runs.views.graph_views import drawn_graphs, hidden_parts, links, vertices, whole_graphs
 from cutaway.runs.views.pretraining import pretrained_images, table_cells
 
 register(general.losses, suits=general.has_metrics, section="Training")
@@ -74,6 +74,9 @@ register(
 )
 register(image_classes.field_at, suits=image_classes.classifies_images, section="From layer to layer", at=True)
 
+register(hidden_parts.restored_parts, suits=hidden_parts.restores_graphs, section="Hidden parts", report=True)
+register(hidden_parts.restored_edges, suits=hidden_parts.restores_graphs, section="Hidden parts", report=True)
+register(hidden_parts.vector_map, suits=hidden_parts.restores_graphs, section="What was learned", report=True)
 register(whole_graphs.graph_answers, suits=whole_graphs.predicts_graphs, section="Predictions", report=True)
 register(
     whole_graphs.telling_vertices,

@@ -4,7 +4,7 @@ import networkx
 import pytest
 import torch
 
-from cutaway.blocks.graphs.cuts import cut_weights, normalised_cut, ratio_cut
+from cutaway.blocks.graphs.cuts import cut_weights, modularity, normalised_cut, ratio_cut
 from cutaway.blocks.graphs.laplacian import laplacian
 
 KARATE = networkx.karate_club_graph()
@@ -21,6 +21,10 @@ def test_equal_to_networkxs(sparse: bool):
     theirs = networkx.normalized_cut_size(KARATE, one, weight="weight")
     assert normalised_cut(a, CLUBS).item() == pytest.approx(theirs)
     assert ratio_cut(a, CLUBS).item() == pytest.approx(cut / len(one) + cut / (34 - len(one)))
+    sides = [one, set(KARATE) - one]
+    theirs = networkx.community.modularity(KARATE, sides, weight="weight")
+    assert modularity(a, CLUBS).item() == pytest.approx(theirs)
+    assert modularity(a, torch.zeros_like(CLUBS)).item() == pytest.approx(0.0)
 
 
 def test_the_ratio_cut_is_a_trace_and_bounded_by_eigenvalues():

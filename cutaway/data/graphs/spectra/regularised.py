@@ -7,6 +7,8 @@ r"""The regularised Laplacian: a weak edge between every two vertices keeps crum
 In a large sparse graph hundreds of small parts hang by an edge or two; each is a smaller normalised cut than any cut
 through the middle, and takes an eigenvector. With τ, to cut off m vertices costs τ m (n − m)/n more: nothing is cheap
 any longer because it is small. A_τ is never formed: a product with it is one with A and a sum.
+As large as the mean degree, τ gives half of a vertex's weight to all others alike, and in a graph of three or four
+edges a vertex drowns them; spectral_clusters.py tries smaller ones too.
 Amini et al. 2013; Qin, Rohe 2013 (τ, rows of length 1); Zhang, Rohe 2018 (why crumbs are cut off).
 """
 

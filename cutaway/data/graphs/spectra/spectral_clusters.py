@@ -6,8 +6,10 @@ r"""Spectral clustering: vertices by the first eigenvectors of the Laplacian, th
 With L_rw the eigenvectors relax the normalised cut, with the plain L the ratio cut. Components too small to be a
 cluster (fewer than a tenth of n/K vertices) would each take an eigenvector of 0: they are set aside as cluster −1.
 Small parts that hang by an edge or two do the same to large sparse graphs: where a cluster is so small, clusters are
-found anew by the regularised Laplacian (regularised.py), and `regularised` says so.
-Shi, Malik 2000; von Luxburg 2007, §4, §8.3; Qin, Rohe 2013 (regularised). Notes: N3 §7.4–7.5.
+found anew by the regularised Laplacian (regularised.py) for several amounts of τ, and of them and the plain ones those
+with the highest modularity are taken; `regularised` says so. The cuts cannot choose: crumbs are small cuts.
+Shi, Malik 2000; von Luxburg 2007, §4, §8.3; Qin, Rohe 2013 (regularised); Newman, Girvan 2004 (modularity). Notes: N3
+§7.4–7.5.
 """
 
 from dataclasses import dataclass
@@ -17,7 +19,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 
-from cutaway.blocks.graphs.cuts import normalised_cut, ratio_cut
+from cutaway.blocks.graphs.cuts import modularity, normalised_cut, ratio_cut
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.checks import expect_choice
 from cutaway.data.graphs.components import connected_components
@@ -25,6 +27,7 @@ from cutaway.data.graphs.spectra.eigenpairs import Eigenpairs, Kind, eigenpairs
 from cutaway.data.graphs.spectra.regularised import regularised_eigenpairs, unit_rows
 from cutaway.extras import need
 
+AMOUNTS = (0.03, 0.1, 0.3, 1.0)  # of τ, in mean degrees
 MOST = 12  # clusters that the eigengap looks for, at most
 Regularise = Literal["auto", "always", "never"]
 
@@ -43,6 +46,8 @@ class Clusters:
     by_eigengap: bool
     regularised: float = 0.0  # τ; 0: the plain Laplacian
     crumbs: tuple[int, ...] = ()  # sizes of tiny clusters that the plain Laplacian gave, where that was the reason
+    modularity: float = 0.0
+    tried: tuple[tuple[float, float], ...] = ()  # (τ, modularity) of each amount that was compared
 
     @property
     def aside(self) -> int:
@@ -82,7 +87,8 @@ def spectral_clusters(
     """The vertices of an undirected graph in ``clusters`` groups; as many as the eigengap says, where not given.
 
     ``regularise``: "auto" where the plain Laplacian cuts off clusters of fewer than a tenth of n/K vertices, "always"
-    or "never". It changes the normalised cut alone: the ratio cut (``kind="plain"``) has the same eigenvectors with it.
+    or "never"; the amount is that with the highest modularity. It changes the normalised cut alone: the ratio cut
+    (``kind="plain"``) has the same eigenvectors with it.
     """
     expect_choice("regularise", regularise, ("auto", "always", "never"))
     n = graph.vertices
@@ -100,14 +106,18 @@ def spectral_clusters(
         kept = np.arange(n)
     part = graph if len(kept) == n else graph.subgraph(torch.from_numpy(kept))
     crumbs: tuple[int, ...] = ()
-    tau = 0.0
     if regularise != "always":
         found = _partition(part, clusters, kind, seed)
         sizes = np.bincount(found.labels)
         crumbs = tuple(sorted(sizes[sizes < _least(len(kept), len(sizes))].tolist()))
+    adjacency = part.adjacency(torch.float64)
+    tried: dict[float, _Partition] = {} if regularise == "always" else {0.0: found}
     if regularise == "always" or (regularise == "auto" and crumbs and kind != "plain"):
-        tau = _mean_degree(part)
-        found = _partition(part, clusters, kind, seed, tau)
+        for share in AMOUNTS:
+            tried[share * _mean_degree(part)] = _partition(part, clusters, kind, seed, share * _mean_degree(part))
+    scores = {t: float(modularity(adjacency, torch.from_numpy(one.labels))) for t, one in tried.items()}
+    tau = max(scores, key=lambda t: scores[t])
+    found = tried[tau]
     count = found.rows.shape[1]
     order = np.argsort(-np.bincount(found.labels, minlength=count), kind="stable")
     place = np.empty(count, np.int64)
@@ -116,7 +126,7 @@ def spectral_clusters(
     of[kept] = place[found.labels]
     embedding = np.zeros((n, count))
     embedding[kept] = found.rows
-    adjacency, groups = part.adjacency(torch.float64), torch.from_numpy(of[kept])
+    groups = torch.from_numpy(of[kept])
     return Clusters(
         of,
         tuple(np.bincount(of[kept], minlength=count).tolist()),
@@ -128,6 +138,8 @@ def spectral_clusters(
         clusters is None,
         tau,
         crumbs,
+        scores[tau],
+        tuple(scores.items()) if len(scores) > 1 else (),
     )
 
 

@@ -100,7 +100,9 @@ def test_parts_that_hang_by_an_edge_are_not_clusters():
     assert plain.crumbs
     found = spectral_clusters(graph, 2)
     assert found.crumbs == plain.crumbs
-    assert found.regularised == pytest.approx(float(graph.degrees().mean()), rel=0.05)
+    tried = dict(found.tried)
+    assert [round(tau / float(graph.degrees().mean()), 2) for tau in tried] == [0.0, 0.03, 0.1, 0.3, 1.0]
+    assert found.modularity == max(tried.values()) == tried[found.regularised] > tried[0.0]
     assert found.spectrum.kind == "regularised"
     assert same(side[found.kept], found.of[found.kept]) > 0.6
     assert same(side[plain.kept], plain.of[plain.kept]) < 0.1

@@ -3,7 +3,7 @@ r"""`GraphEncoder` restores what is hidden of a graph; under another head it giv
     x_v = h                          a hidden vertex: a learned vector in place of its features x_v W + b
     z = stages(x, graph)
     restore    x̂ = layer(z with hidden vertices at 0, graph)         features from the neighbours' states
-               score(u, v) = (z_u ⊙ z_v) w + b                        whether a hidden edge was there
+               score(u, v) = d (ẑ_u ⊙ ẑ_v) w + b,  ẑ = z/|z|           whether a hidden edge was there; d the width
     vertices   s = z W + b                                           classes of vertices
     graphs     s = norm([readout(z_1), …, readout(z_depth)]) W + b   classes or values of whole graphs
 
@@ -99,6 +99,9 @@ class GraphEncoder(GraphModel):
         restores = spec.purpose == "restore"
         self.decoder = GraphStage(spec.but(dropout=0.0), spec.width, spec.inputs, bare=True) if restores else None
         self.pairs = Linear(spec.width, 1) if restores else None
+        if self.pairs is not None:
+            nn.init.constant_(self.pairs.weight, 4 / spec.width)  # alike vertices are joined, until more is known
+            nn.init.zeros_(self.pairs.bias)  # type: ignore[arg-type]
         self.pooled = Tap() if spec.purpose == "graphs" else None
         self.head: Head | ReadoutHead | None = None
         if not restores:
@@ -165,7 +168,8 @@ class GraphEncoder(GraphModel):
     def score(self, states: Float[Tensor, "n w"], pairs: Int[Tensor, "2 p"]) -> Float[Tensor, "p"]:
         """The log odds that there is an edge between two vertices with these states."""
         assert self.pairs is not None
-        return self.pairs(states.index_select(0, pairs[0]) * states.index_select(0, pairs[1]))[:, 0]
+        z = nn.functional.normalize(states, dim=-1) * self.spec.width**0.5  # few features make short states
+        return self.pairs(z.index_select(0, pairs[0]) * z.index_select(0, pairs[1]))[:, 0]
 
 
 __all__ = ["PURPOSES", "READOUTS", "GraphEncoder", "GraphEncoderSpec", "ReadoutHead"]

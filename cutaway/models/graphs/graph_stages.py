@@ -21,6 +21,7 @@ from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.graph_layers.structural_encodings import LaplacianEncoding, RandomWalkEncoding
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.graphs.sparse_features import dropout_features, map_features
+from cutaway.blocks.low_rank.linear_layers import is_linear, matrix_of
 from cutaway.blocks.norms.batch import BatchNorm
 from cutaway.blocks.norms.layer import LayerNorm
 from cutaway.inside.taps import Tap
@@ -179,6 +180,19 @@ class GraphModel(Model):
         if self.places is not None:
             x = x + self.places(self.eigenvectors, graph)
         return x
+
+    @property
+    def lora_targets(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Every linear layer before what makes the outputs, but those of fewer features than the width."""
+        modules, found = dict(self.named_modules()), []
+        for path, module in modules.items():
+            owner, _, name = path.rpartition(".")
+            inside = path == "enter" or (path.startswith("stages.") and not path.startswith(f"{self.head_parts[0]}."))
+            if not inside or not is_linear(module) or name in getattr(modules[owner], "bare_matrices", ()):
+                continue
+            found.append(path)
+        wide = [path for path in found if min(matrix_of(modules[path]).shape) >= self.spec.width]
+        return tuple(wide or found) or ("all-linear",)
 
     @property
     def vertex_states(self) -> tuple[str, ...]:

@@ -68,11 +68,6 @@ class VertexClassifier(GraphModel):
         """The layers before what makes the outputs."""
         return tuple(f"stages.{s}" for s in range(self.spec.depth - (self.head is None)))
 
-    @property
-    def lora_targets(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Every linear layer before what makes the outputs."""
-        return (*(("enter",) if self.enter is not None else ()), *self.layer_order) or ("all-linear",)
-
     def with_purpose(self, purpose: str, task: str, outputs: int) -> "VertexClassifier":
         """The same network with a new last part, for other classes (or a value); all other tensors are shared."""
         assert purpose == "vertices"

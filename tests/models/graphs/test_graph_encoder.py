@@ -39,7 +39,9 @@ def test_as_written_out():
     z = torch.where(hidden[:, None], torch.zeros(()), x)
     torch.testing.assert_close(model(g, hidden), model.decoder.layer(z, g))
     pairs = torch.tensor([[0, 2], [1, 4]])
-    want = ((x[pairs[0]] * x[pairs[1]]) @ model.pairs.weight + model.pairs.bias)[:, 0]
+    unit = x / x.norm(dim=1, keepdim=True).clamp(min=1e-12)
+    want = 4 * ((unit[pairs[0]] * unit[pairs[1]]) @ model.pairs.weight)[:, 0] + model.pairs.bias  # 4: the width
+    torch.testing.assert_close(want, 4 * (unit[pairs[0]] * unit[pairs[1]]).sum(1))  # at first, 4 times the cosine
     torch.testing.assert_close(model.score(x, pairs), want)
 
 

@@ -90,7 +90,7 @@ def _restored_features(data: Any, parts: HiddenParts, restored: Tensor, truth: T
 def _restored_graphs(run: "Run", data: Any, kind: Kinds) -> list[Picture]:
     """Some held-out graphs: every vertex is hidden once, and in the colour of how sure and right its restoration is."""
     rows = getattr(data.data, "validation", None)
-    if not hasattr(rows, "graphs"):
+    if rows is None or not hasattr(rows, "graphs"):
         return []
     graphs = [graph for graph in rows.graphs if 3 <= graph.vertices <= _LARGE][:_GRAPHS]
     if not graphs:

@@ -49,6 +49,7 @@ class Loop:
         self.job, self.optimizers, self.plan, self.folder = job, optimizers, plan, folder
         self.processes = Alone() if processes is None else processes
         self.model: nn.Module = job.model
+        hold_statistics(self.model)
         self._called: nn.Module = self.processes.called or job.model  # in training
         self.evaluated: nn.Module = job.model  # the one that is evaluated and kept: an average, if someone makes it
         self.callbacks = _named(callbacks)

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from killing import expect_same_after_death
 from tiny_bases import tiny_vit
 
 import cutaway as cut
@@ -102,3 +103,10 @@ def test_a_rank_above_that_of_a_convolution_is_refused(place: Path):
         ValueError, match=r"lora must be at most .* got lora=9 for 9 × 8; try lora=8 \(at stages.0.0.conv"
     ):
         cut.tune(place / "cnn", data=place / "four.npz", lora=9)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("way", [{"lora": 2}, {"last": 1}], ids=["lora", "last"])
+def test_a_cnn_killed_and_resumed_ends_with_the_same_weights(place: Path, tmp_path: Path, way: dict[str, object]):
+    settings = way | {"base": str(place / "cnn"), "data": str(place / "four.npz"), "epochs": 4, "batch": 16}
+    expect_same_after_death(tmp_path, "tuned-images", settings | {"checkpoint_every": 4, "augment": "shift"})

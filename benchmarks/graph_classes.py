@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 import cutaway as cut
@@ -29,8 +30,29 @@ RUNS: dict[str, tuple[str, str, str, dict[str, Any]]] = {
     "cora-chebyshev": ("spectral", "cora", "79.5 (Kipf, Welling 2017, K = 3)", {}),
     "cora-eigenvectors": ("spectral", "cora", "none known", dict(filters="eigenvectors")),
     "cora-grn": ("grn", "cora", "none known", {}),
+    "cora-node2vec": ("node2vec", "cora", "67.2 (DeepWalk, in Yang et al. 2016)", {}),
     "cora-graph-transformer": ("graph-transformer", "cora", "none known", {}),
 }
+
+
+def vector_accuracy(run: Any, path: str) -> float:
+    """Accuracy on the test vertices of a logistic regression on unit vectors, its C chosen on the validation ones."""
+    from sklearn.linear_model import LogisticRegression
+
+    data = cut.data.read_graph(path)
+    words, vectors = run.recipe.word_rows(run)[:2]
+    place = {word: i for i, word in enumerate(words)}
+    x = np.zeros((len(data.names), vectors.shape[1]))
+    for v, name in enumerate(data.names):  # a vertex without edges is in no walk
+        if name in place:
+            x[v] = np.asarray(vectors[place[name]], np.float64)
+    x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-9)
+    assert data.targets is not None
+    y = data.targets.numpy()
+    tried = [LogisticRegression(C=c, max_iter=2000).fit(x[data.train], y[data.train]) for c in (0.1, 1, 10, 100)]
+    best = max(tried, key=lambda model: model.score(x[data.validation], y[data.validation]))
+    test = data.open_test()
+    return float(best.score(x[test], y[test]))
 
 
 def main() -> None:
@@ -48,7 +70,7 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as out:
                 path = str(folder / f"{data}.npz")
                 run = cut.train(recipe, data=path, seed=seed, out=Path(out) / "run", show="quiet", **settings)
-                found.append(100 * run.test()["accuracy"])
+                found.append(100 * (vector_accuracy(run, path) if recipe == "node2vec" else run.test()["accuracy"]))
         seconds = (time.process_time() - start) / len(seeds)
         spread = statistics.stdev(found) if len(found) > 1 else 0.0
         print(

@@ -108,7 +108,7 @@ def main(argv: Sequence[str]) -> None:
         write_text(asked.out, _table(source, found))
         written.append(asked.out)
     if asked.picture != "-":
-        _draw(asked.picture, source, found)
+        _draw(asked.picture, source, found, agreement)
         written.append(asked.picture)
     if asked.json:
         json.dump(_facts(source, found, agreement), sys.stdout, ensure_ascii=False)
@@ -267,7 +267,7 @@ def _table(source: Source, found: "Clusters") -> str:
     return text.getvalue()
 
 
-def _draw(path: str, source: Source, found: "Clusters") -> None:
+def _draw(path: str, source: Source, found: "Clusters", agreement: dict[str, float]) -> None:
     """The graph with its clusters as a picture, or a page with the spectrum and the first eigenvectors."""
     from cutaway.look.graph_signals.spectra import eigenvector_picture, spectrum_picture
     from cutaway.look.graph_signals.vertex_graphs import draw_graph
@@ -295,6 +295,7 @@ def _draw(path: str, source: Source, found: "Clusters") -> None:
         "normalised cut": f"{found.normalised_cut:.4g}",
         "ratio cut": f"{found.ratio_cut:.4g}",
     }
+    facts |= {f"{name.replace('_', ' ')} with the known groups": f"{value:.3f}" for name, value in agreement.items()}
     Page(
         f"Clusters of {source.name}",
         "Vertices by the first eigenvectors of the graph's Laplacian, then k-means.",

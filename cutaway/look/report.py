@@ -187,8 +187,12 @@ def _results(
     figures = {**validation, **(test or {})}  # a baseline is shown for what was measured of the model
     names = _ordered([metric for metric in figures if not _is_naive(metric)] or list(naive))
     rows = [(_name(metric), *(column.get(metric, "") for column in columns.values())) for metric in names]
-    rules = [f"{'The' if not i else 'the'} {name} is {one['rule']}" for i, (name, one) in enumerate(baselines.items())]
+    rules = [f"{name}: {one['rule']}" for name, one in baselines.items()]
+    if len(rules) == 1:
+        rules = [f"The {name} is {one['rule']}" for name, one in baselines.items()]
     caption = f"{'; '.join(rules)}: a model is worth what it adds to that." if rules else ""
+    if len(rules) > 1:
+        caption = f"{'; '.join(rules)}. A model is worth what it adds to these."
     said = [f"{_name(metric).capitalize()}: {meanings[metric]}." for metric in names if metric in meanings]
     return [Table(["figure", *columns], rows), *([caption] if caption else []), *said]
 

@@ -31,5 +31,5 @@ def report_run(run: Run) -> Path:
             inside,
             test=test,
             parameters=sum(p.numel() for p in run.model.parameters()),
-            unit=run.recipe.unit,
+            unit=run.loss_unit,
         )

@@ -47,6 +47,11 @@ class Run:
         return MetricRows(read_metrics(self.path))
 
     @property
+    def loss_unit(self) -> str:
+        """The unit of the loss: the recipe's, unless the data decided which of several it is."""
+        return self.about["data"].get("loss_unit", self.recipe.unit)
+
+    @property
     def finished(self) -> bool:
         """Whether the run came to its end, early stopping included: then its weights are there, whole."""
         return is_whole(self._own_weights)

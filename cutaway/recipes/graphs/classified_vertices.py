@@ -174,7 +174,7 @@ class VertexClassifierRecipe(GraphRecipe):
         task = self.vertex_task(data)
         torch.manual_seed(self.seed)
         model = self.build(data, task.graph)
-        facts = self.graph_facts(data)
+        facts = self.graph_facts(data) | {"loss_unit": "nats a vertex" if data.classes else "squared deviations"}
         held = data.validation
         if held is not None:
             facts["baselines"] = vertex_baselines(data, held)

@@ -186,6 +186,7 @@ class GINRecipe(Recipe):
         torch.manual_seed(self.seed)
         model = self.build(data)
         facts = {"summary": data.summary(), "fingerprint": data.fingerprint.to_dict(), "source": str(self.data)}
+        facts["loss_unit"] = "nats a graph" if data.classes else "squared deviations"
         if held is not None:
             facts["baselines"] = graph_baselines(data.train, held, scale, len(data.classes))
         about = self.about(data)

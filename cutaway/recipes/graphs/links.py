@@ -133,6 +133,7 @@ class LinksRecipe(GraphRecipe):
             **task.model_settings(),
         )
         facts, held = self.graph_facts(data), task.split.validation
+        facts["loss_unit"] = "squared deviations" if self.pair_reading(data, task).values is not None else "nats a pair"
         if len(held):
             facts["baselines"] = task.baselines(held)
         facts["summary"] += "\n" + task.summary()

@@ -22,7 +22,7 @@ def has_metrics(run: "Run") -> bool:
 
 def losses(run: "Run", subject: Subject) -> Picture:
     """The loss over the steps of training."""
-    return curves(run.metrics, unit=run.recipe.unit)
+    return curves(run.metrics, unit=run.loss_unit)
 
 
 def has_flow(run: "Run") -> bool:

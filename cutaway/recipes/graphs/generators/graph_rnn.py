@@ -77,7 +77,7 @@ class GraphRNNRecipe(Recipe):
     """graphs in a batch; fewer are taken whole"""
     steps: int = 1000
     """optimizer steps, at most"""
-    rate: float = 5e-3
+    rate: float = 1e-2
     """full learning rate"""
     beta: float = 0.99
     """how long Adam remembers squared gradients"""

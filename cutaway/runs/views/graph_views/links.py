@@ -101,19 +101,35 @@ def precision_at(scores: Float[np.ndarray, "n"], targets: Shaped[np.ndarray, "n"
 
 
 def links_in_the_graph(run: "Run", subject: Subject) -> list[Picture]:
-    """The graph, or the surroundings of a vertex, with held-out links that were found and that were missed."""
+    """The graph, or the surroundings of a vertex, with held-out links found and missed; of classes, right and wrong."""
     data, task = _task(run)
     held = task.split.validation
-    if not isinstance(task, LinkTask) or task.kinds or not len(held):
+    if not len(held):
         return []
-    true = held.pairs[:, held.targets == 1]
-    found = task.scores(run.model, true) > 0
+    if isinstance(task, LinkTask) and not task.kinds:
+        true = held.pairs[:, held.targets == 1]
+        found = task.scores(run.model, true) > 0
+        names = ("held out, found", "held out, missed")
+        title, caption = "Held-out links", (
+            f"Of {len(found):,} links that were taken out, {int(found.sum()):,} are given a probability above one "
+            "half; missed ones often join vertices that share no neighbour."
+        )  # fmt: skip
+    elif not isinstance(task, LinkTask) and task.classes:
+        true = held.pairs
+        found = task.outputs(run.model, true).argmax(1).numpy() == held.targets
+        names = ("held out, right", "held out, wrong")
+        title, caption = "Held-out edges", (
+            f"Of {len(found):,} edges whose class was not shown, {int(found.sum()):,} are given the right one; where "
+            "wrong ones meet, a vertex does not keep to its habits."
+        )  # fmt: skip
+    else:
+        return []
     train = task.graph.edges.cpu().numpy()
     vertex = subject.vertices[0] if subject.vertices else int(np.bincount(true.ravel()).argmax())
     kept = _surroundings(np.concatenate([train, true], 1), true, vertex, data.graph.vertices)
     place = np.full(data.graph.vertices, -1)
     place[kept] = np.arange(len(kept))
-    parts = (("known", train), ("held out, found", true[:, found]), ("held out, missed", true[:, ~found]))
+    parts = (("known", train), (names[0], true[:, found]), (names[1], true[:, ~found]))
     ends, kinds = [], []
     for kind, pairs in parts:
         inside = pairs[:, (place[pairs] >= 0).all(0)]
@@ -129,9 +145,8 @@ def links_in_the_graph(run: "Run", subject: Subject) -> list[Picture]:
             names=[data.names[int(v)] for v in kept],
             edge_groups=kinds,
             marked=[] if whole else [int(place[vertex])],
-            title=f"Held-out links{where}",
-            caption=f"Of {len(found):,} links that were taken out, {int(found.sum()):,} are given a probability above "
-            "one half; missed ones often join vertices that share no neighbour.",
+            title=f"{title}{where}",
+            caption=caption,
         )
     ]
 

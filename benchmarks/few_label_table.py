@@ -151,7 +151,8 @@ def main(arguments: Sequence[str] = ()) -> None:
                 spread = f" ± {each[:, 0].std():.3f}" if len(each) > 1 else ""
                 print(
                     f"  {name:36s} accuracy {each[:, 0].mean():.3f}{spread}   AUC {each[:, 1].mean():.3f}   "
-                    f"trained {int(each[0, 2]):>9,}   {each[:, 3].mean():6.1f} s   {each[0, 4]:6.1f} MB",
+                    f"trained {int(each[0, 2]):>9,}   {each[:, 3].mean():6.1f} s"
+                    + (f"   {each[0, 4]:6.1f} MB" if each[0, 4] > 0 else ""),
                     flush=True,
                 )
 

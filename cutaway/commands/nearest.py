@@ -17,8 +17,9 @@ class Nearest:
     """Prints the words whose vectors point most nearly as that of a word does, with the cosine of the angle between.
 
     Several words are asked one after another. With + and - between them they are one question: king - man + woman. Runs
-    of `wordvectors`, imported vectors, and any run with embeddings of tokens have words to ask for. With --texts, the
-    texts of a file that are nearest in meaning to a text of yours, by a model that embeds texts (`cutaway embed`).
+    of `wordvectors`, imported vectors, and any run with embeddings of tokens have words to ask for, and runs of a graph
+    its vertices. With --texts, the texts of a file that are nearest in meaning to a text of yours, by a model that
+    embeds texts (`cutaway embed`); so are images, by the path of one, and rows of a table, by the number of one.
     """
 
     examples: ClassVar[tuple[str, ...]] = (
@@ -26,6 +27,7 @@ class Nearest:
         "cutaway nearest runs/wordvectors-1 king - man + woman",
         "cutaway nearest runs/wordvectors-1 list dict --count 5 --json",
         'cutaway nearest my-checkpoint "undo a commit" --texts answers.txt',
+        'cutaway nearest runs/mlp-1 "row 17" --texts rows.csv',
     )
 
     run: Annotated[str, tyro.conf.Positional]
@@ -71,9 +73,7 @@ def main(argv: Sequence[str]) -> None:
 
 def nearest_texts(asked: Nearest, questions: Sequence[str]) -> dict[str, list[tuple[str, float]]]:
     """For each question the nearest texts of a file."""
-    import numpy as np
-
-    from cutaway.runs.embedded_items import build_index, embed_pieces, read_vectors, search
+    from cutaway.runs.embedded_items import build_index, embed_pieces, joined, read_vectors, search, shown
     from cutaway.runs.opening import open_source
 
     run = open_source(asked.run)
@@ -86,9 +86,7 @@ def nearest_texts(asked: Nearest, questions: Sequence[str]) -> dict[str, list[tu
                 "make them again by `cutaway embed`"
             )
     else:
-        parts = list(embed_pieces(run, asked.texts, asked.column, asked.encoding))
-        names = [name for part in parts for name in part.names]
-        vectors = np.concatenate([part.vectors for part in parts])
+        names, vectors = joined(shown(embed_pieces(run, asked.texts, asked.column, asked.encoding)))
     index = build_index(vectors, asked.approximate)
     return {question: search(run, question, names, index, asked.count) for question in questions}
 

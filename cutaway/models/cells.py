@@ -142,6 +142,15 @@ class CellNet(Model):
             x = self.pooled(x)
         return x
 
+    def embed(
+        self,
+        numbers: Float[Tensor, "b p"],
+        categories: Int[Tensor, "b q"],
+        known: Bool[Tensor, "b c"] | None = None,
+    ) -> Float[Tensor, "b w"]:
+        """The vector of each row: see `encode`."""
+        return self.encode(numbers, categories, known)
+
     def with_task(self, task: Task) -> "CellNet":
         """The same network under the head of a task, which begins at 0; all other tensors are shared, not copied."""
         new = CellNet(self.spec.but(task=task.kind, outputs=task.outputs)).to(self.device)

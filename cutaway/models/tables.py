@@ -126,12 +126,26 @@ class TableNet(Model):
     def forward(
         self, numbers: Float[Tensor, "*b p"], categories: Int[Tensor, "*b q"] | None = None
     ) -> Float[Tensor, "*b o"]:
+        return self.head(self.body(numbers, categories))
+
+    def embed(
+        self, numbers: Float[Tensor, "*b p"], categories: Int[Tensor, "*b q"] | None = None
+    ) -> Float[Tensor, "*b w"]:
+        """The vector of each row: what the last hidden layer says of it."""
+        if not self.layers:
+            raise ValueError("a linear model has no vectors of rows between inputs and answer; train an mlp")
+        return self.body(numbers, categories)
+
+    def body(
+        self, numbers: Float[Tensor, "*b p"], categories: Int[Tensor, "*b q"] | None = None
+    ) -> Float[Tensor, "*b w"]:
+        """A row through all hidden layers."""
         x = self.encode(numbers, categories)
         for i, layer in enumerate(self.layers):
             h = layer(x if self.norms is None or i == 0 else self.norms[i - 1](x))
             h = drop(h, self.spec.dropout, self.training)
             x = x + h if self.spec.residual and i else h
-        return self.head(x)
+        return x
 
     def encode(
         self, numbers: Float[Tensor, "*b p"], categories: Int[Tensor, "*b q"] | None = None

@@ -215,7 +215,7 @@ class Recipe:
         """A vector for each input (n, width): by default of texts, if the model has vectors of texts."""
         model: Any = run.model
         if not hasattr(model, "token_states"):
-            raise self._cannot("embed: its model has no vectors of texts, words or images")
+            raise self._cannot("embed: its model has no vectors of its inputs")
         return model.embed(inputs)
 
     def embedded_items(
@@ -226,6 +226,10 @@ class Recipe:
         from cutaway.data.text.chunks import batched
 
         return ((texts, texts) for texts in batched(read_texts(source, column, encoding), 2048))
+
+    def asked_item(self, question: str, names: Sequence[str]) -> int | None:
+        """The place of the item that a question of `cutaway nearest` names; None if the question is to be embedded."""
+        return None
 
     def forecast(
         self,

@@ -6,7 +6,14 @@ nearest(q)                              the items with the largest cosine x_i·q
 
 import csv
 import io
+import json
+import shutil
+import sys
+import tempfile
+import time
 import warnings
+import zipfile
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +28,10 @@ from cutaway.models.transformers.sentence_vectors import CutTexts
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
 
-FORMATS = (".npy", ".csv", ".safetensors")
+FORMATS = (".npy", ".npz", ".csv", ".safetensors")
+_ROOM = 256  # bytes of a safetensors header, of which the length must be known before the number of rows is
+_PAUSE = 0.5  # seconds between two lines of progress in a terminal
+_SILENCE = 20.0  # seconds between two in a file
 _DIGITS = "%.7g"  # as many as single precision has
 
 
@@ -75,9 +85,11 @@ def write_vectors(path: Path, pieces: Iterable[EmbeddedPiece]) -> tuple[int, int
     with writing(path) as file:
         if path.suffix.lower() == ".npy":
             return _write_npy(file, pieces)
+        if path.suffix.lower() == ".npz":
+            return _write_npz(path, file, pieces)
         if path.suffix.lower() == ".csv":
             return _write_csv(file, pieces)
-        return _write_safetensors(path, file, pieces)
+        return _write_safetensors(file, pieces)
 
 
 def _write_npy(file: BinaryIO, pieces: Iterable[EmbeddedPiece]) -> tuple[int, int]:
@@ -119,21 +131,66 @@ def print_csv(stream: Any, pieces: Iterable[EmbeddedPiece]) -> tuple[int, int]:
     return count, width
 
 
-def _write_safetensors(path: Path, file: BinaryIO, pieces: Iterable[EmbeddedPiece]) -> tuple[int, int]:
-    """Through a .npy beside it, which is mapped, as the file needs its size first."""
-    import tempfile
+def _write_safetensors(file: BinaryIO, pieces: Iterable[EmbeddedPiece]) -> tuple[int, int]:
+    """As .npy: the header has room for any number of rows, and is written again at the end."""
+    count = width = 0
+    file.write(_safetensors_header(0, 0))
+    for names, vectors in pieces:
+        file.write(np.ascontiguousarray(vectors, np.float32).tobytes())
+        count, width = count + len(names), vectors.shape[1]
+    file.seek(0)
+    file.write(_safetensors_header(count, width))
+    file.seek(0, io.SEEK_END)
+    return count, width
 
-    import torch
-    from safetensors.torch import save_file
 
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        beside = Path(folder) / "vectors.npy"
-        with open(beside, "wb") as part:
-            sizes = _write_npy(part, pieces)
-        mapped = np.load(beside, mmap_mode="r+")
-        save_file({"vectors": torch.from_numpy(mapped)}, file.name)
-        del mapped
+def _safetensors_header(count: int, width: int) -> bytes:
+    about = {"vectors": {"dtype": "F32", "shape": [count, width], "data_offsets": [0, 4 * count * width]}}
+    return _ROOM.to_bytes(8, "little") + json.dumps(about).encode().ljust(_ROOM)
+
+
+def _write_npz(path: Path, file: BinaryIO, pieces: Iterable[EmbeddedPiece]) -> tuple[int, int]:
+    """Through a file without a name, as what is inside a zip cannot be written again; it goes with the process."""
+    with tempfile.TemporaryFile(dir=path.parent) as beside, zipfile.ZipFile(file, "w") as packed:
+        sizes = _write_npy(beside, pieces)  # type: ignore[arg-type]
+        beside.seek(0)
+        with packed.open("vectors.npy", "w", force_zip64=True) as inside:
+            shutil.copyfileobj(beside, inside, 1 << 20)
     return sizes
+
+
+def joined(pieces: Iterable[EmbeddedPiece]) -> EmbeddedPiece:
+    """All pieces as one; each is let go as soon as it is in its place, so that the vectors are in memory once."""
+    names: list[str] = []
+    parts: deque[np.ndarray] = deque()
+    for some, vectors in pieces:
+        names += some
+        parts.append(vectors)
+    whole, first = np.empty((len(names), parts[0].shape[1]), parts[0].dtype), 0
+    while parts:
+        part = parts.popleft()
+        whole[first : first + len(part)] = part
+        first += len(part)
+    return EmbeddedPiece(names, whole)
+
+
+def shown(pieces: Iterable[EmbeddedPiece]) -> Iterator[EmbeddedPiece]:
+    """The same pieces, while how many there were is shown: in a terminal on one line, in a file now and then."""
+    stream = sys.stderr
+    live, count, began = stream.isatty(), 0, time.monotonic()
+    last, wrote = began, False
+    try:
+        for piece in pieces:
+            yield piece
+            count, now = count + len(piece.names), time.monotonic()
+            if now - last >= (_PAUSE if live else _SILENCE):
+                text = f"{count:,} vectors, {count / (now - began):,.0f} a second"
+                stream.write(f"\r{text}\x1b[K" if live else f"{text}\n")
+                stream.flush()
+                last, wrote = now, True
+    finally:
+        if live and wrote:
+            stream.write("\r\x1b[K")
 
 
 def nearest_texts(
@@ -161,21 +218,25 @@ def build_index(vectors: np.ndarray, approximate: bool = False) -> VectorIndex:
 
 
 def search(run: "Run", question: str, names: Sequence[str], index: VectorIndex, k: int) -> list[tuple[str, float]]:
-    """The ``k`` names whose vectors are nearest to that of a question, which is a text, or of images a path."""
-    asked = run.recipe.embed(run, [question]).float().cpu().numpy()
+    """The ``k`` names whose vectors are nearest to that of a question: a text, of images a path, of rows one of them.
+
+    A row that is asked for by its name is not among the answers.
+    """
+    place = run.recipe.asked_item(question, names)
+    asked = index.matrix[[place]] if place is not None else run.recipe.embed(run, [question]).float().cpu().numpy()
     if asked.shape[1] != index.matrix.shape[1]:
         raise ValueError(
             f"vectors must come from the model that is asked, got width {index.matrix.shape[1]} for a model of "
             f"{asked.shape[1]}; make them again by `cutaway embed`"
         )
-    empty = sum(not name.strip() for name in names)  # an empty line is no answer
-    found = index.search(asked[:1], min(k + empty, len(names)))
+    none = sum(not name.strip() for name in names) + (place is not None)  # an empty line is no answer
+    found = index.search(asked[:1], min(k + none, len(names)))
     pairs = zip(found.rows[0].tolist(), found.scores[0].tolist())
-    return [(names[i], float(score)) for i, score in pairs if names[i].strip()][:k]
+    return [(names[i], float(score)) for i, score in pairs if names[i].strip() and i != place][:k]
 
 
 def read_vectors(path: str) -> np.ndarray:
-    """The vectors of a .npy or .safetensors file that `write_vectors` wrote."""
+    """The vectors of a .npy, .npz or .safetensors file that `write_vectors` wrote."""
     file = Path(path).expanduser()
     if not file.is_file():
         raise ValueError(f"vectors must be a file that `cutaway embed` wrote, got {path}, which is not there")
@@ -185,9 +246,12 @@ def read_vectors(path: str) -> np.ndarray:
 
             found = load_file(file)["vectors"]
         else:
-            found = np.load(file, allow_pickle=False)
+            opened = np.load(file, mmap_mode="r", allow_pickle=False)
+            found = opened["vectors"] if hasattr(opened, "files") else opened
     except Exception as error:  # either library has errors of its own
-        raise ValueError(f"vectors must be .npy or .safetensors by `cutaway embed`, got {path} ({error})") from None
+        raise ValueError(
+            f"vectors must be .npy, .npz or .safetensors by `cutaway embed`, got {path} ({error})"
+        ) from None
     if found.ndim != 2:
         raise ValueError(f"vectors must have shape (texts, width), got {found.shape} in {path}")
     return found
@@ -198,9 +262,11 @@ __all__ = [
     "EmbeddedPiece",
     "build_index",
     "embed_pieces",
+    "joined",
     "nearest_texts",
     "print_csv",
     "read_vectors",
     "search",
+    "shown",
     "write_vectors",
 ]

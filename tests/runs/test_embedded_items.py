@@ -1,15 +1,20 @@
 """Vectors of many items: in pieces as at once, in every format, and searched."""
 
+import os
+import signal
+import tracemalloc
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import torch
+from forked import server
 from safetensors.numpy import load_file
 
 import cutaway as cut
 from cutaway.recipes.base import Recipe
-from cutaway.runs.embedded_items import EmbeddedPiece, embed_pieces, read_vectors, write_vectors
+from cutaway.runs.embedded_items import EmbeddedPiece, embed_pieces, joined, read_vectors, shown, write_vectors
 
 TEXTS = ["the first", "a longer second text", "", "x", "the first"]
 
@@ -51,7 +56,7 @@ def test_texts_that_are_cut_are_told_once(run, texts, monkeypatch):
     ]
 
 
-@pytest.mark.parametrize("ending", [".npy", ".safetensors", ".csv"])
+@pytest.mark.parametrize("ending", [".npy", ".npz", ".safetensors", ".csv"])
 def test_files(ending, tmp_path):
     rng = np.random.default_rng(0)
     parts = [rng.normal(size=(n, 3)).astype(np.float32) for n in (4, 1, 2)]
@@ -67,7 +72,8 @@ def test_files(ending, tmp_path):
         np.testing.assert_allclose(found[["v0", "v1", "v2"]].to_numpy(), whole, rtol=1e-6)
         return
     np.testing.assert_array_equal(read_vectors(str(path)), whole)
-    stored = np.load(path) if ending == ".npy" else load_file(path)["vectors"]
+    stored = load_file(path) if ending == ".safetensors" else np.load(path)
+    stored = stored if ending == ".npy" else stored["vectors"]
     np.testing.assert_array_equal(stored, whole)
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
@@ -77,6 +83,64 @@ def test_nothing_is_left_of_a_file_that_failed(run, tmp_path):
     with pytest.raises(ValueError, match="0xff"):
         write_vectors(tmp_path / "vectors.npy", embed_pieces(run, str(tmp_path / "bad.txt")))
     assert not (tmp_path / "vectors.npy").exists()
+
+
+@pytest.mark.parametrize("ending", [".npy", ".npz", ".safetensors", ".csv"])
+def test_a_killed_process_leaves_no_half_file(ending, tmp_path):
+    process = server().Process(target=write_and_die, args=(tmp_path / f"vectors{ending}",))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    assert [file.suffix for file in tmp_path.iterdir()] == [".part"]  # hidden, and no vectors by its name
+
+
+def write_and_die(path):
+    def pieces():
+        yield EmbeddedPiece(["a"], np.zeros((1, 3), np.float32))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    write_vectors(path, pieces())
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    """Forty pieces of a megabyte: what is alive at once is a few of them."""
+    tracemalloc.start()
+    piece = lambda: EmbeddedPiece([str(i) for i in range(256)], np.ones((256, 1024), np.float32))
+    for ending in (".npy", ".npz", ".safetensors"):
+        tracemalloc.reset_peak()
+        write_vectors(tmp_path / f"vectors{ending}", (piece() for _ in range(40)))
+        assert tracemalloc.get_traced_memory()[1] < 12e6
+    tracemalloc.stop()
+
+
+def test_pieces_joined():
+    rng = np.random.default_rng(0)
+    parts = [rng.normal(size=(n, 3)) for n in (4, 1, 2)]
+    names, vectors = joined(EmbeddedPiece([f"{len(part)}-{i}" for i in range(len(part))], part) for part in parts)
+    np.testing.assert_array_equal(vectors, np.concatenate(parts))
+    assert names == ["4-0", "4-1", "4-2", "4-3", "1-0", "2-0", "2-1"]
+
+
+def test_progress(monkeypatch, capsys):
+    clock = iter(range(0, 1000, 11))
+    monkeypatch.setattr("cutaway.runs.embedded_items.time.monotonic", lambda: next(clock))
+    pieces = [EmbeddedPiece(["a", "b"], np.zeros((2, 1)))] * 5
+    assert list(shown(iter(pieces))) == pieces
+    assert capsys.readouterr().err == "4 vectors, 0 a second\n8 vectors, 0 a second\n"
+
+
+def test_threads_give_equal_vectors(run):
+    """Also of a model that is being trained: dropout is off while any of them embeds, and on again after the last."""
+    model = cut.models.BERT(run.model.spec.but(dropout=0.5))
+    model.load_state_dict(run.model.state_dict())
+    model.tokenizer = run.tokenizer
+    texts = [f"{'ab' * (i % 4)} {i}" for i in range(40)]
+    expected = model.eval().embed(texts)
+    model.train()
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: model.embed(texts), range(12)):
+            torch.testing.assert_close(found, expected)
+    assert model.training
 
 
 def test_nearest_texts(run):
@@ -109,7 +173,7 @@ def test_empty_files_and_wrong_vectors(run, tmp_path):
     with pytest.raises(ValueError, match=r"texts must come one a line, got .*empty\.txt, which has none"):
         list(embed_pieces(run, str(tmp_path / "empty.txt")))
     (tmp_path / "vectors.npy").write_bytes(b"no array")
-    with pytest.raises(ValueError, match=r"must be .npy or .safetensors by `cutaway embed`"):
+    with pytest.raises(ValueError, match=r"must be .npy, .npz or .safetensors by `cutaway embed`"):
         read_vectors(str(tmp_path / "vectors.npy"))
     with pytest.raises(ValueError, match="which is not there"):
         read_vectors(str(tmp_path / "none.npy"))

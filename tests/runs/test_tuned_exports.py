@@ -53,6 +53,27 @@ def test_peft_loads_what_lora_learned(tuned: cut.runs.Run, tmp_path: Path):
     assert torch.allclose(theirs(tokens).logits, tuned.model(tokens), atol=1e-5)
 
 
+@pytest.mark.parametrize("way", [dict(lora=2), dict(adapter=4), dict(full=True)])
+def test_sentence_transformers_has_the_same_vectors(way: dict[str, Any], tuned: cut.runs.Run, tmp_path: Path):
+    peer = pytest.importorskip("sentence_transformers")
+    texts = ["the film was fine", "a dull story", "very", "so awful it was and so cold"]
+    (tmp_path / "texts.txt").write_text("\n".join(f"{text} {word}" for text in texts for word in ("so", "it", "a")))
+    settings = QUICK | dict(task="pairs", data=tmp_path / "texts.txt", steps=4, final="last", context=8)
+    run = cut.tune(tuned.path.parent / "bert", out=tmp_path / "run", **settings, **way)
+    before = cut.from_pretrained(tuned.path.parent / "bert").embed(texts)
+    ours = cut.load(run.path).embed(texts)
+    assert not torch.allclose(ours, before, atol=1e-3)
+    if "adapter" in way:
+        with pytest.raises(ValueError, match="adapter"):
+            export_run(str(run.path), str(tmp_path / "checkpoint"))
+        return
+    folder = export_run(str(run.path), str(tmp_path / "checkpoint"))
+    theirs = peer.SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    assert theirs.max_seq_length == 8
+    np.testing.assert_allclose(theirs.encode(texts), ours.numpy(), atol=1e-5)
+    torch.testing.assert_close(cut.from_pretrained(folder).embed(texts), ours)
+
+
 def test_a_language_model_and_a_vit(tmp_path: Path):
     (tmp_path / "text.txt").write_text("the film was a story and very so plot it " * 60)
     settings = QUICK | dict(context=16, sample_tokens=0)

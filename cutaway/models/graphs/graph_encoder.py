@@ -142,6 +142,10 @@ class GraphEncoder(GraphModel):
         new.load_state_dict(body, strict=False, assign=True)
         return new.train(self.training)
 
+    def embed(self, graph: Graph) -> Float[Tensor, "n w"]:
+        """The vector of each vertex: its state before what is hidden is restored, or before the head."""
+        return self.encode(graph)
+
     def represent(self, *inputs: Any, **options: Any) -> Tensor:
         """What the head reads: the states of all vertices; of graphs, what is read out of them after each stage."""
         if self.pooled is None:

@@ -111,6 +111,10 @@ class GraphPredictor(GraphModel):
             z = self.norm(z)
         return self.hidden(z)
 
+    def embed(self, graph: Graph) -> Float[Tensor, "g w"]:
+        """The vector of each graph: what is known of it before the model answers."""
+        return self.represent(graph)
+
     def decide(self, representation: Tensor, mask: Tensor | None = None) -> Float[Tensor, "g o"]:
         """The outputs of the task for what `represent` gave."""
         return self.head(drop(representation, self.spec.head_dropout, self.training))

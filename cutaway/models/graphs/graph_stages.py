@@ -161,6 +161,10 @@ class GraphModel(Model):
             found.append(x)
         return found
 
+    def embed(self, graph: Graph) -> Float[Tensor, "n w"]:
+        """The vector of each vertex: what is known of it before the model answers."""
+        return self.states(graph)
+
     def enter_features(self, graph: Graph) -> Tensor:
         """The features of the vertices, in the width of the stages where these need it."""
         x = graph.x

@@ -77,5 +77,14 @@ class VertexClassifier(GraphModel):
         new.load_state_dict(body, strict=False, assign=True)
         return new.train(self.training)
 
+    def embed(self, graph: Graph) -> Float[Tensor, "n w"]:
+        """The vector of each vertex: its state before the layer that answers."""
+        states = self.every_state(graph)
+        if self.head is not None:
+            return states[-1]
+        if len(states) < 2:
+            raise ValueError("a model of one layer has no vectors of vertices before its answer; train with depth=2")
+        return states[-2]
+
 
 __all__ = ["VertexClassifier", "VertexClassifierSpec"]

@@ -10,8 +10,11 @@ Reimers and Gurevych 2019. Notes: N3 §5.8.
 """
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -36,6 +39,8 @@ POOLS = {
 }
 _TOKENS = 4096  # that go through the model at once, padding included
 _LONGEST = 1_000_000  # characters of a text that are looked at
+_MODES = Lock()
+_INSIDE: "WeakKeyDictionary[nn.Module, tuple[int, bool]]" = WeakKeyDictionary()  # how many embed, and the mode before
 
 
 class CutTexts(UserWarning):
@@ -98,16 +103,31 @@ def embed_rows(model: Any, rows: Sequence[np.ndarray], batch: int = 64) -> Float
     lengths = np.array([len(row) for row in rows], dtype=np.int64)
     like = next(model.parameters())
     vectors = like.new_zeros(len(rows), sentence_width(model.spec))
-    was_training = model.training
-    model.eval()
-    try:
+    with evaluating(model):
         for places in batches_by_length(lengths, batch):
             tokens, mask = padded([rows[i] for i in places])
             found = sentence_vectors(model, tokens.to(like.device), None if mask is None else mask.to(like.device))
             vectors[torch.from_numpy(places).to(like.device)] = found
-    finally:
-        model.train(was_training)
     return vectors
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Inside, a model is in evaluation mode; with several threads, until the last of them has left."""
+    with _MODES:
+        inside, was_training = _INSIDE.get(model, (0, model.training))
+        _INSIDE[model] = inside + 1, was_training
+        if not inside:
+            model.eval()
+    try:
+        yield
+    finally:
+        with _MODES:
+            inside, was_training = _INSIDE.pop(model)
+            if inside > 1:
+                _INSIDE[model] = inside - 1, was_training
+            else:
+                model.train(was_training)
 
 
 def encode_texts(model: Any, texts: Iterable[str], prompt: str | None = None) -> tuple[list[np.ndarray], int]:

@@ -15,6 +15,8 @@ from cutaway.recipes.graphs.graph_base import GraphRecipe
 from cutaway.recipes.settings import DATA, MACHINE, RESULTS, SCHEDULE, setting
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from torch import Tensor, nn
 
     from cutaway.blocks.graphs.graph import Graph
@@ -208,6 +210,10 @@ class VertexClassifierRecipe(GraphRecipe):
         name, better = ("accuracy", max) if data.classes else ("rmse", min)
         best = better(one["metrics"][name] for one in vertex_baselines(data, rows).values())
         return task.metrics(run.model, rows) | {f"baseline_{name}": best}
+
+    def vertex_vectors(self, run: "Run") -> "tuple[Sequence[str], Tensor]":
+        data = self.dataset(run)
+        return data.names, self.vertex_task(data).vectors(run.model)
 
     def read_inputs(self, source: str) -> Any:
         from cutaway.recipes.graphs.vertex_names import read_names

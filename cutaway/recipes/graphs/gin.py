@@ -11,10 +11,10 @@ from cutaway.recipes.graphs.graphs_in_memory import STORED, GraphInMemory
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from torch import nn
+    from torch import Tensor, nn
 
     from cutaway.data.graphs.graph_set import GraphRows, GraphSet
     from cutaway.data.graphs.raw_graph_sets import GraphFeatures
@@ -247,6 +247,23 @@ class GINRecipe(Recipe):
         classes, target, scale = graph_about(run)
         rows = self.read_new(run, inputs)
         return predicted_graphs(outcome_outputs(run.model, rows.graphs, scale), rows.names, classes, target)
+
+    def embed(self, run: "Run", inputs: Any) -> "Tensor":
+        """A vector for each graph: what the model knows of it before it answers."""
+        from cutaway.data.graphs.graph_set import GraphRows
+        from cutaway.recipes.graphs.graph_outcomes import graph_vectors
+
+        rows = inputs if isinstance(inputs, GraphRows) else self.read_new(run, inputs)
+        return graph_vectors(run.model, rows.graphs)
+
+    def embedded_items(
+        self, run: "Run", source: str, column: str = "", encoding: str = "utf-8"
+    ) -> "Iterator[tuple[list[str], Any]]":
+        """The graphs of a file or folder (a SMILES, or a table of them), some hundred at a time."""
+        rows = self.read_new(run, source)
+        for first in range(0, len(rows), 512):
+            some = rows.take(range(first, min(first + 512, len(rows))))
+            yield [str(name) for name in some.names], some
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         """Graphs of a path or a SMILES; without one, some that it was not trained on."""

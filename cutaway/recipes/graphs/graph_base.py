@@ -14,18 +14,60 @@ from cutaway.training.optimizers.names import Optimizer
 from cutaway.training.optimizers.schedules import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+
+    from torch import Tensor
 
     from cutaway.blocks.graphs.graph import Graph
     from cutaway.data.graphs.graph_data import GraphData
     from cutaway.data.graphs.raw_graphs import GraphColumns
     from cutaway.recipes.graphs.other_graphs import GraphReading
+    from cutaway.recipes.words.word_rows import WordRows
     from cutaway.runs.run import Run
 
 
+class VertexVectors:
+    """A mixin of recipes whose model has a vector for every vertex of the run's graph: these are embedded, and searched
+    by `cutaway nearest RUN NAME`."""
+
+    encoding: str
+
+    def vertex_vectors(self, run: "Run") -> "tuple[Sequence[str], Tensor]":
+        """The names of all vertices, and their vectors (vertices, width)."""
+        raise ValueError(
+            f"a run of {run.recipe.name!r} cannot embed vertices; `cutaway list recipes` tells what each can do"
+        )
+
+    def word_rows(self, run: "Run") -> "WordRows":
+        from cutaway.recipes.words.word_rows import WordRows
+
+        names, vectors = self.vertex_vectors(run)
+        return WordRows(list(names), vectors.numpy())
+
+    def embed(self, run: "Run", inputs: Any) -> "Tensor":
+        """The vectors of vertices by their names; of a single name its vector."""
+        from cutaway.recipes.graphs.vertex_names import find_vertices
+
+        names, vectors = self.vertex_vectors(run)
+        found = vectors[find_vertices(inputs, names)]
+        return found[0] if isinstance(inputs, str) and len(found) == 1 else found
+
+    def embedded_items(
+        self, run: "Run", source: str, column: str = "", encoding: str = "utf-8"
+    ) -> "Iterator[tuple[list[str], Any]]":
+        """The vertices of a file of names, or all of them, in one piece: they are computed together."""
+        from cutaway.recipes.graphs.vertex_names import ALL, read_names
+
+        asked = read_names(source, encoding)
+        if isinstance(asked, str) and asked.strip() == ALL:
+            asked = list(self.vertex_vectors(run)[0])
+        names = [asked] if isinstance(asked, str) else [str(name) for name in asked]
+        yield names, names
+
+
 @dataclass(frozen=True)
-class GraphRecipe(Recipe):
+class GraphRecipe(VertexVectors, Recipe):
     """A model of one graph."""
 
     input: ClassVar[str] = "NAME"

@@ -6,7 +6,7 @@ r"""Classes or values of whole graphs: batches, the cost of a step, metrics and 
 A batch of graphs is one graph whose parts have no edge between them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,11 +65,22 @@ def outcome_loss(outputs: Float[Tensor, "n o"], targets: Shaped[Tensor, "n"], sc
 @torch.no_grad()
 def outcome_outputs(model: nn.Module, graphs: Sequence[Graph], scale: Scale | None = None) -> Float[Tensor, "n o"]:
     """Logits, or values in their own unit, on the CPU; of any number of graphs."""
+    found = _of_many(model, model, graphs)
+    return found if scale is None else found * scale.std + scale.mean
+
+
+@torch.no_grad()
+def graph_vectors(model: Any, graphs: Sequence[Graph]) -> Float[Tensor, "n w"]:
+    """The vectors that a model has of graphs before it answers, on the CPU; of any number of them."""
+    return _of_many(model, model.embed, graphs)
+
+
+def _of_many(model: nn.Module, ask: Callable[[Graph], Tensor], graphs: Sequence[Graph]) -> Float[Tensor, "n o"]:
+    """What ``ask``, a model or a method of it, gives for graphs, some thousand vertices at a time."""
     whole = np.cumsum([graph.vertices for graph in graphs])
     ends = [*(np.flatnonzero(np.diff(whole // _VERTICES)) + 1).tolist(), len(graphs)]
     parts = [graphs[first:last] for first, last in zip([0, *ends[:-1]], ends, strict=True)]
-    found = torch.cat([model(batch_of(model, part)).float().cpu() for part in parts])
-    return found if scale is None else found * scale.std + scale.mean
+    return torch.cat([ask(batch_of(model, part)).float().cpu() for part in parts])
 
 
 def outcome_metrics(
@@ -122,6 +133,7 @@ __all__ = [
     "GraphBatches",
     "Scale",
     "batch_of",
+    "graph_vectors",
     "outcome_cost",
     "outcome_loss",
     "outcome_metrics",

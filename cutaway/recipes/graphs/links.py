@@ -8,7 +8,9 @@ from cutaway.recipes.graphs.graph_base import GraphRecipe
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
 
 if TYPE_CHECKING:
-    from torch import nn
+    from collections.abc import Sequence
+
+    from torch import Tensor, nn
 
     from cutaway.data.graphs.graph_data import GraphData
     from cutaway.recipes.graphs.edges.edge_labels import EdgeTask
@@ -162,6 +164,12 @@ class LinksRecipe(GraphRecipe):
         name, better = next((name, better) for name, better in _JUDGED if name in found)
         known = [rule[name] for rule in rules if name in rule]
         return found | ({f"baseline_{name}": better(known)} if known else {})
+
+    def vertex_vectors(self, run: "Run") -> "tuple[Sequence[str], Tensor]":
+        from cutaway.recipes.graphs.vertex_features import embedded_vertices
+
+        data = self.dataset(run)
+        return data.names, embedded_vertices(run.model, self.link_task(data).graph)
 
     def read_inputs(self, source: str) -> Any:
         from cutaway.recipes.graphs.vertex_names import read_pairs

@@ -7,7 +7,7 @@ Over the whole graph every step sees all training vertices (full batch). With sa
 few neighbours of each, and so does an evaluation: memory does not grow with the graph.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -87,17 +87,25 @@ class VertexTask:
     def outputs(self, model: nn.Module, rows: Int[np.ndarray, "n"] | None = None) -> Float[Tensor, "n c"]:
         """The logits of some vertices (by default of all), or their values (n, 1) in their own unit, on the CPU."""
         rows = np.arange(self.graph.vertices) if rows is None else rows
-        found = self._outputs(model, rows)
+        found = self._asked(model, model, rows)
         return found if self.scale is None else found * self.scale.std + self.scale.mean
 
-    def _outputs(self, model: nn.Module, rows: Int[np.ndarray, "n"]) -> Float[Tensor, "n c"]:
+    @torch.no_grad()
+    def vectors(self, model: Any) -> Float[Tensor, "n w"]:
+        """The vectors that a model has of all vertices before it answers, on the CPU."""
+        return self._asked(model, model.embed, np.arange(self.graph.vertices))
+
+    def _asked(
+        self, model: nn.Module, ask: Callable[[Graph], Tensor], rows: Int[np.ndarray, "n"]
+    ) -> Float[Tensor, "n c"]:
+        """What ``ask``, a model or a method of it, gives for some vertices."""
         if not self.neighbours:
-            return model(self._on(_device(model))[0]).float().cpu()[torch.from_numpy(rows)]
+            return ask(self._on(_device(model))[0]).float().cpu()[torch.from_numpy(rows)]
         parts = []
         for number, first in enumerate(range(0, len(rows), _AT_ONCE)):
             asked = rows[first : first + _AT_ONCE]
             sampled = sample_around(self.incoming, asked, self.neighbours, 0, number)
-            parts.append(model(self._sampled(model, sampled))[: len(asked)].float().cpu())
+            parts.append(ask(self._sampled(model, sampled))[: len(asked)].float().cpu())
         return torch.cat(parts) if parts else torch.empty(0, 0)
 
     def metrics(self, model: nn.Module, rows: Int[np.ndarray, "n"]) -> dict[str, float]:

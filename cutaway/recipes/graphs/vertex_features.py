@@ -9,6 +9,7 @@ features, unlike their classes, are given to the network anyway. Another graph, 
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -56,6 +57,12 @@ def with_features(graph: Graph, kind: str = "auto") -> Graph:
     return FeatureScale.of(graph, kind).apply(graph)
 
 
+@torch.no_grad()
+def embedded_vertices(model: Any, graph: Graph) -> Float[Tensor, "n w"]:
+    """The vectors that a model has of all vertices of a graph, on the CPU."""
+    return model.embed(graph.to(next(model.parameters()).device)).float().cpu()
+
+
 def is_counted(x: Tensor) -> bool:
     """Whether features are counts of many things, most of them 0: words of documents."""
     if x.layout == torch.sparse_csr:
@@ -90,4 +97,13 @@ def _dense(x: Tensor) -> Tensor:
     return (x.to_dense() if x.layout == torch.sparse_csr else x).float()
 
 
-__all__ = ["FEATURES", "FeatureScale", "identity_rows", "is_counted", "scale_columns", "scale_rows", "with_features"]
+__all__ = [
+    "FEATURES",
+    "FeatureScale",
+    "embedded_vertices",
+    "identity_rows",
+    "is_counted",
+    "scale_columns",
+    "scale_rows",
+    "with_features",
+]

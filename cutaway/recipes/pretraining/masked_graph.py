@@ -10,10 +10,10 @@ from cutaway.recipes.graphs.graphs_in_memory import GraphInMemory
 from cutaway.recipes.settings import DATA, FIRST, MODEL, RESULTS, SCHEDULE, setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from torch import nn
+    from torch import Tensor, nn
 
     from cutaway.recipes.pretraining.masked_graph_data import MaskedData
     from cutaway.recipes.subjects import Subject
@@ -202,6 +202,14 @@ class MaskedGraphRecipe(GraphRecipe):
             for name, value in one["metrics"].items():
                 best[f"baseline_{name}"] = max(value, best.get(f"baseline_{name}", value))
         return data.restoration.metrics(run.model, parts) | best
+
+    def vertex_vectors(self, run: "Run") -> "tuple[Sequence[str], Tensor]":
+        from cutaway.recipes.graphs.vertex_features import embedded_vertices
+
+        if self.holds_many():
+            raise self._cannot("embed vertices by their names, as it is of many graphs")
+        data: Any = self.masked_data(run)
+        return data.data.names, embedded_vertices(run.model, data.graph)
 
     def read_inputs(self, source: str) -> Any:
         from cutaway.recipes.graphs.vertex_names import read_names

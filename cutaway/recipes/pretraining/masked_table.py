@@ -9,6 +9,7 @@ from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
 from cutaway.recipes.tables.in_memory import STORED, TableInMemory
+from cutaway.recipes.tables.row_vectors import RowVectors
 
 if TYPE_CHECKING:
     import pandas
@@ -27,7 +28,7 @@ _EVALUATED = 4096  # rows of an evaluation while training
 
 
 @dataclass(frozen=True)
-class MaskedTableRecipe(Recipe):
+class MaskedTableRecipe(RowVectors, Recipe):
     """Learns how the columns of a table go together: cells are hidden at random and restored from the rest of the row.
 
     It needs no target. It fills the missing cells of a table (`cutaway predict`), says how sure it is and which column
@@ -242,6 +243,13 @@ class MaskedTableRecipe(Recipe):
         whole = () if about is None else tuple(read_json(about, "columns")["columns"])
         model: Any = run.model
         return fill_table(model, schema, read_rows(schema, inputs, self.encoding), whole)
+
+    def model_rows(self, run: "Run", frame: "pandas.DataFrame") -> tuple[Any, ...]:
+        from cutaway.data.tables.cells import encode_cells
+        from cutaway.data.tables.encoding import tidy
+        from cutaway.recipes.tables.rows import schema_of
+
+        return encode_cells(schema_of(run), tidy(frame))[:3]
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         """Rows of a file; without one, rows that it was not trained on (or was, if there are no others)."""

@@ -14,6 +14,7 @@ from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_share
 from cutaway.recipes.settings import DATA, FIRST, setting
 from cutaway.recipes.tables.in_memory import STORED, TableInMemory
+from cutaway.recipes.tables.row_vectors import RowVectors
 
 if TYPE_CHECKING:
     import pandas
@@ -32,7 +33,7 @@ _IN_USE: "WeakValueDictionary[tuple[Any, ...], Table]" = WeakValueDictionary()
 
 
 @dataclass(frozen=True)
-class TableRecipe(Recipe):
+class TableRecipe(RowVectors, Recipe):
     """A model of the rows of a table."""
 
     input_is_file: ClassVar[bool] = True
@@ -215,6 +216,11 @@ class TableRecipe(Recipe):
         frame = read_rows(schema, inputs, self.encoding)
         outputs = outputs_of(run.model, encode_rows(schema, frame))
         return describe(schema, run.model.head, outputs, frame.index, self.probable)
+
+    def model_rows(self, run: "Run", frame: "pandas.DataFrame") -> tuple[Any, ...]:
+        from cutaway.recipes.tables.rows import encode_rows, schema_of
+
+        return encode_rows(schema_of(run), frame)[:2]
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         """Rows of a file; without one, rows that it was not trained on (or was, if there are no others)."""

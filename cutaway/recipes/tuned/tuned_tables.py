@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, RESULTS, setting
 from cutaway.recipes.tables.in_memory import STORED, TableInMemory
+from cutaway.recipes.tables.row_vectors import RowVectors
 from cutaway.recipes.tuned.tuned_base import TunedRecipe
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _FEWEST, _MOST = 100, 2000  # steps
 
 
 @dataclass(frozen=True)
-class TunedTableRecipe(TunedRecipe):
+class TunedTableRecipe(RowVectors, TunedRecipe):
     """Tunes a model of hidden cells (`masked-table`) to predict a column, for which few rows have a value.
 
     The rows are read as those of the base were; the column to predict may be one that the base never saw.
@@ -199,6 +200,9 @@ class TunedTableRecipe(TunedRecipe):
         frame = read_rows(schema, inputs, self.encoding)
         names = [column.name for column in schema.targets]
         return encode_cells(cells_of_run(run), tidy(frame.reset_index(drop=True)), unknown=names), frame
+
+    def model_rows(self, run: "Run", frame: "pandas.DataFrame") -> tuple[Any, ...]:
+        return self.new_cells(run, frame)[0][:3]
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         """Rows of a file; without one, rows that it was not trained on (or was, if there are no others)."""

@@ -50,6 +50,28 @@ def test_learns_the_towns(run: cut.runs.Run):
     assert set(run.about["data"]["baselines"]) == {"majority", "features alone", "label propagation"}
 
 
+def test_vertices_have_vectors(run: cut.runs.Run, tmp_path: Path):
+    """Those before the layer that answers, which the model's own trace shows too."""
+    vectors = run.embed("all")
+    assert vectors.shape == (40, 8)
+    graph = run.recipe.vertex_task(run.recipe.dataset(run)).graph
+    with cut.trace(run.model, "stages.0.output") as seen:
+        run.model(graph)
+    torch.testing.assert_close(vectors, seen["stages.0.output"].detach())
+    torch.testing.assert_close(run.embed(["p5", "p39"]), vectors[[5, 39]])
+    assert run.embed("p5").shape == (8,)
+    town = lambda name: int(name[1:]) // 20
+    assert sum(town(name) == 1 for name, _ in run.nearest("p25", k=5)) >= 4
+    (tmp_path / "names.txt").write_text("p1\np2\n")
+    assert [names for names, _ in run.recipe.embedded_items(run, str(tmp_path / "names.txt"))] == [["p1", "p2"]]
+    ((names, _),) = run.recipe.embedded_items(run, "all")
+    assert len(names) == 40
+    with pytest.raises(ValueError, match="a vertex must be one of the graph, got 'p400'"):
+        run.embed("p400")
+    with pytest.raises(ValueError, match="a model of one layer has no vectors of vertices"):
+        cut.models.VertexClassifier(inputs=1, classes=2, width=8, depth=1, layer="gcn").embed(graph)
+
+
 def test_predicts_by_name(run: cut.runs.Run):
     one = run.predict("p3")  # whose town nobody said
     assert one[0]["vertex"] == "p3"

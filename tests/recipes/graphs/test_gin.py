@@ -35,6 +35,20 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> cut.runs.Run:
     return train("gin", data=molecules(folder), width=16, depth=2, steps=100, out=folder / "run")
 
 
+def test_graphs_have_vectors(run: cut.runs.Run, tmp_path: Path):
+    path = molecules(tmp_path)
+    vectors = run.embed(path)
+    assert vectors.shape == (48, 16)
+    (names, rows), *more = run.recipe.embedded_items(run, path)
+    assert (len(names), more) == (48, [])
+    torch.testing.assert_close(run.embed(rows), vectors)
+    torch.testing.assert_close(run.embed(["CCCO", "CC"]), vectors[[26, 1]], atol=1e-5, rtol=1e-5)
+    cosines = torch.nn.functional.cosine_similarity(run.embed(["CCCO"]), vectors)
+    near = [ALKANES[i] for i in cosines.topk(4).indices]
+    assert near[0] == "CCCO"
+    assert sum("O" in text for text in near) >= 3
+
+
 def test_learns_what_an_alcohol_is(run: cut.runs.Run):
     assert run.model.spec.edge_inputs > 0
     found = run.test()

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from cutaway.recipes.graphs.gcn import GCNRecipe
+from cutaway.recipes.graphs.graph_base import VertexVectors
 from cutaway.recipes.settings import DATA, FIRST, setting
 from cutaway.recipes.tuned.tuned_base import TunedRecipe
 
 if TYPE_CHECKING:
-    from torch import nn
+    from collections.abc import Sequence
+
+    from torch import Tensor, nn
 
     from cutaway.data.graphs.graph_data import GraphData
     from cutaway.recipes.graphs.other_graphs import GraphReading
@@ -35,7 +38,7 @@ class LabelledGraph(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TunedVerticesRecipe(TunedRecipe):
+class TunedVerticesRecipe(VertexVectors, TunedRecipe):
     """Tunes a model of a graph (`masked-graph`, gcn, gat …) to give vertices a class or value, where few are known.
 
     The graph is read as the base read its own, and may be another with the same columns; vertices without a class
@@ -181,6 +184,10 @@ class TunedVerticesRecipe(TunedRecipe):
         name, better = ("accuracy", max) if graph.classes else ("rmse", min)
         best = better(one["metrics"][name] for one in vertex_baselines(graph, rows).values())
         return task.metrics(run.model, rows) | {f"baseline_{name}": best}
+
+    def vertex_vectors(self, run: "Run") -> "tuple[Sequence[str], Tensor]":
+        graph, task, _ = self.of_run(run)
+        return graph.names, task.vectors(run.model)
 
     def read_inputs(self, source: str) -> Any:
         from cutaway.recipes.graphs.vertex_names import read_names

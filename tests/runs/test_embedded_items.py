@@ -201,5 +201,5 @@ def test_images(trained):
 
 
 def test_recipes_without_vectors(trained):
-    with pytest.raises(ValueError, match="a run of 'mlp' cannot embed: its model has no vectors of texts"):
-        cut.load(trained("mlp")).embed(["text"])
+    with pytest.raises(ValueError, match="a run of 'markov' cannot embed: its model has no vectors of its inputs"):
+        cut.load(trained("markov")).embed(["text"])

@@ -72,8 +72,8 @@ def weight_change_pictures(changes: list[WeightChange]) -> list[Picture]:
             moved,
             layers,
             short_names(parts),
-            title="How far tuning moved the weights, ‖ΔW‖ / ‖W‖",
-            value="‖ΔW‖ / ‖W‖",
+            title="How far tuning moved the weights",
+            value="|ΔW| / |W|",
             axes=("layer", "part"),
         ).captioned(
             f"A brighter cell is a matrix that changed more; the most is {np.nanmax(moved):.2g} of its own length, in "

@@ -22,7 +22,7 @@ def test_every_view(run: cut.runs.Run):
     assert tuned.is_tuned(run)
     subject = run.recipe.subject(run)
     moved, ranks = tuned.weight_updates(run, subject)
-    assert moved.alt.startswith("Heat map of ‖ΔW‖ / ‖W‖: 2 × ")
+    assert moved.alt.startswith("Heat map of |ΔW| / |W|: 2 × ")
     assert "directions" in ranks.caption
     whole, _ = tuned.changed_representations(run, subject)
     assert "2 × 2" in whole.alt

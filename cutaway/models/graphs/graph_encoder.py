@@ -142,9 +142,9 @@ class GraphEncoder(GraphModel):
         new.load_state_dict(body, strict=False, assign=True)
         return new.train(self.training)
 
-    def embed(self, graph: Graph) -> Float[Tensor, "n w"]:
-        """The vector of each vertex: its state before what is hidden is restored, or before the head."""
-        return self.encode(graph)
+    def embed(self, graph: Graph) -> Float[Tensor, "r w"]:
+        """The vector of each vertex, or of each graph where it answers for graphs: see `represent`."""
+        return self.represent(graph)
 
     def represent(self, *inputs: Any, **options: Any) -> Tensor:
         """What the head reads: the states of all vertices; of graphs, what is read out of them after each stage."""

@@ -16,10 +16,10 @@ from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
 from cutaway.recipes.tuned.tuned_base import TunedRecipe, features_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from torch import nn
+    from torch import Tensor, nn
 
     from cutaway.data.graphs.graph_set import GraphSet
     from cutaway.data.graphs.raw_graph_sets import GraphFeatures
@@ -192,6 +192,15 @@ class TunedGraphsRecipe(TunedRecipe):
     def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:
         """The class of each graph and P(label) for every label, or its value."""
         return self.reader().predict(run, inputs)
+
+    def embed(self, run: "Run", inputs: Any) -> "Tensor":
+        """A vector for each graph: what the model knows of it before it answers."""
+        return self.reader().embed(run, inputs)
+
+    def embedded_items(
+        self, run: "Run", source: str, column: str = "", encoding: str = "utf-8"
+    ) -> "Iterator[tuple[list[str], Any]]":
+        return self.reader().embedded_items(run, source, column, encoding)
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         """Graphs of a path or a SMILES; without one, some that it was not trained on."""

@@ -51,6 +51,8 @@ def test_a_head_alone_learns_classes(base: Path, chains: Path, tmp_path: Path):
     assert all(torch.equal(before[name], after[name]) for name in kept)
     found = cut.load(run.path).predict(str(write_chains(tmp_path / "new.txt", 4, tags=3)))
     assert [row["class"] for row in found] == ["0", "1", "0", "1"]
+    vectors = run.embed(str(tmp_path / "new.txt"))
+    assert (run.model.decide(vectors).argmax(1) == torch.tensor([0, 1, 0, 1])).all()
     # Graphs that lack a tag of training still have its column.
     assert len(run.predict(str(write_chains(tmp_path / "fewer.txt", 4, tags=2)))) == 4
 

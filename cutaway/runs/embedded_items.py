@@ -152,7 +152,7 @@ def _safetensors_header(count: int, width: int) -> bytes:
 def _write_npz(path: Path, file: BinaryIO, pieces: Iterable[EmbeddedPiece]) -> tuple[int, int]:
     """Through a file without a name, as what is inside a zip cannot be written again; it goes with the process."""
     with tempfile.TemporaryFile(dir=path.parent) as beside, zipfile.ZipFile(file, "w") as packed:
-        sizes = _write_npy(beside, pieces)  # type: ignore[arg-type]
+        sizes = _write_npy(beside, pieces)
         beside.seek(0)
         with packed.open("vectors.npy", "w", force_zip64=True) as inside:
             shutil.copyfileobj(beside, inside, 1 << 20)

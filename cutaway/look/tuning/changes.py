@@ -3,7 +3,7 @@ r"""What changed between two models of one design: weights and representations t
 cut.look.what_changed(before, after, tokens).pictures()
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,12 +43,23 @@ def what_changed(before: nn.Module, after: nn.Module, *inputs: Any, layers: str 
 
 
 def plain_weights(model: nn.Module) -> dict[str, Tensor]:
-    """The weights that a model computes with: those of its state dict, with LoRA merged into them."""
+    """The weights that a model computes with: those of its state dict, with LoRA merged into them.
+
+    Maps that stand side by side in one matrix, such as queries, keys and values, have names of their own.
+    """
     state = dict(model.state_dict())
     for address, module in model.named_modules():
         merged, name = getattr(module, "merged_weight", None), f"{address}.weight"
         if merged is not None and name in state:
             state[name] = merged()
+    for address, module in model.named_modules():
+        names, sizes = (getattr(module, declared, None) for declared in ("part_names", "fused_parts"))
+        if isinstance(names, Mapping) and isinstance(sizes, Mapping):
+            for child in names:
+                name, size = f"{address}.{child}.weight", sizes.get(child)
+                if name in state and isinstance(size, tuple) and sum(size) == state[name].shape[-1]:
+                    parts = state.pop(name).split(size, -1)
+                    state |= {f"{address}.{part}.weight": x for part, x in zip(names[child], parts, strict=True)}
     return state
 
 

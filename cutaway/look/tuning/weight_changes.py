@@ -76,8 +76,8 @@ def weight_change_pictures(changes: list[WeightChange]) -> list[Picture]:
             value="|ΔW| / |W|",
             axes=("layer", "part"),
         ).captioned(
-            f"A brighter cell is a matrix that changed more; the most is {np.nanmax(moved):.2g} of its own length, in "
-            f"{_where(moved, layers, parts)}."
+            f"A brighter cell is a matrix that changed more; the one that changed most, {_where(moved, layers, parts)}, "
+            f"moved by {100 * np.nanmax(moved):.2g} % of its own length."
         )
     ]
     if np.isfinite(ranks).any() and np.nanmax(ranks) > 0:

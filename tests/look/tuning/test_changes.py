@@ -35,6 +35,18 @@ def test_lora_is_part_of_the_weights():
     )
 
 
+def test_queries_keys_and_values_are_apart():
+    before, after = build(), build()
+    with torch.no_grad():
+        after.blocks[1].attention.qkv.weight[:, 6:12] += 1.0
+    found = cut.look.what_changed(before, after, torch.randint(0, 11, (6, 5)))
+    by_name = {change.name: change.relative for change in found.weights}
+    assert by_name["blocks.1.attention.keys.weight"] > 0
+    assert by_name["blocks.1.attention.queries.weight"] == by_name["blocks.1.attention.values.weight"] == 0
+    assert "blocks.1.attention.qkv.weight" not in by_name
+    assert "blocks.1.attention.keys, moved by" in found.pictures()[0].caption
+
+
 def test_inputs_are_needed():
     with pytest.raises(ValueError, match="representations need inputs to be compared, got none"):
         cut.look.what_changed(build(), build())

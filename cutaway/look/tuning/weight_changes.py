@@ -67,6 +67,7 @@ def weight_change_pictures(changes: list[WeightChange]) -> list[Picture]:
     for change in inside:
         at = layers.index(change.layer), parts.index(change.part)
         moved[at], ranks[at] = change.relative, change.rank
+    percent = 100 * np.nanmax(moved)
     pictures = [
         heatmap(
             moved,
@@ -76,8 +77,8 @@ def weight_change_pictures(changes: list[WeightChange]) -> list[Picture]:
             value="|ΔW| / |W|",
             axes=("layer", "part"),
         ).captioned(
-            f"A brighter cell is a matrix that changed more; the one that changed most, {_where(moved, layers, parts)}, "
-            f"moved by {100 * np.nanmax(moved):.2g} % of its own length."
+            f"A brighter cell is a matrix that changed more; {_where(moved, layers, parts)} changed most, by "
+            f"{percent:,.{0 if percent >= 10 else 2}f} % of its own length."
         )
     ]
     if np.isfinite(ranks).any() and np.nanmax(ranks) > 0:

@@ -44,7 +44,7 @@ def test_queries_keys_and_values_are_apart():
     assert by_name["blocks.1.attention.keys.weight"] > 0
     assert by_name["blocks.1.attention.queries.weight"] == by_name["blocks.1.attention.values.weight"] == 0
     assert "blocks.1.attention.qkv.weight" not in by_name
-    assert "blocks.1.attention.keys, moved by" in found.pictures()[0].caption
+    assert "blocks.1.attention.keys changed most, by" in found.pictures()[0].caption
 
 
 def test_inputs_are_needed():

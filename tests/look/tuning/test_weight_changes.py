@@ -34,7 +34,7 @@ def test_by_hand():
 
 def test_pictures():
     moved, ranks = weight_change_pictures(weight_changes(*states()))
-    assert "in blocks.1.mlp.up" in moved.caption
+    assert "blocks.1.mlp.up changed most, by 173 % of its own length" in moved.caption
     assert "2 × 2" in moved.alt
     assert "0 to 3 of up to 3 directions" in ranks.caption
     before, _ = states()

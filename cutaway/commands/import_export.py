@@ -62,3 +62,5 @@ def export_main(argv: Sequence[str]) -> None:
     written = export_run(asked.run, asked.to, asked.adapter)
     kind = "adapter" if asked.adapter else "checkpoint" if written.is_dir() else "vectors"
     print(f"{kind}: {written}")
+    if not asked.adapter and (written / "head.json").is_file():
+        print(f"head: beside the body; {written / 'README.md'} has the lines that use both with transformers")

@@ -1,7 +1,11 @@
 r"""Checkpoints in and out: one of Hugging Face's layout, or a file of word vectors, becomes a run, and back."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from safetensors import SafetensorError
 
 from cutaway.runs.run import Run
 
@@ -122,7 +126,7 @@ def export_run(path: str, to: str, adapter: bool = False) -> Path:
     run = Run(path)
     if adapter:
         _expect_empty(Path(to))
-        with writing_folder(to) as part:
+        with _writable(Path(to)), writing_folder(to) as part:
             export_adapter(run, str(part))
         return Path(to)
     if (written := run.recipe.export(run, to)) is not None:
@@ -136,7 +140,10 @@ def export_run(path: str, to: str, adapter: bool = False) -> Path:
         frame(tokenizer)  # a run's folder holds the tokenizer alone; the roles of our own marks are known
     model.tokenizer = tokenizer
     try:
-        with writing_folder(folder) as part:  # one that is killed in the middle leaves nothing in its place
+        with (
+            _writable(folder),
+            writing_folder(folder) as part,
+        ):  # one that is killed in the middle leaves nothing in its place
             save_pretrained(model, part)
         return folder
     except ValueError as error:
@@ -146,6 +153,18 @@ def export_run(path: str, to: str, adapter: bool = False) -> Path:
         raise ValueError(
             f"a run's design must have an architecture of Hugging Face to be exported, got {design!r}, which has none; "
             f"train it with --design llama or --design gpt2 ({error})"
+        ) from None
+
+
+@contextmanager
+def _writable(folder: Path) -> Iterator[None]:
+    """Turns a failure to write into a sentence; what was written is gone."""
+    try:
+        yield
+    except (OSError, SafetensorError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise ValueError(
+            f"an export needs a folder that can be written, got {folder} ({why.lower()}); choose another --to"
         ) from None
 
 

@@ -124,6 +124,13 @@ def test_an_export_that_fails_leaves_nothing(tuned: cut.runs.Run, tmp_path: Path
     assert not list(tmp_path.iterdir())
 
 
+def test_a_folder_that_cannot_be_written_is_told(tuned: cut.runs.Run, tmp_path: Path):
+    (tmp_path / "file").write_text("no folder")
+    for adapter in (False, True):
+        with pytest.raises(ValueError, match=r"needs a folder that can be written, got .*file/sub \(.*\); choose"):
+            export_run(str(tuned.path), str(tmp_path / "file" / "sub"), adapter)
+
+
 def test_a_gpt_that_gives_classes_is_transformers_class(tuned: cut.runs.Run, tmp_path: Path):
     data = tuned.path.parent / "reviews.csv"
     run = cut.tune(tiny_gpt(tmp_path / "gpt"), data=data, lora=2, out=tmp_path / "run", **QUICK)

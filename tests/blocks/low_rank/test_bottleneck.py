@@ -41,3 +41,15 @@ def test_the_first_of_several_outputs(wrap):
     assert type(y) is type(wrap(torch.zeros(1)))
     assert torch.equal(y if isinstance(y, torch.Tensor) else y[0], torch.ones(4, 2))
     assert isinstance(y, torch.Tensor) or y[1] == "more"
+
+
+def test_features_before_the_axes_of_an_image():
+    block = Bottleneck(3, 2, axis=-3).double()
+    torch.nn.init.normal_(block.up)
+    y = torch.randn(2, 3, 5, 4, dtype=torch.float64)
+    conv = torch.nn.functional.conv2d
+    hidden = torch.nn.functional.gelu(conv(y, block.down.T[:, :, None, None], block.down_bias))
+    expected = y + conv(hidden, block.up.T[:, :, None, None], block.up_bias)
+    torch.testing.assert_close(block(y), expected)
+    with pytest.raises(ValueError, match="y must have width 3"):
+        block(torch.randn(2, 4, 5, 3, dtype=torch.float64))

@@ -8,9 +8,9 @@ ratings      how alike people find two words (SimLex-999): an edge for each pair
 relations    which of 14 relations joins two words (the pairs of Google's analogies): capital, currency, plural …
 
 Beside the rules of the reports stands a linear model without edges: ridge regression on the cosine and the products of
-two vectors, or logistic regression on their difference. Settings are the recipes' defaults; weights are chosen on the
-validation part, and the test part is read once a run. There is no signed graph among the data. Data: CUTAWAY_DATA, else
-../shared/data.
+two vectors, or logistic regression on their difference. Settings are the recipes' defaults (of relations, which lead
+one way, --directed --decoder ordered); weights are chosen on the validation part, and the test part is read once a run.
+There is no signed graph among the data. Data: CUTAWAY_DATA, else ../shared/data.
 """
 
 import lzma
@@ -67,7 +67,7 @@ def relations(folder: Path) -> tuple[str, dict[str, Any]]:
         found.setdefault((a, b), relation)
         found.setdefault((c, d), relation)
     _write_words(folder, [(a, b, kind) for (a, b), kind in found.items()], "relation")
-    return "links", {"target": "relation", "directed": True}
+    return "links", {"target": "relation", "directed": True, "decoder": "ordered"}
 
 
 def _text(path: Path) -> str:

@@ -32,11 +32,13 @@ def graph_groups(
     vertices: list[dict[str, Any]] = []
     edges: list[dict[str, Any]] = []
     words: list[dict[str, Any]] = []
+    frames: list[dict[str, Any]] = []  # what is inside one is one graph, whatever pieces it is in
     for place, (name, graphs, is_first) in enumerate(lines):
         top = len(lines) - 1 - place
         if is_first:
             words.append({"x": -0.08, "y": top + 0.5, "head": short(name, 18)})
         for column, graph in enumerate(graphs):
+            frames.append({"x": column + 0.03, "x2": column + 0.97, "y": top + 0.03, "y2": top + 0.97})
             places = fitted(force_layout(graph)) * 0.8 + np.array([column + 0.1, top + 0.1])
             degree = np.bincount(np.concatenate(edge_ends(graph)), minlength=graph.vertices)
             for (x, y), d in zip(places.tolist(), degree.tolist(), strict=True):
@@ -54,13 +56,17 @@ def graph_groups(
     ends = alt.Chart(alt.NamedData("edges")).mark_rule(color="#7A828C", strokeWidth=0.9, opacity=0.8, aria=False)
     dots = alt.Chart(alt.NamedData("vertices")).mark_point(filled=True, size=26, opacity=1, aria=False)
     names = alt.Chart(alt.NamedData("words")).mark_text(align="right", fontSize=11, fontWeight=600, aria=False)
+    cells = alt.Chart(alt.NamedData("frames")).mark_rect(
+        fillOpacity=0, stroke="#7A828C", strokeOpacity=0.35, strokeWidth=0.7, cornerRadius=4, aria=False
+    )
     chart = alt.layer(
+        cells.encode(**plane, x2="x2:Q", y2="y2:Q"),
         ends.encode(**plane, x2="x2:Q", y2="y2:Q"),
         dots.encode(**plane, color=alt.Color("group:N", legend=None, scale=scale), tooltip=tips),
         names.encode(**plane, text="head:N"),
     ).properties(width=_CELL * (wide + 1), height=_CELL * len(lines))
     told = ", ".join(f"{len(graphs)} {name}" for name, graphs in groups.items())
-    data = {"vertices": vertices, "edges": edges, "words": words}
+    data = {"vertices": vertices, "edges": edges, "words": words, "frames": frames}
     return Picture(chart, title, f"Small graphs in rows: {told}.", data=data, caption=caption)
 
 

@@ -21,7 +21,11 @@ class Node2VecRecipe(WordVectorsRecipe):
 
     name: ClassVar[str] = "node2vec"
     unit: ClassVar[str] = "nats a vertex of a walk"
-    quality: ClassVar[str] = ""
+    quality: ClassVar[str] = (
+        "Cora's public split, logistic regression on the vectors, mean of three seeds: test accuracy 65.1 ± 2.0 % "
+        "(published for DeepWalk 67.2; label propagation 71.3, the largest class alone 31.9), 14 s of one "
+        "core. `python benchmarks/graph_classes.py cora-node2vec` measures it."
+    )
 
     data: str = "karate-club"
     """a list of edges (CSV, TSV, Parquet), GraphML, Matrix Market, an .npz, or an embedded sample"""

@@ -17,6 +17,7 @@ def test_every_graph_is_in_its_line():
     assert [int(row["y"]) for row in rows] == [2] * 6 + [1] * 3 + [0]  # three lines, the first on top
     assert [row["degree"] for row in rows[:3]] == [1, 2, 1]
     assert len(picture.spec()["datasets"]["edges"]) == 6
+    assert len(picture.spec()["datasets"]["frames"]) == 4
     assert [word["head"] for word in picture.spec()["datasets"]["words"]] == ["real", "drawn"]
 
 

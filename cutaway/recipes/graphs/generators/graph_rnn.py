@@ -37,15 +37,19 @@ class GraphRNNRecipe(Recipe):
     name: ClassVar[str] = "graph-rnn"
     input: ClassVar[str] = "graphs/"
     prediction: ClassVar[str] = "graphs in; log p of each (nats), with the vertices in breadth-first order, out"
-    quality: ClassVar[str] = ""
-    unit: ClassVar[str] = "nats a graph, in breadth-first order"
+    quality: ClassVar[str] = (
+        "Nats a test graph, one seed: communities 43.7 (Erdős–Rényi 86.4), 27 s of one core; MUTAG 20.8 (65.3; edges "
+        "by their distance in breadth-first order alone 47.6), 24 s, and MMD² of degrees 0.040 (0.370; training graphs "
+        "0.004), of clustering 0.020 (0.280; 0). `python benchmarks/run.py graph_generation` measures it."
+    )
+    unit: ClassVar[str] = "nats a graph"
     sample_files: ClassVar[str] = "cutaway.runs.sampled_graphs"
     meanings: ClassVar[dict[str, str]] = {
         "loss": "−log p of a graph with its vertices in breadth-first order",
-        "nats_per_edge": "the same, divided by the edges",
+        "nats_per_edge": "−log p of all graphs, divided by all edges",
         "degree_mmd": "how far the degrees of drawn graphs are from those of held-out ones (MMD², 0: alike)",
-        "clustering_mmd": "the same of how often neighbours of a vertex are joined",
-        "component_mmd": "the same of the sizes of components",
+        "clustering_mmd": "how far drawn graphs are in how often neighbours of a vertex are joined",
+        "component_mmd": "how far drawn graphs are in the sizes of their components",
         "novel": "share of drawn graphs with the shape of no training graph",
         "unique": "share of different shapes among drawn graphs",
     }

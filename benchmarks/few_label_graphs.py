@@ -195,9 +195,9 @@ def main(arguments: Sequence[str] = ()) -> None:
             smiles = "\n".join(f'"{name}"' for _, pool, _ in parts.values() for name in pool.names)
             (folder / "all.csv").write_text(f"smiles\n{smiles}\n")
             bases = pretrain(folder / "molecules", str(folder / "all.csv"), many=True)
-            for kind in SETS:
-                for labels in sizes or SIZES["molecules"]:
-                    draws = range(asked.draws or 5)
+            for labels in sizes or SIZES["molecules"]:
+                for kind in SETS:
+                    draws = range(asked.draws or 3)
                     found = [molecules_draw(kind, labels, draw, bases, parts) for draw in draws]
                     tell(f"{kind}, {labels} labels", found)
 

@@ -4,7 +4,7 @@ r"""`GraphEncoder` restores what is hidden of a graph; under another head it giv
     z = stages(x, graph)
     restore    x̂ = layer(z with hidden vertices at 0, graph)         features from the neighbours' states
                score(u, v) = d (ẑ_u ⊙ ẑ_v) w + b,  ẑ = z/|z|           whether a hidden edge was there; d the width
-    vertices   s = z W + b                                           classes of vertices
+    vertices   s = √d ẑ W + b                                        classes or values of vertices
     graphs     s = norm([readout(z_1), …, readout(z_depth)]) W + b   classes or values of whole graphs
 
 Hou et al. 2022 (GraphMAE: hidden features, hidden once more before the decoder); Hu et al. 2020 (kinds of atoms); Kipf,
@@ -128,6 +128,10 @@ class GraphEncoder(GraphModel):
             found.append(x)
         return found
 
+    def directions(self, states: Float[Tensor, "n w"]) -> Float[Tensor, "n w"]:
+        """√d ẑ: states at one length, as vertices of few features have short ones."""
+        return nn.functional.normalize(states, dim=-1) * self.spec.width**0.5
+
     def with_purpose(self, purpose: str, task: str, outputs: int, **more: Any) -> "GraphEncoder":
         """The same encoder under the head of another purpose, which begins at 0; all other tensors are shared.
 
@@ -147,9 +151,9 @@ class GraphEncoder(GraphModel):
         return self.represent(graph)
 
     def represent(self, *inputs: Any, **options: Any) -> Tensor:
-        """What the head reads: the states of all vertices; of graphs, what is read out of them after each stage."""
+        """What the head reads: all vertices at one length; of graphs, what is read out of them after each stage."""
         if self.pooled is None:
-            return self.encode(*inputs, **options)
+            return self.directions(self.encode(*inputs, **options))
         graph = inputs[0] if inputs else options["graph"]
         readout = READOUTS[self.spec.readout]
         z = torch.cat([readout(x, graph) for x in self.every_encoding(*inputs, **options)], -1)
@@ -172,7 +176,7 @@ class GraphEncoder(GraphModel):
     def score(self, states: Float[Tensor, "n w"], pairs: Int[Tensor, "2 p"]) -> Float[Tensor, "p"]:
         """The log odds that there is an edge between two vertices with these states."""
         assert self.pairs is not None
-        z = nn.functional.normalize(states, dim=-1) * self.spec.width**0.5  # few features make short states
+        z = self.directions(states)
         return self.pairs(z.index_select(0, pairs[0]) * z.index_select(0, pairs[1]))[:, 0]
 
 

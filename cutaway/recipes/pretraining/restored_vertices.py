@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from cutaway.atomic_files import read_json
+from cutaway.blocks.graph_layers.readouts import readout_mean
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.raw_graph_sets import GraphFeatures
 from cutaway.recipes.graphs.new_graphs import read_new_graphs
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _STRONGEST = 5  # features named of a vertex
 _SHOWN = 12  # graphs that a page looks at
+_PIECE = 256  # graphs in a pass
 _TOGETHER = 64  # vertices of one graph hidden in one pass, at most a twentieth of them
 
 
@@ -102,6 +104,19 @@ def restored_graphs(run: "Run", inputs: Any, encoding: str) -> list[dict[str, An
     return found
 
 
+@torch.no_grad()
+def vectors_of_graphs(run: "Run", inputs: Any, encoding: str) -> tuple[list[str], Float[Tensor, "n w"]]:
+    """The names of new graphs, and the mean of each one's vertices' states."""
+    from cutaway.recipes.pretraining.masked_graph_data import with_ones
+
+    model: Any = run.model
+    new, parts = with_ones(read_new_graphs(inputs, encoding, features_of(run))), []
+    for first in range(0, len(new), _PIECE):
+        graph = Graph.batch(list(new.graphs[first : first + _PIECE])).to(next(model.parameters()).device)
+        parts.append(readout_mean(model.encode(graph), graph).float().cpu())
+    return [str(name) for name in new.names], torch.cat(parts)
+
+
 def _truth(x: Tensor, kinds: tuple[Kinds, ...]) -> list[dict[str, Any]]:
     return [
         {f"true {kind.name}": kind.values[int(row[kind.first : kind.last].argmax())] for kind in kinds} for row in x
@@ -136,4 +151,13 @@ def graph_subject(run: "Run", recipe: "MaskedGraphRecipe", given: str | None) ->
     return Subject((Graph.batch(list(some.graphs)).to(device),), words, tokens=some.names)
 
 
-__all__ = ["features_of", "graph_subject", "kinds_of", "restore_each", "restored_graphs", "restored_named", "told"]
+__all__ = [
+    "features_of",
+    "graph_subject",
+    "kinds_of",
+    "restore_each",
+    "restored_graphs",
+    "restored_named",
+    "told",
+    "vectors_of_graphs",
+]

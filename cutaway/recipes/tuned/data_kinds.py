@@ -101,9 +101,10 @@ def text_pairs(data: Any) -> str:
 
 
 def one_graph(data: Any) -> str:
-    """Lists of edges, files of graphs, samples of a graph."""
+    """Lists of edges, files of graphs, samples of a graph, graphs of networkx, SciPy and PyG."""
     if not isinstance(data, (str, os.PathLike)):
-        return ""
+        parts = ("edges", "edge_index", "tocsr", "graph")
+        return "a graph in memory" if any(hasattr(data, name) for name in parts) else ""
     if is_sample(data, "graph"):
         return "a sample of a graph"
     if many_graphs(data):

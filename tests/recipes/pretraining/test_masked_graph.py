@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from killing import expect_same_after_death
 
 import cutaway as cut
+from cutaway.data.graphs.graph_set import read_graphs
 from cutaway.recipes.pretraining.masked_graph import MaskedGraphRecipe
 from cutaway.recipes.pretraining.masked_graph_data import looks_like_many
 
@@ -59,6 +61,22 @@ def test_one_graph(hide: str, tmp_path: Path):
     (found,) = run.predict(name)
     assert found["vertex"] == name
     assert found["features"]
+
+
+def test_vectors(many: Any, chains: Path, tmp_path: Path):
+    """Of vertices their states, of graphs the means of them."""
+    run = cut.train("masked-graph", data="citations", out=tmp_path / "run", **QUICK | {"steps": 2})
+    recipe: Any = run.recipe
+    names = recipe.dataset(run).names
+    states = run.model.eval().encode(recipe.masked_data(run).graph).detach()
+    torch.testing.assert_close(run.embed([names[5], names[2]]), states[[5, 2]])
+    assert run.embed("all").shape == (len(names), 16)
+    graphs = recipe_graphs(many)
+    torch.testing.assert_close(many.embed(str(chains))[3], many.model.eval().encode(graphs[3]).mean(0).detach())
+
+
+def recipe_graphs(run: Any) -> Any:
+    return read_graphs(run.about["config"]["data"], validation=0.0, test=0.0, labelled=False).train.graphs
 
 
 def test_edges_of_other_parts_are_taken_out():

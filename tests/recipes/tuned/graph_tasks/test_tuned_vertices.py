@@ -40,7 +40,7 @@ def test_a_head_alone_learns_classes(base: Path, tmp_path: Path):
 def test_what_nobody_chose(base: Path):
     recipe = TunedVerticesRecipe(base=str(base), data="citations").settled()
     assert recipe.full
-    assert recipe.rate == 0.005
+    assert recipe.rate == 0.001
     assert recipe.warmup == 0
 
 

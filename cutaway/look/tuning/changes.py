@@ -52,15 +52,19 @@ def plain_weights(model: nn.Module) -> dict[str, Tensor]:
         merged, name = getattr(module, "merged_weight", None), f"{address}.weight"
         if merged is not None and name in state:
             state[name] = merged()
-    for address, module in model.named_modules():
-        names, sizes = (getattr(module, declared, None) for declared in ("part_names", "fused_parts"))
-        if isinstance(names, Mapping) and isinstance(sizes, Mapping):
-            for child in names:
-                name, size = f"{address}.{child}.weight", sizes.get(child)
-                if name in state and isinstance(size, tuple) and sum(size) == state[name].shape[-1]:
-                    parts = state.pop(name).split(size, -1)
-                    state |= {f"{address}.{part}.weight": x for part, x in zip(names[child], parts, strict=True)}
-    return state
+    modules = dict(model.named_modules())
+    return {own: x for name, matrix in state.items() for own, x in _parts(modules, name, matrix).items()}
+
+
+def _parts(modules: Mapping[str, nn.Module], name: str, matrix: Tensor) -> dict[str, Tensor]:
+    """The maps in a matrix by their names, as the module above it declares them; else the matrix itself."""
+    address, _, child = name.removesuffix(".weight").rpartition(".")
+    names, sizes = (getattr(modules.get(address), declared, None) for declared in ("part_names", "fused_parts"))
+    size = sizes.get(child) if isinstance(sizes, Mapping) and isinstance(names, Mapping) and child in names else None
+    if not name.endswith(".weight") or not isinstance(size, tuple) or sum(size) != matrix.shape[-1]:
+        return {name: matrix}
+    parts = zip(names[child], matrix.split(size, -1), strict=True)  # type: ignore[index]
+    return {f"{address}.{part}.weight": x for part, x in parts}
 
 
 __all__ = ["TuningChanges", "plain_weights", "what_changed"]

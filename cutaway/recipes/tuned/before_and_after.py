@@ -92,9 +92,21 @@ def pair_answers(base: Any, tuned: Any, pairs: "PairRows") -> Answers:
     for model in (base, tuned):
         a, b = (embed_rows(model, encode_texts(model, texts)[0]).float().cpu() for texts in (firsts, seconds))
         found.append((nn.functional.normalize(a, dim=1) @ nn.functional.normalize(b, dim=1).T).argmax(1).numpy())
-    names = [[f"“{seconds[int(i)][:60].rstrip()}…”" for i in rows] for rows in found]
+    names = [[f"“{shortened(seconds[int(i)])}”" for i in rows] for rows in found]
     right = [rows == own for rows in found]
     return Answers(firsts, names[0], names[1], right[0], right[1], "the second text that the base finds nearest")
 
 
-__all__ = ["Answers", "class_answers", "image_answers", "pair_answers", "text_inputs"]
+def shortened(text: str, most: int = 48) -> str:
+    """The beginning of a text, up to the end of a word if it has one.
+
+    >>> shortened("a very long sentence", 12), shortened("a short one", 12)
+    ('a very long…', 'a short one')
+    """
+    if len(text) <= most:
+        return text
+    words = text[: most + 1].rsplit(None, 1)[0]
+    return words[:most].rstrip() + "…"
+
+
+__all__ = ["Answers", "class_answers", "image_answers", "pair_answers", "shortened", "text_inputs"]

@@ -34,6 +34,12 @@ class TunedPairsRecipe(TunedRecipe):
 
     name: ClassVar[str] = "tuned-pairs"
     task: ClassVar[str] = "pairs"
+    quality: ClassVar[str] = (
+        "MiniLM, which knows English, finds the English of a Spanish sentence among 1,200 for 9.7 % of them; after 30 "
+        "steps of 64 pairs for 37.3 % by LoRA (rate 0.006) and 48.8 % in all weights (rate 0.0003); TF-IDF of pieces "
+        "of words for 22.2 %. Texts without a partner did not help a small bert: MRR 0.040 before, 0.029 after. "
+        "`python benchmarks/run.py text_pairs` measures it."
+    )
     unit: ClassVar[str] = "nats a pair"
     input: ClassVar[str] = "pairs.csv"
     prediction: ClassVar[str] = "a table of pairs of texts in; the cosine of each out"

@@ -44,6 +44,8 @@ def test_queries_keys_and_values_are_apart():
     assert by_name["blocks.1.attention.keys.weight"] > 0
     assert by_name["blocks.1.attention.queries.weight"] == by_name["blocks.1.attention.values.weight"] == 0
     assert "blocks.1.attention.qkv.weight" not in by_name
+    inside = [name.split(".")[-2] for name in by_name if name.startswith("blocks.0.attention")]
+    assert inside == ["queries", "keys", "values", "out"]
     assert "blocks.1.attention.keys changed most, by" in found.pictures()[0].caption
 
 

@@ -1,9 +1,11 @@
 """Values of vertices, values of edges and classes of edges on real data, beside rules without a network; three seeds.
 
-`graph_values.py days` (or ratings, relations) runs one of them, `… 0 1` with other seeds.
+`graph_values.py days` (or air, ratings, relations) runs one of them, `… 0 1` with other seeds.
 
 days         the least temperature of 3,650 days (Melbourne, 1981–1990): each day is joined to the days before and after
              it and to its date in other years; it has the sine and cosine of its date. A fifth is for the test.
+air          fine dust (PM2.5) in Beijing, the means of 1,826 days (2010–2014), by `spectral`: each day is joined to the
+             next; it has its temperature, dew point, pressure, wind, rain and snow
 ratings      how alike people find two words (SimLex-999): an edge for each pair, with vectors of GloVe as features
 relations    which of 14 relations joins two words (the pairs of Google's analogies): capital, currency, plural …
 
@@ -13,6 +15,7 @@ one way, --directed --decoder ordered); weights are chosen on the validation par
 There is no signed graph among the data. Data: CUTAWAY_DATA, else ../shared/data.
 """
 
+import itertools
 import lzma
 import os
 import statistics
@@ -44,6 +47,20 @@ def days(folder: Path) -> tuple[str, dict[str, Any]]:
     vertices = pd.DataFrame({"id": dates, "sine": np.sin(angle), "cosine": np.cos(angle), "temperature": table["Temp"]})
     vertices.to_csv(folder / "vertices.csv", index=False)
     return "gcn", {"target": "temperature"}
+
+
+def air(folder: Path) -> tuple[str, dict[str, Any]]:
+    """Days as vertices, with the fine dust of their air and their weather."""
+    table = pd.read_csv(DATA / "series" / "pollution.csv.xz").drop(columns=["No", "hour", "cbwd"])
+    means = table.groupby(["year", "month", "day"]).mean().reset_index()
+    date = pd.to_datetime(means[["year", "month", "day"]])
+    angle = 2 * np.pi * date.dt.day_of_year / 365.25
+    vertices = means.drop(columns=["year", "month", "day"]).assign(sine=np.sin(angle), cosine=np.cos(angle))
+    vertices.insert(0, "id", date.dt.date)
+    edges = [(a, b) for a, b in itertools.pairwise(vertices["id"])]
+    pd.DataFrame(edges, columns=["source", "target"]).to_csv(folder / "edges.csv", index=False)
+    vertices.rename(columns={"pm2.5": "dust"}).to_csv(folder / "vertices.csv", index=False)
+    return "spectral", {"target": "dust", "task": "values"}
 
 
 def ratings(folder: Path) -> tuple[str, dict[str, Any]]:
@@ -90,7 +107,7 @@ def _write_words(folder: Path, rows: list[tuple[str, str, Any]], target: str) ->
     features.to_csv(folder / "vertices.csv", index=False)
 
 
-RUNS = {"days": days, "ratings": ratings, "relations": relations}
+RUNS = {"days": days, "air": air, "ratings": ratings, "relations": relations}
 
 
 def without_edges(run: Any) -> str:

@@ -10,7 +10,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from cutaway.recipes.checks import expect_at_least
+from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.graphs.graph_base import GraphRecipe
 from cutaway.recipes.settings import DATA, MACHINE, RESULTS, SCHEDULE, setting
 
@@ -43,6 +43,8 @@ class VertexClassifierRecipe(GraphRecipe):
 
     task: Literal["auto", "classes", "values"] = setting("auto", DATA)
     """what the target holds; auto: words are classes, and so are at most 50 different whole numbers"""
+    value_dropout: float = 0.0
+    """share dropped where values are predicted, in place of dropout: they need their few features whole"""
     weight_decay: float = 5e-4
     """pull of the matrices towards zero"""
     patience: int = setting(0, SCHEDULE)
@@ -56,6 +58,7 @@ class VertexClassifierRecipe(GraphRecipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        expect_share(self, "value_dropout")
         counts = self.neighbour_counts()
         if counts and len(counts) != self.depth:
             raise ValueError(
@@ -101,6 +104,9 @@ class VertexClassifierRecipe(GraphRecipe):
         reads_edges = graph.edge_features is not None and self.layer_name() in ("gat", "gatv2", "gin", "transformer")
         edge_inputs = graph.edge_features.shape[1] if reads_edges and graph.edge_features is not None else 0
         vectors = self._eigenvectors(graph)
+        settings = self.layer_settings()
+        if not data.classes:
+            settings |= {name: self.value_dropout for name in ("dropout", "attention_dropout") if name in settings}
         model = VertexClassifier(
             inputs=graph.x.shape[1],
             edge_inputs=edge_inputs,
@@ -108,7 +114,7 @@ class VertexClassifierRecipe(GraphRecipe):
             layer=self.layer_name(),
             frequencies=0 if vectors is None else vectors.shape[1],
             graph_size=0 if vectors is None else len(vectors),
-            **self.layer_settings(),
+            **settings,
         )
         if model.eigenvectors is not None and vectors is not None:
             model.eigenvectors.copy_(vectors)

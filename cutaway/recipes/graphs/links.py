@@ -37,7 +37,8 @@ class LinksRecipe(GraphRecipe):
     name: ClassVar[str] = "links"
     quality: ClassVar[str] = (
         "Cora, 10 % of the citations held out: AUC 94 %, average precision 94 % in 6 s of one core; common neighbours "
-        "reach an AUC of 71 %. `python benchmarks/run.py graph_links` measures it."
+        "reach an AUC of 71 %. `python benchmarks/run.py graph_links` measures it. Three seeds of `… graph_values`: 14 "
+        "relations of words 81 % right (always one 14), ratings of word pairs an RMSE of 2.38 (their habits 2.53)."
     )
     unit: ClassVar[str] = "nats a pair; of values, squared deviations"
     input: ClassVar[str] = "NAME or pairs.csv"

@@ -46,7 +46,9 @@ def test_links(tmp_path: Path):
     [("weight", "What the network says of"), ("kind", "What each class is taken for"), ("stars", "stars: predicted")],
 )
 def test_labels_of_edges(column: str, title: str, tmp_path: Path):
-    assert pictures(tmp_path, column)["link_scores"].startswith(title)
+    found = pictures(tmp_path, column)
+    assert found["link_scores"].startswith(title)
+    assert found.get("links_in_the_graph") == ("Held-out edges" if column == "kind" else None)
 
 
 def test_a_large_graph_is_drawn_around_a_vertex():

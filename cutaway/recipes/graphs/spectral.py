@@ -20,8 +20,8 @@ class SpectralRecipe(VertexClassifierRecipe):
     quality: ClassVar[str] = (
         "Test accuracy on Cora's public split, mean of three seeds: 82.1 % (published 79.5, label propagation "
         "71.3), 2 s to train. Of the validation vertices eigenvectors get 76.0 % right with 256 frequencies, 73.2 with "
-        "128 and 59.2 with 32, one seed. `python benchmarks/run.py graph_classes` measures it. Values: fine dust of days "
-        "in Beijing, RMSE 51.6 (ridge regression without edges 55.8), three seeds of `… graph_values`."
+        "128 and 59.2 with 32, one seed. `python benchmarks/run.py graph_classes` measures it. Values: fine dust of "
+        "days in Beijing, RMSE 51.6 (ridge regression without edges 55.8), three seeds of `… graph_values`."
     )
 
     filters: Literal["chebyshev", "eigenvectors"] = setting("chebyshev", FIRST)

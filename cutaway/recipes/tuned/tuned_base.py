@@ -156,6 +156,10 @@ class TunedRecipe(Recipe):
         """How often every example is seen if nobody chose."""
         return _HEAD_EPOCHS if way == "head_only" else _EPOCHS
 
+    def usual_rate(self, way: str) -> float:
+        """The full learning rate if nobody chose."""
+        return RATES[way]
+
     # What a task says of itself.
 
     @classmethod
@@ -202,7 +206,7 @@ class TunedRecipe(Recipe):
             "epochs": float(epochs),
             "steps": steps,
             "batch": batch,
-            "rate": self.rate or RATES[way],
+            "rate": self.rate or self.usual_rate(way),
             "warmup": self.warmup or int(_WARMUP * steps),
             "evaluate_every": self.evaluate_every or max(1, epoch // _LOOKS, steps // _MOST_LOOKS),
             "checkpoint_every": self.checkpoint_every or max(epoch, steps // _MOST_CHECKPOINTS),

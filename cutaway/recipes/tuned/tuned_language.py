@@ -28,6 +28,10 @@ class TunedLanguageRecipe(TunedRecipe):
 
     name: ClassVar[str] = "tuned-language"
     task: ClassVar[str] = "language"
+    quality: ClassVar[str] = (
+        "A small `gpt` of characters, trained for a minute on the King James Bible, goes on with Shakespeare's plays "
+        "for 150 steps (20 s of one core): validation loss 2.86 before, 2.00 by LoRA, 2.02 with all weights."
+    )
     has_new_head: ClassVar[bool] = False
     unit: ClassVar[str] = "nats a token"
     input: ClassVar[str] = '"The [MASK] is returned."'

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cutaway.training.jobs import Job
 
 LEXICON = "lexicon.json"
+_HEAD_RATE = 1e-2  # 83.4 % of held-out words right, 81.8 % at 3e-3 (EWT, 800 sentences, MiniLM)
 _SAMPLES = 8  # sentences tagged at every evaluation
 
 
@@ -34,6 +35,11 @@ class TunedTagsRecipe(TunedRecipe):
 
     name: ClassVar[str] = "tuned-tag"
     task: ClassVar[str] = "tag"
+    quality: ClassVar[str] = (
+        "MiniLM (all-MiniLM-L6-v2) on 800 sentences of English EWT, --head-only, 17 s of one core: 83.4 % of the words "
+        "of 400 held-out sentences right, 75.5 % of those not seen in training (the most frequent tag of each word: "
+        "82.4 % and 48.4 %). Its last layer was made for vectors of sentences: for tags, --lora 8 lets it change."
+    )
     unit: ClassVar[str] = "nats a word"
     input: ClassVar[str] = "text.conllu"
     prediction: ClassVar[str] = "texts or CoNLL-U in; a tag for every word out; CoNLL-U comes back with its tags put in"
@@ -62,6 +68,9 @@ class TunedTagsRecipe(TunedRecipe):
 
         expect_at_least(self, 3, "context")
         expect_column(self.column)
+
+    def usual_rate(self, way: str) -> float:
+        return _HEAD_RATE if way == "head_only" else super().usual_rate(way)
 
     @classmethod
     def suits(cls, data: Any) -> str:

@@ -68,7 +68,7 @@ def main(argv: Sequence[str]) -> None:
     pieces = embed_pieces(open_source(asked.run), asked.texts, asked.column, asked.encoding)
     if asked.out:
         count, width = write_vectors(out, shown(pieces))
-        print(f"{count:,} vectors of {width} numbers: {asked.out}", file=sys.stderr)
+        print(f"{count:,} vector{'s' * (count != 1)} of {width} numbers: {asked.out}", file=sys.stderr)
     elif asked.json:
         print_json(pieces)
     else:

@@ -156,7 +156,7 @@ def read_text_pairs(
 
 def _columns(data: Any, encoding: str) -> dict[str, list[str]]:
     if has_lines(data):
-        lines = list(read_texts(data, "", encoding))
+        lines = list(read_texts(data, "", encoding, "data"))
         if not lines or not all("\t" in line for line in lines[:10]):
             return {"text": lines}
     return read_columns(data, encoding)

@@ -21,14 +21,19 @@ LONGEST = 1_000_000  # characters of a line
 _TABLES = (".csv", ".tsv", ".parquet", ".json", ".jsonl", ".ndjson")
 
 
-def read_texts(path: str | os.PathLike[str], column: str = "", encoding: str = "utf-8") -> Iterator[str]:
-    """The texts of a file; ``column`` names that of a table (default: found by its name, else by its contents)."""
+def read_texts(
+    path: str | os.PathLike[str], column: str = "", encoding: str = "utf-8", setting: str = "texts"
+) -> Iterator[str]:
+    """The texts of a file; ``column`` names that of a table (default: found by its name, else by its contents).
+
+    ``setting`` is what the path is called where there is no such file.
+    """
     expect_encoding(encoding)
     file = Path(path).expanduser()
     if not file.is_file():
         if file.is_dir():
-            raise ValueError(f"texts must be a file, got the folder {path}; give a file in it")
-        find_files(path, setting="texts")  # says what may be meant
+            raise ValueError(f"{setting} must be a file, got the folder {path}; give a file in it")
+        find_files(path, setting=setting)  # says what may be meant
     if column or not has_lines(file):
         return _column(file, column, encoding)
     return read_lines(file, encoding)

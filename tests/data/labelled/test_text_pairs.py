@@ -80,6 +80,13 @@ def test_texts_without_a_partner(tmp_path):
     assert "11 to train on, each a pair with itself under two dropout masks (SimCSE), 4 to evaluate" in pairs.summary()
 
 
+def test_no_such_file(tmp_path):
+    with pytest.raises(ValueError, match=r"data must be a file or folder that exists, got .*none\.txt"):
+        read_text_pairs(tmp_path / "none.txt")
+    with pytest.raises(ValueError, match="data must be a file, got the folder"):
+        read_text_pairs(tmp_path)
+
+
 def test_lines_with_tabs_are_pairs(tmp_path):
     path = tmp_path / "pairs.txt"
     path.write_text("anchor\tpositive\n" + "".join(f"a {i}\tb {i}\n" for i in range(9)), encoding="utf-8")

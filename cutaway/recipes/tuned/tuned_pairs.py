@@ -135,6 +135,8 @@ class TunedPairsRecipe(TunedRecipe):
         told["summary"] = "\n".join(lines)
         if validation is not None:
             rule = "the base as it was before tuning"
+            if validation.scores is None:  # the more there are to choose from, the harder it is
+                rule += f", which chooses among the same {len(set(validation.places.tolist())):,} second texts"
             told["baseline"] = {"rule": rule, "metrics": pair_metrics(model, validation, self.scale)}
         files = {}
         if isinstance(self.data, TableInMemory):

@@ -46,6 +46,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_tuned_run_finds_and_is_used(place: Path, tmp_path: Path):
     run = cut.tune(place / "bert", data=place / "pairs.csv", epochs=8, out=tmp_path / "run", **QUICK)
     before = run.about["data"]["baseline"]["metrics"]
+    assert run.about["data"]["baseline"]["rule"].endswith("which chooses among the same 12 second texts")
     after = [row for row in run.metrics if row["split"] == "validation-whole"][-1]
     assert after["mrr"] >= before["mrr"]
     assert after["loss"] < before["loss"]

@@ -32,8 +32,9 @@ class BERTRecipe(TextRecipe):
         "35.5 % of the masked tokens of held-out documentation right, loss 3.66, after 1,000 steps (160 s of processor "
         "time). The most frequent token 6.9 %; counts of both neighbours 28.0 %, loss 4.15; transformers' "
         "BertForMaskedLM of the same size, with AdamW on the same batches, 15.2 %, loss 5.69. "
-        "`python benchmarks/run.py filling` measures all of them. After 300 steps on summaries of Wikipedia, --mask words "
-        "fills whole words best (loss 5.38; tokens 5.77, spans 6.33), --mask tokens single tokens (5.55; 6.29, 6.43)."
+        "`python benchmarks/run.py filling` measures all of them. After 300 steps on summaries of Wikipedia, --mask "
+        "words fills whole words best (loss 5.38; tokens 5.77, spans 6.33), --mask tokens single tokens (5.55; 6.29, "
+        "6.43): `python benchmarks/run.py masked_words`."
     )
     unit: ClassVar[str] = "nats a masked token"
     input: ClassVar[str] = '"The [MASK] is returned."'

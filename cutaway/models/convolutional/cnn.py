@@ -198,8 +198,9 @@ class CNN(Model):
     def pixel_filters(self) -> Float[Tensor, "n c h w"]:
         """The filters of the first convolution over pixels: one of kernel k over squares of side r spans k·r pixels."""
         first: Any = self.stages[0][0]  # type: ignore[index]
-        weight = (first.first if self.spec.design == "residual" else first).conv.weight.detach()
-        return pixel_shuffle(weight, self.spec.squares)
+        conv = (first.first if self.spec.design == "residual" else first).conv
+        weight = conv.merged_weight().to(conv.weight.dtype) if hasattr(conv, "merged_weight") else conv.weight
+        return pixel_shuffle(weight.detach(), self.spec.squares)
 
     def _expect_images(self, images: Tensor) -> None:
         least = self.spec.squares * 2 ** (self.spec.stages - 1)

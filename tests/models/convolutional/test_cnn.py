@@ -127,3 +127,14 @@ def test_messages():
         CNN(classes=3, dense=5, places=(0, 2))
     with pytest.raises(ValueError, match=r"norm must be one of batch, none, got 'layer'"):
         CNN(classes=3, norm="layer")
+
+
+def test_the_filters_of_a_tuned_network_are_those_that_it_computes_with():
+    model = cut.models.CNN(classes=3, width=8)
+    before = model.pixel_filters()
+    cut.lora(model, model.lora_targets, rank=2)
+    torch.nn.init.normal_(model.stages[0][0].conv.updates("default")["whole"].b)
+    during = model.pixel_filters()
+    assert not torch.allclose(during, before)
+    cut.merge(model)
+    torch.testing.assert_close(model.pixel_filters(), during)

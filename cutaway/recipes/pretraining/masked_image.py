@@ -29,7 +29,9 @@ class MaskedImageRecipe(ImagePretrainingRecipe):
     name: ClassVar[str] = "masked-image"
     quality: ClassVar[str] = (
         "The default run, on 8 × 8 digits: squared error 0.056 a hidden pixel of validation images (the mean image: "
-        "0.074). A linear map tells 89.4 % of them apart by its frozen vectors (untrained ones 86.7 %, pixels 94.4 %)."
+        "0.074). A linear map tells 89.4 % of them apart by its frozen vectors (untrained ones 86.7 %, pixels 94.4 %). "
+        "20,000 images of MNIST (--hidden 0.75 --steps 800, 97 s of one core), then 100 labels: 73.6 % by a linear map "
+        "on its vectors (pixels 71.7 %), 28 % for the same network from scratch (benchmarks/pretrained_images.py)."
     )
     unit: ClassVar[str] = "squared error a hidden pixel"
     meanings: ClassVar[dict[str, str]] = {

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.images.classified_images import ImageClassifierRecipe
-from cutaway.recipes.settings import FIRST, setting
+from cutaway.recipes.settings import FIRST, OPTIMIZER, setting
 from cutaway.recipes.tuned.tuned_base import TunedRecipe, features_in_words
 
 if TYPE_CHECKING:
@@ -31,12 +31,18 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
 
     name: ClassVar[str] = "tuned-images"
     task: ClassVar[str] = "images"
+    quality: ClassVar[str] = (
+        "MNIST with 100 labels, after `contrastive` on 20,000 images without any: LoRA 89.3 %, adapters 90.5 %, all "
+        "weights 90.2 %, the head alone 86.1 %, the same network from scratch 72.3 % (benchmarks/pretrained_images.py)."
+    )
 
     data: str = setting("", FIRST, "PATH")  # in Python arrays, too
     """a folder (one sub-folder a class), zip, CSV of paths and labels, idx files, .npz, or an embedded sample"""
     pooling: Literal["auto", "cls", "mean", "attention", "layers"] = setting("auto", FIRST)
     """of a ViT: one vector of an image, by its CLS token, the mean of its patches, a mean weighed by attention, or the
     means of all layers; auto is cls for a ViT, and what a CNN does"""
+    fit_head: bool = setting(True, OPTIMIZER)
+    """fit the new head to the features of the base before anything else learns"""
     batch: int = 64
     """images in a batch"""
 
@@ -80,14 +86,24 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
         from cutaway.training.tuning.stacked_adapters import rebuilt
 
         model = with_scale(base)
-        pooling = None if self.pooling == "auto" else self.pooling
-        build = lambda m: m.with_labels(data.labels, pooling=pooling)
-        return keep_head(base, model, data.labels, pooling) or rebuilt(model, build)
+        build = lambda m: m.with_labels(data.labels, pooling=self._pooling)
+        return keep_head(base, model, data.labels, self._pooling) or rebuilt(model, build)
+
+    @property
+    def _pooling(self) -> str | None:
+        return None if self.pooling == "auto" else self.pooling
 
     def task_job(self, model: "nn.Module", base: "Base", data: "ImageData", rank: int, world: int) -> "Job":
         from cutaway.data.images.image_batches import ImageBatches
         from cutaway.recipes.images.image_classes import class_metrics, image_cost, neighbour_baseline
-        from cutaway.recipes.tuned.image_features import ImageFeatures, RowBatches, feature_cost, feature_metrics
+        from cutaway.recipes.tuned.image_bases import keep_head
+        from cutaway.recipes.tuned.image_features import (
+            ImageFeatures,
+            RowBatches,
+            feature_cost,
+            feature_metrics,
+            fit_image_head,
+        )
         from cutaway.training.attacks.adversarial_training import Adversary
         from cutaway.training.jobs import Job
 
@@ -107,6 +123,10 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
             batches = RowBatches(len(data.train), self.batch, self.seed, rank, world)
             objective = partial(feature_cost, features=kept[0])
             measure = lambda m, rows: feature_metrics(m, kept[1])
+        elif self.fit_head and keep_head(base, base.model, data.labels, self._pooling) is None:  # the head is new
+            probe = ImageFeatures(model, data.train, self.features_memory)
+            if probe.fits:
+                fit_image_head(model, probe, self.seed)
 
         def evaluate(m: "nn.Module") -> dict[str, float]:
             return {} if data.validation is None else measure(m, data.validation)

@@ -110,3 +110,13 @@ def test_a_rank_above_that_of_a_convolution_is_refused(place: Path):
 def test_a_cnn_killed_and_resumed_ends_with_the_same_weights(place: Path, tmp_path: Path, way: dict[str, object]):
     settings = way | {"base": str(place / "cnn"), "data": str(place / "four.npz"), "epochs": 4, "batch": 16}
     expect_same_after_death(tmp_path, "tuned-images", settings | {"checkpoint_every": 4, "augment": "shift"})
+
+
+@pytest.mark.parametrize("base", ["cnn", "vit"])
+def test_a_new_head_is_fitted_before_anything_else_learns(place: Path, tmp_path: Path, base: str):
+    found = {}
+    for fit_head in (True, False):
+        settings = QUICK | {"full": True, "steps": 1, "rate": 1e-9, "fit_head": fit_head}
+        run = cut.tune(place / base, data=place / "four.npz", out=tmp_path / str(fit_head), **settings)
+        found[fit_head] = next(row for row in run.metrics if row["split"] == "validation")["loss"]
+    assert found[True] < found[False] - 0.05

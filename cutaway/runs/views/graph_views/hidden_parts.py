@@ -148,9 +148,9 @@ def vector_map(run: "Run", subject: Subject) -> list[Picture]:
         whole = Graph.batch(graphs).to(device)
         sizes = np.array([graph.vertices for graph in graphs])
         low, high = np.quantile(sizes, [1 / 3, 2 / 3])
-        words = (f"up to {low:.0f} vertices", f"up to {high:.0f}", "more")
+        words = (f"at most {low:.0f} vertices", f"at most {high:.0f}", "larger")
         groups = [words[int(size > low) + int(size > high)] for size in sizes]
-        names = [str(name) for name in rows.names[:_MAPPED]]
+        names: list[str] | None = None  # SMILES would cover one another
         told = "Each point is a graph, coloured by its size; no label was seen."
     else:
         whole, targets = data.graph.to(device), data.data.targets
@@ -165,7 +165,7 @@ def vector_map(run: "Run", subject: Subject) -> list[Picture]:
         told = "Each point is a vertex; no class was seen in training" + (
             ": where colours lie together, the classes can be told from features and edges alone." if groups else "."
         )
-    if len(names) < 8:
+    if len(groups if many else chosen) < 8:
         return []
     with torch.no_grad():
         states = model.encode(whole)

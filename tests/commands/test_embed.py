@@ -86,7 +86,7 @@ def test_words_and_images(trained, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["TEXTS", "--out", "v.txt"], "--out must end in .npy, .csv or .safetensors, got 'v.txt'"),
+        (["TEXTS", "--out", "v.txt"], "--out must end in .npy, .npz, .csv or .safetensors, got 'v.txt'"),
         (["TEXTS", "--out", "TEXTS.npy"], "--out must be a new file, got"),
         (["TEXTS", "--overwrite"], "--overwrite is for --out, got no --out"),
         (["TEXTS", "--json", "--out", "new.npy"], "--json prints and --out writes a file, got both"),

@@ -45,10 +45,10 @@ def test_vectors_and_alike_images(run: cut.runs.Run):
 
 def test_its_encoder_is_tuned_to_classes(run: cut.runs.Run, tmp_path: Path):
     """The classes of pretraining's own images are no head: a fresh one comes onto the encoder."""
-    tuned = cut.tune(str(run.path), data="digits", head_only=True, steps=20, out=tmp_path / "tuned", show="quiet")
+    tuned = cut.tune(str(run.path), data="digits", head_only=True, epochs=5, out=tmp_path / "tuned", show="quiet")
     assert isinstance(tuned.model, CNN)
     assert tuned.model.spec.classes == 10
-    assert tuned.metrics[-1]["accuracy"] > 0.2
+    assert tuned.metrics[-1]["accuracy"] > 0.4
     x = np.random.default_rng(0).integers(0, 255, (3, 8, 8), dtype=np.uint8)
     assert tuned.embed(x).shape == (3, 16)
 

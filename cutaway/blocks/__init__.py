@@ -232,6 +232,7 @@ from cutaway.blocks.losses.distances import (
     lp_distance,
     total_variation,
 )
+from cutaway.blocks.losses.linear_cross_entropy import linear_cross_entropy, linear_cross_entropy_open
 from cutaway.blocks.losses.metrics import Metric, accuracy, balanced_accuracy, f1, macro_f1, r_squared
 from cutaway.blocks.losses.penalties import l1_penalty, l2_penalty
 from cutaway.blocks.losses.pointwise import (
@@ -528,6 +529,8 @@ __all__ = [
     "linear_attention_weights",
     "linear_betas",
     "linear_cka",
+    "linear_cross_entropy",
+    "linear_cross_entropy_open",
     "linear_state",
     "linear_step",
     "linear_weights",

@@ -2,6 +2,7 @@ r"""Checks of the arguments of blocks. Each error states the rule, what came, an
 
 from collections.abc import Iterable
 
+import torch
 from torch import Tensor
 
 _TRIES = 10_000  # numbers tried on either side, a few milliseconds
@@ -106,3 +107,23 @@ __all__ = [
     "expect_width",
     "near_divisors",
 ]
+
+
+def flat_targets(z: Tensor, targets: Tensor, classes: int) -> Tensor:
+    """The class numbers as one axis of int64, one for each vector of ``z``, each from 0 to ``classes`` − 1."""
+    if targets.is_floating_point() or targets.is_complex() or targets.dtype == torch.bool:
+        raise ValueError(f"targets must be class numbers, got {targets.dtype}; convert them with targets.long()")
+    if targets.shape != z.shape[:-1]:
+        raise ValueError(
+            f"targets must be one class number for each vector of z, got shapes {tuple(targets.shape)} and "
+            f"{tuple(z.shape)}; targets of shape {tuple(z.shape[:-1])} fit"
+        )
+    y = targets.reshape(-1).long()
+    if not torch.compiler.is_compiling() and y.device.type == "cpu" and y.numel():
+        low, high = (int(end) for end in y.aminmax())  # reading costs nothing here; elsewhere the kernel complains
+        if low < 0 or high >= classes:
+            raise ValueError(
+                f"targets must lie from 0 to {classes - 1}, got {low if low < 0 else high}; "
+                "leave padding out, or build the layer for more classes"
+            )
+    return y

@@ -25,6 +25,7 @@ from cutaway.blocks.losses.distances import (
     lp_distance,
     total_variation,
 )
+from cutaway.blocks.losses.linear_cross_entropy import linear_cross_entropy
 from cutaway.blocks.losses.penalties import l1_penalty, l2_penalty
 from cutaway.blocks.losses.pointwise import (
     absolute_loss,
@@ -74,6 +75,10 @@ register(absolute_loss, example=lambda: (absolute_loss, *_values()))
 register(power_loss, example=lambda: (power_loss, *_values(), 2.5))
 register(log_loss, example=lambda: (log_loss, torch.randn(2, 5, 3), torch.rand(2, 5, 3)))
 register(cross_entropy_loss, example=lambda: (cross_entropy_loss, *_classes(), 0.1))
+register(
+    linear_cross_entropy,
+    example=lambda: (linear_cross_entropy, torch.randn(2, 5, 3), torch.randn(7, 3), torch.randint(7, (2, 5))),
+)
 register(
     kl_loss,
     example=lambda: (kl_loss, torch.randn(2, 5, 3), torch.randn(2, 5, 3).softmax(-1)),

@@ -21,13 +21,12 @@ import torch
 from jaxtyping import Float, Integer, Shaped
 from torch import Tensor, nn
 
-from cutaway.blocks.checks import expect_choice, expect_positive
+from cutaway.blocks.checks import expect_choice, expect_positive, flat_targets
 from cutaway.blocks.embeddings.output_layers import (
     OutputLayer,
     Top,
     expect_count,
     expect_vectors,
-    flat_targets,
     in_float32,
     row_scores,
 )

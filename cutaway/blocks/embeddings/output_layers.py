@@ -23,7 +23,8 @@ import torch
 from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
-from cutaway.blocks.checks import expect_float, expect_items, expect_positive, expect_width
+from cutaway.blocks.checks import expect_float, expect_items, expect_positive, expect_width, flat_targets
+from cutaway.blocks.losses.linear_cross_entropy import linear_cross_entropy, score_losses
 from cutaway.inside.taps import Tap
 
 
@@ -127,9 +128,11 @@ class FullSoftmax(ClassVectors):
     def losses(
         self, z: Float[Tensor, "*b w"], targets: Integer[Tensor, "*b"], generator: torch.Generator | None = None
     ) -> Float[Tensor, "*b"]:
-        s = self.logits(z).reshape(-1, self.classes)
-        y = flat_targets(z, targets, self.classes)
-        return nn.functional.cross_entropy(in_float32(s), y, reduction="none").to(z.dtype).view(targets.shape)
+        expect_vectors(z, self.width)
+        if self.scores.live:
+            flat_targets(z, targets, self.classes)
+            return score_losses(self.logits(z), targets).to(z.dtype)
+        return linear_cross_entropy(z, self.weight, targets, self.bias).to(z.dtype)
 
 
 def row_scores(
@@ -209,26 +212,6 @@ def expect_count(k: int, classes: int) -> None:
     """No more classes can be asked for than there are."""
     if not 1 <= k <= classes:
         raise ValueError(f"k must be from 1 to the number of classes, {classes}, got {k}; ask for fewer")
-
-
-def flat_targets(z: Tensor, targets: Tensor, classes: int) -> Tensor:
-    """The class numbers as one axis of int64, one for each vector of ``z``, each from 0 to ``classes`` − 1."""
-    if targets.is_floating_point() or targets.is_complex() or targets.dtype == torch.bool:
-        raise ValueError(f"targets must be class numbers, got {targets.dtype}; convert them with targets.long()")
-    if targets.shape != z.shape[:-1]:
-        raise ValueError(
-            f"targets must be one class number for each vector of z, got shapes {tuple(targets.shape)} and "
-            f"{tuple(z.shape)}; targets of shape {tuple(z.shape[:-1])} fit"
-        )
-    y = targets.reshape(-1).long()
-    if not torch.compiler.is_compiling() and y.device.type == "cpu" and y.numel():
-        low, high = (int(end) for end in y.aminmax())  # reading costs nothing here; elsewhere the kernel complains
-        if low < 0 or high >= classes:
-            raise ValueError(
-                f"targets must lie from 0 to {classes - 1}, got {low if low < 0 else high}; "
-                "leave padding out, or build the layer for more classes"
-            )
-    return y
 
 
 __all__ = ["ClassVectors", "FullSoftmax", "OutputLayer", "Top"]

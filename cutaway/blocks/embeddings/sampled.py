@@ -25,11 +25,10 @@ import torch
 from jaxtyping import Bool, Float, Integer, Shaped
 from torch import Tensor, nn
 
-from cutaway.blocks.checks import expect_positive
+from cutaway.blocks.checks import expect_positive, flat_targets
 from cutaway.blocks.embeddings.output_layers import (
     ClassVectors,
     expect_vectors,
-    flat_targets,
     in_float32,
     log_softmax,
     look_up,

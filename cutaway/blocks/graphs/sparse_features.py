@@ -5,6 +5,7 @@ r"""Vertex features that are mostly zero, kept sparse: bags of words, one-hot co
 A row of words in a vocabulary of thousands costs what its few words cost. Saad 2003, §3.4. Notes: N3 §4.
 """
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -54,10 +55,12 @@ def map_features(layer: nn.Module, x: Tensor) -> Tensor:
     """x W + b, for x dense or in CSR layout."""
     if not is_sparse_rows(x):
         return layer(x)
-    if type(layer) is not Linear:  # something stands in its place: an adapter, a hooked copy
-        return layer(x.to_dense())
-    y = multiply_sparse(x, layer.weight)
-    return y if layer.bias is None else y + layer.bias
+    if type(layer) is Linear:
+        y = multiply_sparse(x, layer.weight)
+        return y if layer.bias is None else y + layer.bias
+    # something stands in its place: LoRA, another adapter, a hooked copy
+    found = layer.from_products(partial(multiply_sparse, x)) if hasattr(layer, "from_products") else None  # type: ignore[operator]
+    return layer(x.to_dense()) if found is None else found
 
 
 def dropout_features(x: Tensor, rate: float) -> Tensor:

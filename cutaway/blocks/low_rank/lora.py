@@ -6,7 +6,7 @@ Where W = [W_Q W_K W_V] holds several maps, an update may be for one of them: it
 Hu et al. 2022. Notes: N3 §8 (fine-tuning).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import accumulate, pairwise
 from typing import cast
 
@@ -87,6 +87,26 @@ class LoRA(Adapted):
         y = base = equation_of(self.base)(x)
         for name in self.active:
             y = self._one_by_one(x, y, base, self.updates(name))
+        return y
+
+    def from_products(self, times: Callable[[Tensor], Tensor]) -> Tensor | None:
+        """y for an input x that no layer takes, as rows that are kept sparse: ``times(M)`` is x M.
+
+        None where x itself is needed: some of it is dropped, or somebody listens to this layer or the one inside.
+        """
+        used = {name: self.updates(name) for name in self.active}
+        dropped = self.training and any(u.dropout for updates in used.values() for u in updates.values())
+        if dropped or any(m._forward_hooks or m._forward_pre_hooks for m in (self, self.base)):
+            return None
+        weight, bias = matrix_of(self.base), bias_of(self.base)
+        product = times(weight)
+        y = product if bias is None else product + bias
+        for updates in used.values():
+            for part, update in updates.items():
+                first, last = self.columns[part]
+                change = update.widen(times(update.a))
+                change = update.beside(change, product[..., first:last], weight[:, first:last]).to(y.dtype)
+                y = y + nn.functional.pad(change, (first, self.outputs - last))
         return y
 
     def _may_join(self, updates: dict[str, LowRank], x: Tensor, y: Tensor) -> bool:

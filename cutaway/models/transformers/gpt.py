@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from cutaway.blocks.attention.caches import Cache
 from cutaway.blocks.attention_masks.patterns import segments as same_segment
 from cutaway.blocks.dense.affine import Linear
+from cutaway.blocks.losses.linear_cross_entropy import linear_cross_entropy, score_losses
 from cutaway.blocks.positions.rotary import PassPositions
 from cutaway.inside.quiet import equation_of, nobody_looks
 from cutaway.inside.taps import Tap
@@ -113,12 +114,21 @@ class GPT(TextModel):
         segments: Int[Tensor, "b t"] | None = None,
         cache: Cache | None = None,
         prefix: int | Int[Tensor, "b"] | None = None,
-    ) -> Float[Tensor, "b ..."]:
+        at: Bool[Tensor, "b t"] | None = None,
+        targets: Int[Tensor, "*n"] | None = None,
+    ) -> Float[Tensor, "..."]:
+        """With ``at``, a language head reads those positions alone; with ``targets``, the token that is right at each
+        position read, it gives the losses −log p of these instead of the logits, which are not kept."""
+        if (at is not None or targets is not None) and self.logits is None:
+            raise ValueError(
+                "only a language head takes positions and targets, got at or targets with another; leave them out"
+            )
         if self.head is not None and cache is None and prefix is None:
             return self.head.decide(self.represent(tokens, mask, segments), mask)
         x = self.hidden(tokens, mask, segments, cache, prefix)
         if self.logits is not None:
-            return self.read_out(x)
+            x = x if at is None else x[at]
+            return self.read_out(x) if targets is None else self.losses(x, targets)
         return x if self.head is None else self.head(x, mask)
 
     def hidden(
@@ -181,6 +191,14 @@ class GPT(TextModel):
         if self.logits is not None and self.logits.live:
             y = self.logits(y)
         return y
+
+    def losses(self, x: Float[Tensor, "*b w"], targets: Int[Tensor, "*b"]) -> Float[Tensor, "*b"]:
+        """−log p(target) of each hidden state; the logits as such only where somebody looks at them."""
+        assert self.logits is not None
+        plain = self.unembed is None or (type(self.unembed) is Linear and not self.unembed._forward_hooks)
+        if self.logits.live or not plain:
+            return score_losses(self.read_out(x), targets)
+        return linear_cross_entropy(x, self.embed.weight if self.unembed is None else self.unembed.weight.T, targets)
 
     def new_cache(self, batch: int, context: int | None = None) -> Cache:
         """An empty cache for ``batch`` sequences of up to ``context`` tokens (default: the model's)."""

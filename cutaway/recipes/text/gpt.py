@@ -125,12 +125,18 @@ def next_token_cost(model: "nn.Module", batch: "Window", prefix: int = 0) -> "Te
     """Mean of −log p(x_{t+1} | x_1 … x_t) over the batch, in nats; a prefix is given, and only what follows counts."""
     import torch
 
+    from cutaway.blocks.losses.linear_cross_entropy import score_losses
+    from cutaway.training.tuning.records import unwrapped
+
     tokens, targets = torch.from_numpy(batch.tokens), torch.from_numpy(batch.targets)
     device = next(model.parameters()).device
-    logits = model(tokens.to(device), prefix=prefix) if prefix else model(tokens.to(device))
-    if prefix > 1:
-        logits, targets = logits[:, prefix - 1 :], targets[:, prefix - 1 :]
-    return torch.nn.functional.cross_entropy(logits.flatten(0, 1).float(), targets.to(device).flatten())
+    tokens, targets = tokens.to(device), targets.to(device)
+    given: dict[str, Any] = {"prefix": prefix} if prefix else {}
+    if hasattr(unwrapped(model), "losses"):
+        losses = model(tokens, **given, targets=targets)
+    else:
+        losses = score_losses(model(tokens, **given), targets)
+    return losses[:, max(prefix - 1, 0) :].mean()
 
 
 def text_loss(

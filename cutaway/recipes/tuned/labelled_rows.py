@@ -54,9 +54,9 @@ def token_batch(tokens: TokenRows, rows: Int[np.ndarray, "b"], device: torch.dev
     return TokenBatch(padded, torch.arange(padded.shape[1], device=device) < lengths[:, None])
 
 
-def call(model: Any, batch: TokenBatch) -> Tensor:
+def call(model: Any, batch: TokenBatch, **options: Any) -> Tensor:
     """The model's answer; without a mask where no token is padding."""
-    return model(batch.tokens) if bool(batch.mask.all()) else model(batch.tokens, mask=batch.mask)
+    return model(batch.tokens, **options if bool(batch.mask.all()) else options | {"mask": batch.mask})
 
 
 Compute = Callable[[Int[np.ndarray, "b"]], Representation]

@@ -182,11 +182,10 @@ def answer_cost(model: "nn.Module", batch: ChatBatch, texts: "MarkedTexts") -> "
     from cutaway.recipes.tuned.labelled_rows import call, token_batch
 
     found = token_batch(texts.tokens, batch.rows, next(model.parameters()).device)
-    marks = torch.from_numpy(texts.marks.padded(batch.rows)).to(found.tokens.device)
-    targets = found.tokens.masked_fill(marks == 0, -1)[:, 1:]
-    logits = call(model, found)[:, :-1].float()
-    total = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-1, reduction="sum")
-    return total / max(batch.each, 1.0)
+    learned = torch.from_numpy(texts.marks.padded(batch.rows)).to(found.tokens.device).bool()[:, 1:]
+    before = torch.nn.functional.pad(learned, (0, 1))  # the positions that say a learned token
+    losses = call(model, found, at=before, targets=found.tokens[:, 1:][learned])
+    return losses.sum() / max(batch.each, 1.0)
 
 
 def answer_loss(model: "nn.Module", texts: "MarkedTexts | None") -> dict[str, float]:

@@ -5,10 +5,15 @@ import gc
 import pytest
 import torch
 from graph_cases import gradients
+from torch import Tensor, nn
 
+import cutaway as cut
 from cutaway.blocks import Linear
 from cutaway.blocks.graphs import sparse_features
 from cutaway.blocks.graphs.sparse_features import dropout_features, map_features, multiply_sparse
+from cutaway.blocks.low_rank.dora import DoRA
+from cutaway.blocks.low_rank.lora import LoRA
+from cutaway.blocks.low_rank.updates import LowRank
 
 
 def sparse_matrix(rows: int, columns: int) -> torch.Tensor:
@@ -54,3 +59,26 @@ def test_what_is_known_of_a_matrix_goes_with_it():
 def test_widths_must_fit():
     with pytest.raises(ValueError, match=r"width 5, got shape \(7, 4\)"):
         multiply_sparse(sparse_matrix(7, 4).to_sparse_csr(), torch.zeros(5, 1, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("kind", [LowRank, DoRA])
+def test_low_rank_updates_read_rows_that_stay_sparse(kind: type, monkeypatch: pytest.MonkeyPatch):
+    torch.manual_seed(0)
+    dense = torch.randn(6, 9).relu()
+    layer = LoRA(Linear(9, 4), rank=0, parts={"left": 1, "right": 3})
+    for name, part in (("one", "whole"), ("two", "right")):
+        first, last = layer.columns[part]
+        update = kind(9, last - first, rank=1)
+        nn.init.normal_(update.b)
+        layer.add(name, {part: update.measure(layer.base.weight[:, first:last]) if kind is DoRA else update})
+    want = layer(dense)
+    learned = [p for p in layer.parameters() if p.requires_grad]
+    slopes = torch.autograd.grad(want.sum(), learned)
+    with monkeypatch.context() as watched:
+        watched.setattr(Tensor, "to_dense", lambda *_: pytest.fail("a dense copy was made"))
+        found = map_features(layer, dense.to_sparse_csr())
+        torch.testing.assert_close(found, want)
+        torch.testing.assert_close(torch.autograd.grad(found.sum(), learned), slopes)
+    with cut.trace(nn.ModuleDict({"enter": layer}), "enter", "enter.lora.one.whole.low") as seen:
+        torch.testing.assert_close(map_features(layer, dense.to_sparse_csr()), want)
+    torch.testing.assert_close(seen["enter"], want)

@@ -270,3 +270,33 @@ def test_classes_and_language_are_different_models():
     model = GPT(GPT2.but(head=HeadSpec("classes", classes=4)))
     assert model.logits is None
     assert "head.logits" in cut.addresses(model)
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_losses_are_those_of_the_logits_whether_kept_or_not(tied: bool, monkeypatch: pytest.MonkeyPatch):
+    from cutaway.blocks.losses import linear_cross_entropy as fused
+
+    model = build("gpt2" if tied else "untied").double()
+    tokens, targets = torch.randint(13, (2, 2, 5))
+    at = torch.tensor([[0, 1, 0, 1, 1], [1, 0, 0, 0, 0]]).bool()
+    want = torch.nn.functional.cross_entropy(model(tokens).flatten(0, 1), targets.flatten(), reduction="none")
+    for few in (2**22, 1):  # written out, fused
+        monkeypatch.setattr(fused, "_FEW", few)
+        torch.testing.assert_close(model(tokens, targets=targets), want.view(2, 5))
+        torch.testing.assert_close(model(tokens, at=at, targets=targets[at]), want.view(2, 5)[at])
+    with cut.trace(model, "logits") as seen:
+        torch.testing.assert_close(model(tokens, targets=targets), want.view(2, 5))
+    torch.testing.assert_close(seen["logits"], model(tokens))
+    torch.testing.assert_close(model(tokens, at=at), model(tokens)[at])
+    if not tied:
+        with cut.patch(model, {"unembed": lambda x: 2 * x}):
+            doubled = model(tokens, targets=targets)
+            logits = model(tokens)
+        twice = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
+        torch.testing.assert_close(doubled, twice.view(2, 5))
+
+
+def test_losses_need_a_language_head():
+    model = build("bare")
+    with pytest.raises(ValueError, match="only a language head takes positions and targets"):
+        model(torch.zeros(1, 3, dtype=torch.long), targets=torch.zeros(1, 3, dtype=torch.long))

@@ -1,7 +1,7 @@
 """Answers by tuning: a small `gpt` that read summaries of Wikipedia learns to say what a title is.
 
-Each conversation asks "What is TITLE?" and is answered by the first sentence of the summary. The titles of the test are
-in no training text of the base. −log p a token of the answers, one seed, on 500 test conversations read once:
+Each conversation asks "What is TITLE?" and is answered by the first sentence of the summary. What is asked about is not
+among the summaries that the base read. −log p a token of the answers, one seed, on 500 test conversations read once:
 
     before      the base as it is
     LoRA        rank 8 on all linear layers

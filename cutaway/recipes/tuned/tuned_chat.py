@@ -38,6 +38,11 @@ class TunedChatRecipe(TunedRecipe):
 
     name: ClassVar[str] = "tuned-chat"
     task: ClassVar[str] = "chat"
+    quality: ClassVar[str] = (
+        "A small `gpt` that read summaries of Wikipedia (600 steps, 117 s of one core) learns to say what a title is, "
+        "from 3,000 answers in 50 s: loss a token of 500 other answers 4.61 before, 4.41 by LoRA, 4.26 with all "
+        "weights; 5.77 if it had read nothing (benchmarks/chat_answers.py)."
+    )
     has_new_head: ClassVar[bool] = False
     unit: ClassVar[str] = "nats a token of an answer"
 

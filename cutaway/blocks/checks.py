@@ -30,6 +30,14 @@ def expect_positive(**numbers: float) -> None:
             raise ValueError(f"{name} must be above 0, got {value}; try {name}=1")
 
 
+def expect_count(**numbers: int) -> None:
+    """Sizes must be whole numbers above zero."""
+    for name, value in numbers.items():
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ValueError(f"{name} must be a whole number, got {value!r}; try {name}=8")
+    expect_positive(**numbers)
+
+
 def expect_even(**numbers: int) -> None:
     """Entries that work in pairs need an even count."""
     for name, value in numbers.items():

@@ -56,6 +56,8 @@ def main(argv: Sequence[str]) -> None:
         raise ValueError(
             f"--out must end in .npy, .npz, .csv or .safetensors, got {asked.out!r}; try --out vectors.npy"
         )
+    if asked.out and out.is_dir():
+        raise ValueError(f"--out must be a file, got the folder {asked.out}; try --out {out / 'vectors.npy'}")
     if asked.out and out.exists() and not asked.overwrite:
         raise ValueError(f"--out must be a new file, got {asked.out}, which is there; add --overwrite to replace it")
     if asked.overwrite and not asked.out:

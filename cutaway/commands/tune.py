@@ -56,7 +56,7 @@ def main(argv: Sequence[str]) -> None:
 
     chosen = find_task(base, data, task)
     told = is_first() and not (options.json or options.quiet)
-    read_flags(tune_flags(chosen.kind), PROG, argv)  # flags of other tasks are mistakes
+    read_flags(tune_flags(chosen.kind), f"{PROG} --task {chosen.kind.task}", argv)  # flags of other tasks are mistakes
     recipe = chosen.kind.make(base=base, data=data, **settings)
     if told and chosen.why:
         print(f"task: {chosen.kind.task}, as {chosen.why}")
@@ -112,7 +112,8 @@ def every_task() -> list[type[TunedRecipe]]:
 
 def tune_flags(kinds: type[TunedRecipe] | list[type[TunedRecipe]]) -> list[Flag]:
     """The flags of a task, or of all together, with those that say where and how to run."""
-    flags = {flag.name: flag for kind in (kinds if isinstance(kinds, list) else [kinds]) for flag in flags_of(kind)}
+    together: list[type[TunedRecipe]] = [*kinds, TunedRecipe] if isinstance(kinds, list) else [kinds]  # its defaults
+    flags = {flag.name: flag for kind in together for flag in flags_of(kind)}
     base = dataclasses.replace(flags.pop("base"), positional=True)
     task = Flag("task", about=f"what to learn: {', '.join(known_tasks())} (default: found and told)", heading=FIRST)
     options = [flag for flag in flags_of(Options) if flag.name not in _LEFT_OUT]

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor, nn
 
 from cutaway.atomic_files import read_json, write_json, writing
@@ -28,7 +28,7 @@ from cutaway.hub.adapter_names import AdapterNames, Place
 from cutaway.hub.adapter_updates import joined_update, split_update
 from cutaway.hub.base_digest import base_digest
 from cutaway.hub.bottleneck_files import bottleneck_config, bottleneck_tensors, load_bottlenecks
-from cutaway.hub.peft_config import BIASES, CONFIG, PREFIX, WEIGHTS, alpha_of, read_lora, write_lora
+from cutaway.hub.peft_config import BIASES, CONFIG, PREFIX, WEIGHTS, alpha_of, number_of, read_lora, write_lora
 from cutaway.training.tuning.low_rank_layers import insert, kind_name, update_for
 from cutaway.training.tuning.named_adapters import AdapterSummary, adapted_modules
 from cutaway.training.tuning.records import (
@@ -65,9 +65,18 @@ def save_adapter(model: nn.Module, folder: str | Path, name: str = "default") ->
     folder = Path(folder)
     with writing(folder / WEIGHTS) as file:
         whole = {PREFIX + key: x.detach().cpu().contiguous().clone() for key, x in tensors.items()}
-        save_file(whole, file.name, metadata={"format": "pt", "cutaway": json.dumps(about)})
+        file.write(_in_order(save(whole, metadata={"format": "pt", "cutaway": json.dumps(about)})))
     write_json(folder / CONFIG, config)
     return folder
+
+
+def _in_order(file: bytes) -> bytes:
+    """A safetensors file with its metadata sorted by name, in the room that they had: the library shuffles them."""
+    size = int.from_bytes(file[:8], "little")
+    header = json.loads(file[8 : 8 + size])
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    return file[:8] + text.ljust(size) + file[8 + size :] if len(text) <= size else file
 
 
 def _trained_values(record: AdapterRecord, names: AdapterNames) -> dict[str, Tensor]:
@@ -221,6 +230,11 @@ def _read_updates(
     for module in modules:
         place = names.find(module)
         a, b = (rest.pop(f"{module}.lora_{letter}.weight", None) for letter in "AB")
+        if place is not None and (a is None or b is None):
+            raise ValueError(
+                f"{WEIGHTS} must hold A and B of every module, got {module} without {'A' if a is None else 'B'}; take "
+                "it from a copy"
+            )
         if place is None or a is None or b is None:
             known = ", ".join(list(names.known)[:3])
             raise ValueError(
@@ -241,7 +255,7 @@ def _read_updates(
         magnitude = rest.pop(
             f"{module}.lora_magnitude_vector", rest.pop(f"{module}.lora_magnitude_vector.weight", None)
         )
-        kind, dropout = (LowRank if magnitude is None else DoRA), float(config.get("lora_dropout", 0.0))
+        kind, dropout = (LowRank if magnitude is None else DoRA), number_of(config, "lora_dropout", 0.0)
         update = update_for(place.target, partial(kind, rank=rank, alpha=alpha, dropout=dropout, rooted=rooted))
         with torch.no_grad():
             update.a.copy_(a.T)

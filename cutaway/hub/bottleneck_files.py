@@ -9,7 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from cutaway.blocks.low_rank.bottleneck import Bottleneck, BottleneckAfter
+from cutaway.blocks.low_rank.linear_layers import matrix_of
 from cutaway.hub.adapter_names import AdapterNames
+from cutaway.hub.peft_config import CONFIG, WEIGHTS
 from cutaway.inside.address_globs import named_sites
 from cutaway.training.tuning.bottlenecks import feature_axis, find_modules, insert_bottlenecks, last_layer
 from cutaway.training.tuning.named_adapters import AdapterSummary
@@ -51,18 +53,27 @@ def load_bottlenecks(
     model: nn.Module, name: str, config: dict[str, Any], tensors: dict[str, Tensor], names: AdapterNames
 ) -> AdapterSummary:
     """Puts the networks of a folder onto a model."""
-    targets = find_modules(model, [str(path) for path in config["target_modules"]])
+    for key in ("target_modules", "width", "trained"):
+        if key not in config:
+            raise ValueError(f"{CONFIG} must have {key!r}, got one without it; take it from a copy")
+    listed = config["target_modules"]
+    targets = find_modules(model, [str(path) for path in listed] if isinstance(listed, list) else str(listed))
+    if lost := [path for path in config["trained"] if path not in names.parameters]:
+        raise ValueError(
+            f"an adapter must fit its model, got {lost[0]} trained beside it, which the model has not; build the model "
+            "with the same head"
+        )
     parts = {}
     for path, module in targets.items():
-        down = tensors[f"{path}.adapters.down"]
+        layer = last_layer(path, module)
         like = next(module.parameters())
-        part = Bottleneck(down.shape[0], down.shape[1], axis=feature_axis(last_layer(path, module)))
+        part = Bottleneck(matrix_of(layer).shape[1], config["width"], axis=feature_axis(layer))
         part = part.to(like.device, torch.promote_types(like.dtype, torch.float32))
         with torch.no_grad():
             for tensor in _TENSORS:
-                getattr(part, tensor).copy_(tensors[f"{path}.adapters.{tensor}"])
+                getattr(part, tensor).copy_(_fitting(tensors, f"{path}.adapters.{tensor}", getattr(part, tensor)))
         parts[path] = part
-    values = {path: names.load(path, tensors) for path in config.get("trained", ())}
+    values = {path: names.load(path, tensors) for path in config["trained"]}
     trained = {path: names.parameters[path] for path in values}
     summary = insert_bottlenecks(model, AdapterRecord(name, "adapter"), targets, parts, trained)
     parameters = named_parameters(model)
@@ -70,3 +81,11 @@ def load_bottlenecks(
         for path, value in values.items():
             parameters[path].copy_(value)
     return summary
+
+
+def _fitting(tensors: dict[str, Tensor], key: str, like: Tensor) -> Tensor:
+    """A tensor of the file, in the shape that it must have."""
+    if key not in tensors or tensors[key].shape != like.shape:
+        came = f"one of {tuple(tensors[key].shape)}" if key in tensors else "none"
+        raise ValueError(f"{WEIGHTS} must hold {key} of {tuple(like.shape)}, got {came}; take it from a copy")
+    return tensors[key]

@@ -36,16 +36,34 @@ def read_lora(config: dict[str, Any]) -> None:
     for key, unused in _UNSUPPORTED.items():
         if config.get(key) not in (unused, None, False, [], {}):
             raise ValueError(f"{key} must not be set for Cutaway to load an adapter, got {config[key]!r}")
+    patterns = config.get("alpha_pattern") or {}
+    if not isinstance(patterns, dict) or not all(_compiles(pattern) for pattern in patterns):
+        raise ValueError(f"alpha_pattern must map patterns of names to numbers, got {patterns!r}; see {CONFIG}")
     if config.get("bias", "none") not in BIASES.values():
         raise ValueError(f"bias must be one of {', '.join(BIASES.values())}, got {config['bias']!r}; see {CONFIG}")
 
 
+def _compiles(pattern: str) -> bool:
+    try:
+        return bool(re.compile(pattern))
+    except re.error:
+        return False
+
+
 def alpha_of(config: dict[str, Any], module: str) -> float:
     """α of a module: of the pattern that names it, else that of all."""
-    for pattern, alpha in (config.get("alpha_pattern") or {}).items():
+    for pattern in config.get("alpha_pattern") or {}:
         if re.match(rf"(.*\.)?({pattern})$", module):
-            return float(alpha)
-    return float(config.get("lora_alpha", 8))
+            return number_of(config["alpha_pattern"], pattern, 8)
+    return number_of(config, "lora_alpha", 8)
+
+
+def number_of(config: dict[str, Any], key: str, usual: float) -> float:
+    """A number of the configuration."""
+    value = config.get(key, usual)
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        raise ValueError(f"{key} must be a number, got {value!r} in {CONFIG}; take it from a copy")
+    return float(value)
 
 
 def write_lora(

@@ -198,7 +198,7 @@ def _resume(
     about = read_config(out)
     if not isinstance(recipe, str):
         settings = recipe.to_dict() | settings
-    _expect_same(about, recipe if isinstance(recipe, str) else recipe.name, preset, settings)
+    _expect_same(about, out, recipe if isinstance(recipe, str) else recipe.name, preset, settings)
     expect_fields(about, {"threads": int, "torch": str, "device": str, "compile": bool}, out / "config.json")
     run = Run(out)
     processes = _processes_for(run.recipe, _as_begun(about, execution))
@@ -263,11 +263,12 @@ def _expect_fit(run: Run, job: Job) -> None:
     run.expect_vocabulary()
 
 
-def _expect_same(about: dict[str, Any], name: str, preset: str | None, settings: dict[str, Any]) -> None:
+def _expect_same(about: dict[str, Any], out: Path, name: str, preset: str | None, settings: dict[str, Any]) -> None:
     """A resumed run is the run that it was. Its data may have moved: the digest says whether it is the same."""
     if about["recipe"] != name:
         raise ValueError(
-            f"a run resumes by its own recipe, got {name!r} for a run of {about['recipe']!r}; use that name"
+            f"a run resumes by its own recipe, got {name!r} for a run of {about['recipe']!r}; use "
+            f"`{resume_command(about['recipe'], out)}`"
         )
     if about["recipe"] in IMPORTED:
         raise ValueError("an imported run was not trained here and cannot be resumed; train a new one")

@@ -1,6 +1,7 @@
 """`cutaway embed`, and `cutaway nearest --texts`: files in and out, and one line for every mistake."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -88,6 +89,7 @@ def test_words_and_images(trained, tmp_path, capsys):
     [
         (["TEXTS", "--out", "v.txt"], "--out must end in .npy, .npz, .csv or .safetensors, got 'v.txt'"),
         (["TEXTS", "--out", "TEXTS.npy"], "--out must be a new file, got"),
+        (["TEXTS", "--out", "TEXTS.folder.npy", "--overwrite"], "--out must be a file, got the folder"),
         (["TEXTS", "--overwrite"], "--overwrite is for --out, got no --out"),
         (["TEXTS", "--json", "--out", "new.npy"], "--json prints and --out writes a file, got both"),
         (["TEXTS", "--encoding", "utf-99"], "--encoding must be a text encoding that Python knows, got 'utf-99'"),
@@ -97,6 +99,7 @@ def test_words_and_images(trained, tmp_path, capsys):
 )
 def test_mistakes(words, message, trained, texts, capsys):
     np.save(texts + ".npy", np.zeros(1))
+    Path(texts + ".folder.npy").mkdir(exist_ok=True)
     given = [word.replace("TEXTS", texts) for word in words]
     assert cli.run(["embed", str(trained("bert")), *given]) == 2
     told = capsys.readouterr().err

@@ -7,6 +7,7 @@ import peft
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 from torch import nn
 
 import cutaway as cut
@@ -212,3 +213,16 @@ def test_broken_folders(tmp_path):
     (tmp_path / WEIGHTS).unlink()
     with pytest.raises(ValueError, match=f"must hold {WEIGHTS}, got none"):
         cut.load_adapter(gpt(), tmp_path)
+
+
+def test_the_same_adapter_is_the_same_file(tmp_path):
+    """The library that writes safetensors shuffles metadata from call to call."""
+    model = gpt()
+    cut.lora(model, "blocks.*.mlp", rank=2)
+    files = {(cut.save_adapter(model, tmp_path / str(i)) / WEIGHTS).read_bytes() for i in range(8)}
+    assert len(files) == 1
+    whole = load_file(tmp_path / "0" / WEIGHTS)
+    del whole[next(key for key in whole if "lora_A" in key)]
+    save_file(whole, tmp_path / "0" / WEIGHTS)
+    with pytest.raises(ValueError, match=r"must hold A and B of every module, got .* without A; take it from a copy"):
+        cut.load_adapter(gpt(), tmp_path / "0")

@@ -4,6 +4,7 @@ import json
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 import cutaway as cut
 
@@ -33,3 +34,37 @@ def test_there_and_back(tmp_path):
     assert torch.equal(other(TOKENS), model(TOKENS))
     with pytest.raises(ValueError, match="belongs to the base that it was trained on"):
         cut.load_adapter(gpt(seed=1), tmp_path)
+
+
+@pytest.mark.parametrize("key", ["target_modules", "width", "trained"])
+def test_a_configuration_that_misses_a_key(key, tmp_path):
+    model = gpt()
+    cut.adapter(model, "blocks.*", width=3)
+    cut.save_adapter(model, tmp_path)
+    config = json.loads((tmp_path / "adapter_config.json").read_text())
+    del config[key]
+    (tmp_path / "adapter_config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match=f"adapter_config.json must have '{key}', got one without it"):
+        cut.load_adapter(gpt(), tmp_path)
+
+
+def test_tensors_that_miss_or_do_not_fit(tmp_path):
+    model = gpt()
+    cut.adapter(model, "blocks.*", width=3)
+    cut.save_adapter(model, tmp_path)
+    path = tmp_path / "adapter_model.safetensors"
+    whole, key = load_file(path), "base_model.model.blocks.1.adapters.up"
+    for changed, message in (
+        ({k: x for k, x in whole.items() if k != key}, r"must hold blocks\.1\.adapters\.up of \(3, 8\), got none"),
+        (whole | {key: torch.zeros(3, 7)}, r"blocks\.1\.adapters\.up of \(3, 8\), got one of \(3, 7\)"),
+    ):
+        save_file(changed, path)
+        other = gpt()
+        with pytest.raises(ValueError, match=message):
+            cut.load_adapter(other, tmp_path)
+        assert all(p.requires_grad for p in other.parameters())  # nothing was put on
+    save_file(whole, path)
+    config = json.loads((tmp_path / "adapter_config.json").read_text())
+    (tmp_path / "adapter_config.json").write_text(json.dumps(config | {"trained": ["head.weight"]}))
+    with pytest.raises(ValueError, match=r"got head\.weight trained beside it, which the model has not"):
+        cut.load_adapter(gpt(), tmp_path)

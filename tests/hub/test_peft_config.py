@@ -26,3 +26,13 @@ def test_what_we_cannot_do_is_refused():
         read_lora({"peft_type": "LORA", "bias": "some"})
     with pytest.raises(ValueError, match="use_qalora must not be set"):
         read_lora({"peft_type": "LORA", "use_qalora": True})
+
+
+def test_damaged_numbers_and_patterns_are_told():
+    with pytest.raises(ValueError, match=r"lora_alpha must be a number, got None in adapter_config\.json"):
+        alpha_of({"lora_alpha": None}, "a")
+    with pytest.raises(ValueError, match="a must be a number, got 'two'"):
+        alpha_of({"alpha_pattern": {"a": "two"}}, "a")
+    for patterns in (["x"], {"(": 1}):
+        with pytest.raises(ValueError, match="alpha_pattern must map patterns of names to numbers, got"):
+            read_lora({"peft_type": "LORA", "alpha_pattern": patterns})

@@ -334,7 +334,8 @@ def test_resuming_needs_a_run_of_that_recipe(text: Path):
         cut.train("gpt", resume=True, out="nowhere")
     cut.train(LineRecipe(), show="quiet", out="line")
     with pytest.raises(
-        ValueError, match="a run resumes by its own recipe, got 'gpt' for a run of 'line'; use that name"
+        ValueError,
+        match="a run resumes by its own recipe, got 'gpt' for a run of 'line'; use `cutaway train line --resume",
     ):
         cut.train("gpt", resume=True, out="line")
 

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from cutaway.blocks.checks import expect_positive, expect_width
+from cutaway.blocks.checks import expect_count, expect_width
 from cutaway.blocks.dense.activations import gelu
 from cutaway.blocks.low_rank.wrapping import Adapted
 from cutaway.inside.quiet import equation_of
@@ -32,7 +32,7 @@ class Bottleneck(nn.Module):
         self, width: int, hidden: int = 64, activation: Callable[[Tensor], Tensor] = gelu, axis: int = -1
     ) -> None:
         super().__init__()
-        expect_positive(width=width, hidden=hidden)
+        expect_count(width=width, hidden=hidden)
         self.axis = axis
         self.inputs, self.hidden_width, self.activation = width, hidden, activation
         self.down, self.down_bias = nn.Parameter(torch.empty(width, hidden)), nn.Parameter(torch.empty(hidden))

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from cutaway.blocks.checks import expect_positive, expect_probability
+from cutaway.blocks.checks import expect_count, expect_positive, expect_probability
 from cutaway.inside.taps import Tap
 
 
@@ -46,13 +46,16 @@ class LowRank(nn.Module):
         rooted: bool = False,
     ) -> None:
         super().__init__()
-        expect_positive(inputs=inputs, outputs=outputs, rank=rank)
+        expect_positive(inputs=inputs, outputs=outputs)
+        expect_count(rank=rank)
         expect_probability(dropout=dropout)
         if rank > min(inputs, outputs):
             raise ValueError(
                 f"rank must be at most that of the matrix, got rank={rank} for {inputs} × {outputs}; "
                 f"try rank={min(8, inputs, outputs)}"
             )
+        if not isinstance(alpha, (int, float, type(None))):
+            raise ValueError(f"alpha must be a number, got {alpha!r}; try alpha={rank}")
         alpha = float(rank) if alpha is None else float(alpha)
         expect_positive(alpha=alpha)
         self.inputs, self.outputs, self.rank, self.alpha = inputs, outputs, rank, alpha

@@ -126,6 +126,7 @@ def write_graph_set(raw: RawGraphSet) -> bytes:
         "graph_sizes": np.array([graph.vertices for graph in raw.graphs]),
         "edge_counts": np.array([graph.edges.shape[1] for graph in raw.graphs]),
         "edges": whole.edges.T.numpy(),
+        "directed": np.array(whole.directed),
         "graph_names": np.array(raw.names, dtype=np.str_),
         "name": np.array(raw.name),
         "target": np.array(raw.target),
@@ -154,6 +155,7 @@ def read_graph_set(path: Path) -> RawGraphSet:
         )
     features = GraphFeatures.from_dict(json.loads(str(arrays["features"])))
     ends, edge_ends = (np.cumsum(arrays[name]) for name in ("graph_sizes", "edge_counts"))
+    directed = bool(arrays.get("directed", False))
     graphs = []
     for g, (n, m) in enumerate(zip(arrays["graph_sizes"].tolist(), arrays["edge_counts"].tolist(), strict=True)):
         own, mine = slice(ends[g] - n, ends[g]), slice(edge_ends[g] - m, edge_ends[g])
@@ -162,7 +164,7 @@ def read_graph_set(path: Path) -> RawGraphSet:
             for name, rows in (("x", own), ("weights", mine), ("edge_features", mine))
             if name in arrays
         }
-        graphs.append(Graph(torch.from_numpy(arrays["edges"][mine].T - own.start), n, **parts))
+        graphs.append(Graph(torch.from_numpy(arrays["edges"][mine].T - own.start), n, directed=directed, **parts))
     labels = arrays.get("y")
     if labels is not None and labels.dtype.kind not in "iuf":
         labels = np.where(arrays["y_missing"], None, labels.astype(object))

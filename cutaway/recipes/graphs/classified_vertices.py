@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least, expect_share
-from cutaway.recipes.graphs.graph_base import GraphRecipe
+from cutaway.recipes.graphs.graph_base import GraphRecipe, refuse_signs
 from cutaway.recipes.settings import DATA, MACHINE, RESULTS, SCHEDULE, setting
 
 if TYPE_CHECKING:
@@ -141,19 +141,10 @@ class VertexClassifierRecipe(GraphRecipe):
         """Weights below 0 are for layers that take them."""
         from cutaway.models.graphs.layer_kinds import LAYERS
 
-        weights = data.graph.weights
-        if weights is None or not len(weights) or float(weights.min()) >= 0:
-            return
         walks = getattr(self, "walks", 0)
         if LAYERS[self.layer_name()].takes_signs and not walks and not self.eigenvectors_asked():
             return
-        low = int(weights.argmin())
-        a, b = (data.names[int(v)] for v in data.graph.edges[:, low])
-        what = "walks" if walks else f"{self.name} with layers {self.layer_name()!r}"
-        raise ValueError(
-            f"{what} need weights of 0 or more, since they divide by their sums, got {float(weights[low]):g} for {a} – "
-            f"{b} in {data.name}; write the sizes of the weights, or name another column by weight"
-        )
+        refuse_signs(data, "walks" if walks else f"{self.name} with layers {self.layer_name()!r}")
 
     def read_options(self) -> dict[str, Any]:
         return super().read_options() | {"labels": self.task}

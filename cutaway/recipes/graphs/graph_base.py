@@ -222,3 +222,16 @@ class GraphRecipe(VertexVectors, Recipe):
 
     def smaller(self) -> str:
         return f"lower width={self.width} or depth={self.depth}"
+
+
+def refuse_signs(data: "GraphData", what: str) -> None:
+    """Stops at weights below 0, for ``what`` cannot take them."""
+    weights = data.graph.weights
+    if weights is None or not len(weights) or float(weights.min()) >= 0:
+        return
+    low = int(weights.argmin())
+    a, b = (data.names[int(v)] for v in data.graph.edges[:, low])
+    raise ValueError(
+        f"{what} need weights of 0 or more, since they divide by their sums, got {float(weights[low]):g} for {a} – "
+        f"{b} in {data.name}; write the sizes of the weights, or name another column by weight"
+    )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
-from cutaway.recipes.graphs.graph_base import GraphRecipe
+from cutaway.recipes.graphs.graph_base import GraphRecipe, refuse_signs
 from cutaway.recipes.graphs.graphs_in_memory import GraphInMemory
 from cutaway.recipes.settings import DATA, FIRST, MODEL, RESULTS, SCHEDULE, setting
 
@@ -98,11 +98,12 @@ class MaskedGraphRecipe(GraphRecipe):
 
     def settled(self) -> "MaskedGraphRecipe":
         """The recipe with what depends on one graph or many chosen."""
+        from cutaway.models.graphs.layer_kinds import LAYERS
+
         many = self.holds_many()
         steps = self.steps
-        data: Any = None
+        data: Any = self.masked_data()
         if not steps and many:
-            data = self.masked_data()
             steps = min(_EPOCHS * max(1, len(data.data.train) // data.units), _MOST)
         steps = steps or _STEPS
         changed = dataclasses.replace(
@@ -114,6 +115,8 @@ class MaskedGraphRecipe(GraphRecipe):
             evaluate_every=self.evaluate_every or max(20, -(-steps // 20)),
             checkpoint_every=self.checkpoint_every or max(20, -(-steps // 4)),
         )
+        if not many and not LAYERS[changed.layer].takes_signs:
+            refuse_signs(data.data, f"layers {changed.layer!r}")
         object.__setattr__(changed, "_read_data", data)
         return changed
 

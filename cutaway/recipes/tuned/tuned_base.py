@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 WAYS = ("lora", "adapter", "head_only", "last", "full")
 RATES = {"lora": 2e-3, "adapter": 3e-3, "head_only": 3e-3, "last": 1e-4, "full": 1e-4}
+_LORAS = ("lora_targets", "lora_alpha", "lora_dropout")  # settings that only LoRA has
 ADAPTER = "adapter"  # the folder in a run
 _EPOCHS, _HEAD_EPOCHS = 3.0, 30.0
 _WARMUP = 0.06  # of the steps
@@ -137,6 +138,10 @@ class TunedRecipe(Recipe):
         if len(chosen) > 1:
             given = " and ".join(f"{way}={getattr(self, way)}" for way in chosen)
             raise ValueError(f"tuning has one way, got {given}; leave all but one out")
+        unused = [name for name in _LORAS if getattr(self, name)] if self.way not in ("", "lora") else []
+        if unused:
+            given = f"{self.way}={getattr(self, self.way)}"
+            raise ValueError(f"{unused[0]} is for LoRA, got it with {given}; leave it out, or choose lora=8")
         if self.head_only and not self.has_new_head:
             raise ValueError(
                 f"head_only is for tasks with a head of their own, got it for the task {self.task!r}; try lora=8"
@@ -195,9 +200,13 @@ class TunedRecipe(Recipe):
 
     def settled(self) -> "TunedRecipe":
         """The recipe with what depends on base and data chosen: way, rate, steps."""
+        from cutaway.recipes.tuned.tuning_ways import usual_rank
+
         prepared = self.prepare()
         way = self.way or prepared.base.usual_way
-        chosen: dict[str, Any] = {} if self.way else {way: 8 if way == "lora" else True}
+        chosen: dict[str, Any] = {}
+        if not self.way:
+            chosen[way] = usual_rank(prepared.base.model, self) if way == "lora" else True
         batch = min(self.batch, self.count(prepared.data))
         epoch = -(-self.count(prepared.data) // (batch * self.accumulate))
         epochs = self.epochs or self.usual_epochs(way)

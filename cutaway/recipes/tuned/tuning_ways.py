@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
+from cutaway.blocks.low_rank.linear_layers import matrix_of
 from cutaway.inside.address_globs import matching, named_sites
 from cutaway.training.tuning.bottlenecks import adapter
 from cutaway.training.tuning.freezing import freeze
@@ -12,19 +13,27 @@ from cutaway.training.tuning.low_rank_layers import lora
 from cutaway.training.tuning.merging import merge
 from cutaway.training.tuning.records import adapters_of, forget, set_merge_record
 from cutaway.training.tuning.stacked_adapters import put_on, take_off
+from cutaway.training.tuning.targets import find_targets
 
 if TYPE_CHECKING:
     from cutaway.recipes.tuned.tuned_base import TunedRecipe
+
+_RANK = 8
 
 
 def apply_way(model: nn.Module, recipe: "TunedRecipe") -> None:
     """Freezes what does not learn, and puts LoRA or adapters into the model."""
     head = tuple(getattr(model, "head_parts", ("head",))) if recipe.has_new_head else ()
     if recipe.way == "lora":
-        named = recipe.lora_targets or ",".join(model.lora_targets)  # type: ignore[arg-type]
-        targets = [target.strip() for target in named.split(",")]
         try:
-            lora(model, targets, recipe.lora, recipe.lora_alpha or None, recipe.lora_dropout, train=head)
+            lora(
+                model,
+                lora_targets(model, recipe),
+                recipe.lora,
+                recipe.lora_alpha or None,
+                recipe.lora_dropout,
+                train=head,
+            )
         except ValueError as error:  # the rank is the setting `lora`
             raise type(error)(re.sub(r"\brank(?==| must)", "lora", str(error))) from None
     elif recipe.way == "adapter":
@@ -33,6 +42,21 @@ def apply_way(model: nn.Module, recipe: "TunedRecipe") -> None:
         model.requires_grad_(True)
     else:
         freeze(model, but=head if recipe.way == "head_only" else upper_part(model, recipe.last))
+
+
+def lora_targets(model: Any, recipe: "TunedRecipe") -> list[str]:
+    """The globs of the layers that LoRA is put beside: those given, else what suits the model."""
+    given = [target.strip() for target in recipe.lora_targets.split(",")]
+    return [target for target in given if target] or list(model.lora_targets)
+
+
+def usual_rank(model: Any, recipe: "TunedRecipe") -> int:
+    """LoRA's rank if nobody chose: 8, or less where a layer is narrower, as that of small patches of an image."""
+    ranks = [_RANK]
+    for layer, part in find_targets(model, lora_targets(model, recipe)):
+        inputs, outputs = matrix_of(layer.base).shape
+        ranks.append(min(inputs, layer.parts.get(part, outputs)))
+    return min(ranks)
 
 
 def layers_of(model: Any) -> list[tuple[str, nn.Module]]:
@@ -96,4 +120,4 @@ def trainable_share(model: nn.Module) -> dict[str, int]:
     return {"parameters": sum(n for n, _ in sizes), "trained": sum(n for n, learns in sizes if learns)}
 
 
-__all__ = ["apply_way", "layers_of", "own_memory", "trainable_share", "upper_part", "without_updates"]
+__all__ = ["apply_way", "layers_of", "own_memory", "trainable_share", "upper_part", "usual_rank", "without_updates"]

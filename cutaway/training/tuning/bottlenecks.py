@@ -9,13 +9,20 @@ Houlsby et al. 2019. Notes: N3 §8.
 import torch
 from torch import nn
 
+from cutaway.blocks.checks import expect_count
 from cutaway.blocks.low_rank.bottleneck import Bottleneck, BottleneckAfter
 from cutaway.blocks.low_rank.linear_layers import channel_axis, is_convolution, is_linear, matrix_of
 from cutaway.inside.address_globs import UnknownAddress, matching, named_sites, unknown_address
 from cutaway.inside.taps import Tap
-from cutaway.training.tuning.freezing import Globs, find_parameters
+from cutaway.training.tuning.freezing import Globs, as_patterns, find_parameters
 from cutaway.training.tuning.named_adapters import AdapterSummary, freeze_for, replace_module, summarise
-from cutaway.training.tuning.records import AdapterRecord, expect_new_name, expect_unmerged, unwrapped
+from cutaway.training.tuning.records import (
+    AdapterRecord,
+    expect_new_name,
+    expect_sizes_known,
+    expect_unmerged,
+    unwrapped,
+)
 
 
 def adapter(
@@ -30,6 +37,7 @@ def adapter(
     root = unwrapped(model)
     expect_new_name(root, name)
     expect_unmerged(root)
+    expect_count(width=width)
     found = find_modules(root, targets)
     trained = find_parameters(root, train)
     parts = {path: _bottleneck_for(path, module, width) for path, module in found.items()}
@@ -56,14 +64,17 @@ def insert_bottlenecks(
 
 def find_modules(model: nn.Module, patterns: Globs) -> dict[str, nn.Module]:
     """The modules that globs name, each once; taps and the model itself are none of them."""
+    expect_sizes_known(model)
     known = {path: site for path, site in named_sites(model).items() if path and not isinstance(site, Tap)}
     found: dict[int, str] = {}
-    for pattern in [patterns] if isinstance(patterns, str) else list(patterns):
+    for pattern in as_patterns(patterns, "a target"):
         named = matching(pattern, known)
         if not named:
             raise UnknownAddress(unknown_address(pattern, known, "name modules to put an adapter after"))
         for path in named:
             found.setdefault(id(known[path]), path)
+    if not found:
+        raise ValueError("adapters need modules to be put after, got no target; name some: 'blocks.*'")
     return {path: known[path] for path in found.values()}
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from cutaway.inside.address_globs import UnknownAddress, matching, unknown_address, walk_modules
-from cutaway.training.tuning.records import named_parameters, unwrapped
+from cutaway.training.tuning.records import expect_sizes_known, named_parameters, unwrapped
 
 Globs = str | Iterable[str]
 
@@ -42,6 +42,7 @@ def freeze(model: nn.Module, parts: Globs = "**", but: Globs = ()) -> TrainableS
     Both are globs of addresses, of modules (then all that is inside) or of single parameters. What neither names stays
     as it is. Returns the share of the parameters that can be trained. For batch norms see `hold_statistics`.
     """
+    expect_sizes_known(model)
     frozen, trained = find_parameters(model, parts), find_parameters(model, but)
     for path, parameter in frozen.items():
         if path not in trained:
@@ -64,15 +65,23 @@ def hold_statistics(model: nn.Module) -> None:
             module.eval()
 
 
+def as_patterns(parts: Globs, what: str) -> list[str]:
+    """Globs as a list; ``what`` are they in the words of a message."""
+    if isinstance(parts, str):
+        return [parts]
+    patterns = list(parts) if isinstance(parts, Iterable) else [parts]
+    for pattern in patterns:
+        if not isinstance(pattern, str):
+            raise ValueError(f"{what} must be an address or a glob, got {pattern!r}; try 'blocks.*'")
+    return patterns
+
+
 def find_parameters(model: nn.Module, patterns: Globs) -> dict[str, nn.Parameter]:
     """The parameters that globs name, by their addresses; a glob that names none is refused."""
-    patterns = [patterns] if isinstance(patterns, str) else list(patterns)
     known = named_parameters(model)
     holders = [path for path, _ in walk_modules(unwrapped(model)) if path]
     found: dict[str, nn.Parameter] = {}
-    for pattern in patterns:
-        if not isinstance(pattern, str):
-            raise ValueError(f"a part must be an address or a glob, got {pattern!r}; try 'head.**'")
+    for pattern in as_patterns(patterns, "a part"):
         inside = tuple(f"{path}." for path in matching(pattern, holders))
         named = {*matching(pattern, known), *(path for path in known if inside and path.startswith(inside))}
         if not named:

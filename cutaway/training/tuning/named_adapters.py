@@ -9,6 +9,9 @@ Notes: N3 §8 (adapters).
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from threading import Lock, get_ident
+from typing import Any
+from weakref import WeakKeyDictionary
 
 from torch import nn
 
@@ -26,6 +29,13 @@ from cutaway.training.tuning.records import (
     unwrapped,
 )
 
+_lock = Lock()
+_inside: WeakKeyDictionary[nn.Module, list[int]] = WeakKeyDictionary()  # threads that are inside `with use(model, ...)`
+_latest: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()  # the thread that chose last
+_ONE_THREAD = (
+    "the adapters in use are chosen for a model in all threads, got a choice in another thread than one that is inside "
+    "`with cut.use(...)`; give each thread a model of its own: copy.deepcopy(model)"
+)
 _FAST_PATH = "cutaway_fast_path"  # an attribute of such a layer: what it would do without adapters
 
 
@@ -126,23 +136,36 @@ def remove_adapter(model: nn.Module, name: str = "default") -> TrainableShare:
 class use:  # noqa: N801 -- used like a function
     """Chooses the adapters in use: ``cut.use(model, "a")``, several that add up, or None for the base alone.
 
-    Those in use can be trained, the others not. In a ``with`` statement the choice ends with it.
+    Those in use can be trained, the others not. In a ``with`` statement the choice ends with it. The choice is the
+    model's, in all threads: while one is inside its ``with``, no other may choose; give each a copy of the model.
     """
 
     def __init__(self, model: nn.Module, names: str | Iterable[str] | None) -> None:
         self.model = unwrapped(model)
         expect_unmerged(self.model)
-        chosen = [] if names is None else [names] if isinstance(names, str) else list(names)
+        several = isinstance(names, Iterable) and not isinstance(names, str)
+        chosen: list[Any] = [] if names is None else list(names) if several else [names]
         for name in chosen:
             expect_adapter(self.model, name)
-        self._before = [name for name, record in adapters_of(self.model).items() if record.in_use]
-        _choose(self.model, chosen)
+        with _lock:
+            if any(thread != get_ident() for thread in _inside.get(self.model, ())):
+                raise ValueError(_ONE_THREAD)
+            self._thread = get_ident()
+            self._before = [name for name, record in adapters_of(self.model).items() if record.in_use]
+            _choose(self.model, chosen)
+            _latest[self.model] = self._thread
 
     def __enter__(self) -> "use":
+        with _lock:
+            if _latest[self.model] != self._thread:  # another thread chose in between
+                raise ValueError(_ONE_THREAD)
+            _inside.setdefault(self.model, []).append(self._thread)
         return self
 
     def __exit__(self, *_: object) -> None:
-        _choose(self.model, [name for name in self._before if name in adapters_of(self.model)])
+        with _lock:
+            _inside[self.model].remove(self._thread)
+            _choose(self.model, [name for name in self._before if name in adapters_of(self.model)])
 
 
 def _choose(model: nn.Module, names: list[str]) -> None:

@@ -121,6 +121,16 @@ def expect_unmerged(model: nn.Module) -> None:
         )
 
 
+def expect_sizes_known(model: nn.Module) -> None:
+    """Lazy layers learn their sizes from a first batch."""
+    for path, parameter in named_parameters(model).items():
+        if isinstance(parameter, nn.UninitializedParameter):
+            raise ValueError(
+                f"layers must know their sizes before they are tuned, got {path} of a lazy one; run a batch through "
+                "the model first"
+            )
+
+
 def settle_values(model: nn.Module) -> None:
     """The values that adapters remember of parts trained in full become those that the model has now."""
     parameters = named_parameters(model)

@@ -19,6 +19,8 @@ from cutaway.blocks.low_rank.linear_layers import is_convolution, is_linear, mat
 from cutaway.blocks.low_rank.lora import WHOLE, LoRA
 from cutaway.inside.address_globs import UnknownAddress, matching, unknown_address, walk_modules
 from cutaway.training.optimizers.groups import output_weights
+from cutaway.training.tuning.freezing import as_patterns
+from cutaway.training.tuning.records import expect_sizes_known
 
 ALL_LINEAR = "all-linear"
 _HEADS = ("head", "unembed", "classify", "lm_head", "classifier", "score", "cls")  # what holds output layers
@@ -82,7 +84,10 @@ def _parts(owner: nn.Module, child: str, layer: nn.Module) -> dict[str, int]:
 
 def find_targets(model: nn.Module, patterns: str | Iterable[str]) -> list[Target]:
     """The layers that the patterns name, in the order of the model."""
-    patterns = [patterns] if isinstance(patterns, str) else list(patterns)
+    patterns = as_patterns(patterns, "a target")
+    if not patterns:
+        raise ValueError("LoRA needs layers to be put onto, got no target; name some: 'all-linear'")
+    expect_sizes_known(model)
     layers, bare = lora_layers(model)
     if not layers:
         raise ValueError(
@@ -105,8 +110,6 @@ def find_targets(model: nn.Module, patterns: str | Iterable[str]) -> list[Target
 
 
 def _named_by(model: nn.Module, pattern: str, layers: dict[str, Layer], bare: set[str]) -> Iterator[Target]:
-    if not isinstance(pattern, str):
-        raise ValueError(f"a target must be an address or a glob, got {pattern!r}; try 'blocks.*.attention'")
     if pattern == ALL_LINEAR:
         yield from _all_but_outputs(model, layers)
         return

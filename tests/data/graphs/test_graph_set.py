@@ -5,9 +5,13 @@ from pathlib import Path
 import networkx
 import numpy as np
 import pytest
+import torch
 
 import cutaway as cut
+from cutaway.blocks.graphs.graph import Graph
+from cutaway.data.fingerprints import fingerprint_files
 from cutaway.data.graphs.graph_set import scaffold_parts
+from cutaway.data.graphs.raw_graph_sets import RawGraphSet, read_graph_set, write_graph_set
 
 
 def test_parts_of_a_sample():
@@ -61,3 +65,16 @@ def test_a_damaged_npz(tmp_path: Path):
     path.write_bytes(b"PK\x03\x04junk")
     with pytest.raises(ValueError, match=r"must hold plain arrays, got graphs.npz, .* or is damaged"):
         cut.data.read_graphs(path)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_a_written_set_reads_as_it_was(directed: bool, tmp_path: Path):
+    graphs = [
+        Graph(torch.tensor([[0, 1], [1, 2]]), 3, directed=directed),
+        Graph(torch.tensor([[0], [1]]), 2, directed=directed),
+    ]
+    raw = RawGraphSet("two", graphs, ["a", "b"], np.array([0, 1]), "label", fingerprint_files({}))
+    (tmp_path / "two.npz").write_bytes(write_graph_set(raw))
+    again = read_graph_set(tmp_path / "two.npz")
+    assert [graph.directed for graph in again.graphs] == [directed, directed]
+    assert all(torch.equal(a.edges, b.edges) for a, b in zip(again.graphs, graphs, strict=True))

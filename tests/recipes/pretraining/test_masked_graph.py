@@ -106,6 +106,10 @@ def test_bad_input(tmp_path: Path):
     with pytest.raises(ValueError, match=r"hidden vertices are restored by their features, got e\.csv without any"):
         MaskedGraphRecipe(data=str(tmp_path / "e.csv")).job()
     MaskedGraphRecipe(data=str(tmp_path / "e.csv"), hide="edges").job()
+    (tmp_path / "signed.csv").write_text("source,target,weight\na,b,1\nb,c,-2\nc,a,1\nc,d,1\nd,a,1\n")
+    with pytest.raises(ValueError, match=r"layers 'gcn' need weights of 0 or more, .* got -2 for b – c in signed\.csv"):
+        cut.train("masked-graph", data=str(tmp_path / "signed.csv"), hide="edges", out=tmp_path / "run", **QUICK)
+    assert not (tmp_path / "run").exists()
     with pytest.raises(ValueError, match=r"hidden must be above 0 and below 1, got 0\.0; try hidden=0\.5"):
         MaskedGraphRecipe(hidden=0.0)
 

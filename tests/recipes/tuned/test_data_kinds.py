@@ -7,7 +7,7 @@ import numpy as np
 from tiny_bases import chats as write_chats
 from tiny_bases import reviews
 
-from cutaway.recipes.tuned.data_kinds import chats, images, labelled_texts, plain_texts, tagged_texts
+from cutaway.recipes.tuned.data_kinds import chats, images, labelled_texts, many_graphs, plain_texts, tagged_texts
 
 KINDS = {"labelled": labelled_texts, "tagged": tagged_texts, "plain": plain_texts, "chats": chats, "images": images}
 
@@ -44,3 +44,13 @@ def test_each_form_is_known(tmp_path: Path):
     assert kinds("python-roles") == ["tagged"]
     assert kinds({"text": ["a"], "label": ["b"]}) == ["labelled"]
     assert kinds(np.zeros((2, 8, 8))) == ["labelled", "images"] or kinds(np.zeros((2, 8, 8))) == ["images"]
+
+
+def test_files_in_other_encodings_are_looked_at(tmp_path: Path):
+    """Whether they can be read is for the task to say, which knows the encoding."""
+    table = tmp_path / "a.csv"
+    table.write_bytes("text,label\ncaf\u00e9,a\n".encode("latin-1"))
+    assert kinds(table) == ["labelled"]
+    assert many_graphs(table) == ""
+    table.write_bytes("text,label\nfine,a\n".encode("utf-16"))
+    assert many_graphs(table) == ""

@@ -93,6 +93,10 @@ def test_mistakes_are_told(place: Path, tmp_path: Path):
     data = place / "reviews.csv"
     with pytest.raises(ValueError, match=r"tuning has one way, got lora=8 and head_only=True"):
         cut.tune(place / "bert", data=data, lora=8, head_only=True)
+    with pytest.raises(
+        ValueError, match=r"lora_alpha is for LoRA, got it with full=True; leave it out, or choose lora=8"
+    ):
+        cut.tune(place / "bert", data=data, full=True, lora_alpha=4.0)
     with pytest.raises(ValueError, match=r"last must be at most the number of layers, got last=9 for 2"):
         cut.tune(place / "bert", data=data, last=9, out=tmp_path / "a")
     one = tmp_path / "one.csv"
@@ -105,3 +109,11 @@ def test_mistakes_are_told(place: Path, tmp_path: Path):
     with pytest.raises(ValueError, match=r"needs the tokenizer that it was trained with, got .*bare"):
         cut.tune(bare, data=data, out=tmp_path / "c")
     assert not (tmp_path / "c").exists()
+
+
+def test_a_table_in_latin_1_and_targets_with_a_comma_too_many(place: Path, tmp_path: Path):
+    data = tmp_path / "latin.csv"
+    data.write_bytes((place / "reviews.csv").read_text().replace("film", "fil\u00e9").encode("latin-1"))
+    settings = dict(encoding="latin-1", lora=2, lora_targets="blocks.*.attention,, ", steps=1, show="quiet")
+    tuned = cut.tune(place / "bert", data=data, out=tmp_path / "run", **settings)
+    assert not [name for name, _ in tuned.model.named_parameters() if "mlp" in name and "lora" in name]

@@ -120,3 +120,12 @@ def test_a_new_head_is_fitted_before_anything_else_learns(place: Path, tmp_path:
         run = cut.tune(place / base, data=place / "four.npz", out=tmp_path / str(fit_head), **settings)
         found[fit_head] = next(row for row in run.metrics if row["split"] == "validation")["loss"]
     assert found[True] < found[False] - 0.05
+
+
+def test_loras_usual_rank_fits_the_narrowest_layer(place: Path, tmp_path: Path):
+    """Patches of 2 × 2 grey pixels are 4 numbers: a rank of 8 would be refused, though nobody asked for it."""
+    torch.manual_seed(1)
+    spec = cut.models.ViTSpec.vit(image=8, patch=2, width=16, depth=1, heads=2, classes=3, channels=1)
+    cut.save_pretrained(cut.models.ViT(spec), tmp_path / "small")
+    run = cut.tune(tmp_path / "small", data=place / "two.npz", steps=1, out=tmp_path / "run", show="quiet")
+    assert (run.config.way, run.config.lora) == ("lora", 4)

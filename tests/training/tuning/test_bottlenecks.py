@@ -105,6 +105,16 @@ def test_mistakes():
         cut.adapter(model, "block.*")
     with pytest.raises(ValueError, match=r"got norm, a LayerNorm without one"):
         cut.adapter(model, "norm")
-    with pytest.raises(ValueError, match="hidden must be above 0, got 0"):
+    with pytest.raises(ValueError, match="width must be above 0, got 0"):
         cut.adapter(model, width=0)
+    with pytest.raises(ValueError, match="adapters need modules to be put after, got no target"):
+        cut.adapter(model, [])
+    with pytest.raises(ValueError, match=r"must know their sizes before they are tuned, got 0\.weight of a lazy one"):
+        cut.adapter(nn.Sequential(nn.LazyLinear(3)), "0")
     assert all(p.requires_grad for p in model.parameters())
+
+
+@pytest.mark.untyped
+def test_widths_are_whole_numbers():
+    with pytest.raises(ValueError, match=r"width must be a whole number, got 2\.5; try width=8"):
+        cut.adapter(gpt(), width=2.5)

@@ -249,6 +249,33 @@ def test_a_new_head_is_not_put_onto_an_adapted_model():
     with_head(model, None)
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rank": 2.5}, r"rank must be a whole number, got 2\.5; try rank=8 \(at 0\)"),
+        ({"rank": True}, "rank must be a whole number, got True"),
+        ({"rank": "8"}, "rank must be a whole number, got '8'"),
+        ({"rank": 1, "alpha": "x"}, "alpha must be a number, got 'x'; try alpha=1"),
+        ({"targets": []}, "LoRA needs layers to be put onto, got no target"),
+        ({"targets": None}, "a target must be an address or a glob, got None"),
+    ],
+)
+@pytest.mark.untyped
+def test_odd_settings_are_refused_and_change_nothing(settings, message):
+    model = nn.Sequential(nn.Linear(8, 8))
+    with pytest.raises(ValueError, match=message):
+        cut.lora(model, **{"targets": "0"} | settings)
+    assert type(model[0]) is nn.Linear
+    assert all(p.requires_grad for p in model.parameters())
+
+
+def test_lazy_layers_have_no_sizes_yet():
+    model = nn.Sequential(nn.LazyLinear(8), nn.Linear(8, 8))
+    for change in (cut.lora, cut.freeze):
+        with pytest.raises(ValueError, match=r"got 0\.weight of a lazy one; run a batch through the model first"):
+            change(model, "**")
+
+
 def test_mistakes():
     model = gpt()
     with pytest.raises(ValueError, match=r"rank=9 for 8 × 8; try rank=8 \(at blocks.0.attention.queries\)"):

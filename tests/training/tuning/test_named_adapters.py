@@ -1,6 +1,7 @@
 """Adapters by name: a choice that ends with its `with`, also when something fails inside, and removal in any order."""
 
 import itertools
+import threading
 
 import pytest
 import torch
@@ -62,3 +63,38 @@ def test_torchs_encoder_layers_do_not_go_around_an_adapter():
         cut.unmerge(model)
         summary.remove()
         assert torch.equal(model(x), base)
+
+
+def test_two_threads_do_not_choose_at_once():
+    """The choice is the model's: without the check, one thread would compute with the other's adapters."""
+    model = nn.Sequential(nn.Linear(3, 3))
+    cut.lora(model, "0", rank=1, name="a")
+    cut.lora(model, "0", rank=1, name="b")
+    told = []
+
+    def choose(name):
+        try:
+            with cut.use(model, name):
+                pass
+        except ValueError as error:
+            told.append(str(error))
+
+    with cut.use(model, "a"), cut.use(model, "b"):  # one thread may nest them
+        other = threading.Thread(target=choose, args=("a",))
+        other.start()
+        other.join()
+        assert model[0].active == ("b",) or list(model[0].active) == ["b"]
+    assert len(told) == 1
+    assert "chosen for a model in all threads" in told[0]
+    other = threading.Thread(target=choose, args=("a",))
+    other.start()
+    other.join()
+    assert len(told) == 1
+
+
+@pytest.mark.untyped
+def test_names_are_texts():
+    model = nn.Sequential(nn.Linear(3, 3))
+    cut.lora(model, "0", rank=1)
+    with pytest.raises(ValueError, match="an adapter must be one of the model's, got 5; it has default"):
+        cut.use(model, 5)

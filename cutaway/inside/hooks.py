@@ -209,6 +209,16 @@ def _register(module: nn.Module, before: bool) -> Any:
     return nn.Module.register_forward_hook(module, _after)
 
 
+def is_changed(module: nn.Module) -> bool:
+    """Whether this pass may change what a module takes or gives: by a watch that edits, or by a hook of another's."""
+    hooks = [*module._forward_hooks.values(), *module._forward_pre_hooks.values()]
+    if not hooks:
+        return False
+    return any(hook not in (_before, _after) for hook in hooks) or any(
+        watch.edits and module in watch.watched for watch in active_watches()
+    )
+
+
 def _count(tap: Tap, which: str, undo: ExitStack) -> None:
     setattr(tap, which, getattr(tap, which) + 1)
     undo.callback(lambda: setattr(tap, which, getattr(tap, which) - 1))

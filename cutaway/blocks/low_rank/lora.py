@@ -95,8 +95,9 @@ class LoRA(Adapted):
         None where x itself is needed: some of it is dropped, or somebody listens to this layer or the one inside.
         """
         used = {name: self.updates(name) for name in self.active}
-        dropped = self.training and any(u.dropout for updates in used.values() for u in updates.values())
-        if dropped or any(m._forward_hooks or m._forward_pre_hooks for m in (self, self.base)):
+        each = [update for updates in used.values() for update in updates.values()]
+        heard = any(m._forward_hooks or m._forward_pre_hooks for m in (self, self.base, *each))
+        if heard or (self.training and any(update.dropout for update in each)):
             return None
         weight, bias = matrix_of(self.base), bias_of(self.base)
         product = times(weight)

@@ -14,6 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_count, expect_positive, expect_probability
+from cutaway.inside.hooks import is_changed
 from cutaway.inside.taps import Tap
 
 
@@ -76,11 +77,11 @@ class LowRank(nn.Module):
 
     @property
     def looked_at(self) -> bool:
-        return self.low.live or self.update.live
+        return self.low.live or self.update.live or bool(self._forward_hooks or self._forward_pre_hooks)
 
     @property
     def edited(self) -> bool:
-        return self.low.edited or self.update.edited
+        return self.low.edited or self.update.edited or is_changed(self)
 
     def forward(self, x: Float[Tensor, "*b i"]) -> Float[Tensor, "*b o"]:
         return self.widen(x.to(self.a.dtype) @ self.a)

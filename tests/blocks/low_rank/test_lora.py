@@ -114,3 +114,22 @@ def test_gradients_reach_the_updates_and_nothing_else():
 def test_only_linear_layers_are_wrapped():
     with pytest.raises(ValueError, match="LoRA wraps a linear layer, got Embedding"):
         LoRA(nn.Embedding(3, 3))
+
+
+def test_an_update_is_read_and_changed_by_its_own_address():
+    torch.manual_seed(0)
+    model = nn.Sequential(LoRA(Linear(5, 3), rank=2))
+    update = model[0].updates("default")["whole"]
+    nn.init.normal_(update.b)
+    x = torch.randn(4, 5)
+    plain, base = model(x), model[0].base(x)
+    address = "0.lora.default.whole"
+    with cut.trace(model, address) as seen:
+        assert torch.equal(model(x), plain)
+    torch.testing.assert_close(seen[address], plain - base)
+    with cut.patch(model, {address: 0.0}):
+        torch.testing.assert_close(model(x), base)
+    handle = update.register_forward_hook(lambda module, args, output: 2 * output)
+    torch.testing.assert_close(model(x), 2 * plain - base)
+    handle.remove()
+    assert torch.equal(model(x), plain)

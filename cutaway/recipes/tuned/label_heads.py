@@ -57,7 +57,9 @@ def take_over(head: Any, new: Any, old: Sequence[str], labels: Sequence[str]) ->
 
 
 def head_in_words(old: Any, new: Any) -> str:
-    """What a new head has of the base's, in a line; "" if nothing."""
+    """What a new head has of the base's, in a line, or what it is for; "" for a head of labels that is all new."""
+    if new is not None and new.kind == "masked" and (old is None or old.kind != "masked"):
+        return "head: new, for masked tokens, tied to the embeddings"
     if old is None or new is None or any(getattr(old, f) != getattr(new, f) for f in ("kind", "pooling", "hidden")):
         return ""
     known = [label for label in new.labels if label in old.labels]

@@ -12,7 +12,8 @@ says whether some data is of its kind (`suits`). To add a task, write a `TunedRe
                                     labels"); "" if it is not
     read(base)                      the data, read for this base: by its tokenizer, in its size of images …
     count(data)                     training examples, which make the steps of an epoch
-    headed(base, data)              the base's model with the head of the task (`Model.with_labels`)
+    headed(base, data)              the base's model with the head of the task (`Model.with_labels`); beside LoRA and
+                                    adapters it learns, unless it is the base's and the task says so (`head_learns`)
     task_job(model, base, data, …)  a `Job` as any recipe makes it; its model is already frozen, or has its LoRA
     test_metrics, predict, …        as in any recipe
 
@@ -71,7 +72,7 @@ class TunedRecipe(Recipe):
     )
     own_vocabulary: ClassVar[bool] = False  # as of checkpoints
     may_move: ClassVar[tuple[str, ...]] = ("data", "base")
-    has_new_head: ClassVar[bool] = True  # whether there is a head to train alone
+    head_learns: ClassVar[bool] = True  # whether the head learns even if it is that of the base
 
     base: str = setting("", FIRST, "PATH")
     """the run folder or the checkpoint to tune"""
@@ -137,10 +138,6 @@ class TunedRecipe(Recipe):
         if len(chosen) > 1:
             given = " and ".join(f"{way}={getattr(self, way)}" for way in chosen)
             raise ValueError(f"tuning has one way, got {given}; leave all but one out")
-        if self.head_only and not self.has_new_head:
-            raise ValueError(
-                f"head_only is for tasks with a head of their own, got it for the task {self.task!r}; try lora=8"
-            )
         if self.patience and not self.validation:
             raise ValueError(
                 f"patience needs examples to evaluate on, got patience={self.patience} with validation=0; "
@@ -242,12 +239,18 @@ class TunedRecipe(Recipe):
         old: Any = getattr(getattr(base.model, "spec", None), "head", None)
         model: Any = self.headed(base, data)
         head = head_in_words(old, getattr(getattr(model, "spec", None), "head", None))
-        apply_way(model, self)
+        learns = self.head_learns or getattr(model, "head", None) is not getattr(base.model, "head", None)
+        if self.head_only and not learns:
+            raise ValueError(
+                f"head_only trains a head of labels or one that is new, got the task {self.task!r}, which goes on with "
+                "the base as it is; try lora=8"
+            )
+        apply_way(model, self, learns)
         own_memory(model)
         job = self.task_job(model, base, data, rank, world)
         share = trainable_share(model)
         job.data["base"] = base.facts()
-        job.data["tuning"] = {"task": self.task, "way": self.way, **share}
+        job.data["tuning"] = {"task": self.task, "way": self.way, "head_learns": learns, **share}
         lines = [job.data["summary"], base.in_words(), head, self.in_words(share)]
         job.data["summary"] = "\n".join(line for line in lines if line)
         job.files = base.files() | job.files
@@ -282,7 +285,7 @@ class TunedRecipe(Recipe):
         model: Any = super().open_model(config)
         base = config["data"].get("base") or {}
         build_stack(model, base.get("adapters", []))
-        apply_way(model, self)
+        apply_way(model, self, config["data"].get("tuning", {}).get("head_learns", self.head_learns))
         model.generation_config = base.get("generation")
         return model
 

@@ -38,7 +38,7 @@ class TunedChatRecipe(TunedRecipe):
 
     name: ClassVar[str] = "tuned-chat"
     task: ClassVar[str] = "chat"
-    has_new_head: ClassVar[bool] = False
+    head_learns: ClassVar[bool] = False
     unit: ClassVar[str] = "nats a token of an answer"
 
     data: str = setting("", FIRST, "PATH")

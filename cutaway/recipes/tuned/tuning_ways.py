@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from cutaway.recipes.tuned.tuned_base import TunedRecipe
 
 
-def apply_way(model: nn.Module, recipe: "TunedRecipe") -> None:
+def apply_way(model: nn.Module, recipe: "TunedRecipe", head_learns: bool) -> None:
     """Freezes what does not learn, and puts LoRA or adapters into the model."""
-    head = tuple(getattr(model, "head_parts", ("head",))) if recipe.has_new_head else ()
+    head = tuple(getattr(model, "head_parts", ("head",))) if head_learns else ()
     if recipe.way == "lora":
         named = recipe.lora_targets or ",".join(model.lora_targets)  # type: ignore[arg-type]
         targets = [target.strip() for target in named.split(",")]

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 WAYS = ("lora", "adapter", "head_only", "last", "full")
 RATES = {"lora": 2e-3, "adapter": 3e-3, "head_only": 3e-3, "last": 1e-4, "full": 1e-4}
 ADAPTER = "adapter"  # the folder in a run
+_OF_LORA = ("dora", "lora_biases")  # settings that no other way may be given
 _EPOCHS, _HEAD_EPOCHS = 3.0, 30.0
 _WARMUP = 0.06  # of the steps
 _MOST_CHECKPOINTS = 4  # of a run, where nobody chose: those of --full hold all weights
@@ -94,6 +95,10 @@ class TunedRecipe(Recipe):
     """LoRA's updates are scaled by alpha / rank; 0 for the rank"""
     lora_dropout: float = setting(0.0, OPTIMIZER)
     """share of LoRA's inputs dropped in training"""
+    lora_biases: Literal["none", "lora", "all"] = setting("none", OPTIMIZER)
+    """biases that are trained beside LoRA: none, those of the layers that it is put beside, or all"""
+    dora: bool = setting(False, FIRST)
+    """LoRA with a trained length for each output of a layer (DoRA)"""
     layer_decay: float = setting(1.0, OPTIMIZER)
     """factor of the learning rate from each layer to the one below it, as 0.9; 1 for one rate"""
     epochs: float = setting(0.0, FIRST)
@@ -138,11 +143,22 @@ class TunedRecipe(Recipe):
         if len(chosen) > 1:
             given = " and ".join(f"{way}={getattr(self, way)}" for way in chosen)
             raise ValueError(f"tuning has one way, got {given}; leave all but one out")
+        if chosen:
+            self._expect_lora_for(chosen[0])
         if self.patience and not self.validation:
             raise ValueError(
                 f"patience needs examples to evaluate on, got patience={self.patience} with validation=0; "
                 "set patience=0 too"
             )
+
+    def _expect_lora_for(self, way: str) -> None:
+        """Settings that change what learns beside LoRA need LoRA."""
+        for name in _OF_LORA if way != "lora" else ():
+            if (given := getattr(self, name)) != type(self).__dataclass_fields__[name].default:
+                raise ValueError(
+                    f"{name} is a setting of LoRA, got {name}={given!r} where the way is {way}; leave it out, or tune "
+                    "by lora=8"
+                )
 
     @property
     def way(self) -> str:
@@ -194,6 +210,7 @@ class TunedRecipe(Recipe):
         """The recipe with what depends on base and data chosen: way, rate, steps."""
         prepared = self.prepare()
         way = self.way or prepared.base.usual_way
+        self._expect_lora_for(way)
         chosen: dict[str, Any] = {} if self.way else {way: 8 if way == "lora" else True}
         batch = min(self.batch, self.count(prepared.data))
         epoch = -(-self.count(prepared.data) // (batch * self.accumulate))
@@ -267,14 +284,15 @@ class TunedRecipe(Recipe):
         """What learns, in a line."""
         size = {"lora": f" of rank {self.lora}", "adapter": f" of width {self.adapter}", "last": f" {self.last}"}
         names = {
-            "lora": "LoRA",
+            "lora": "DoRA" if self.dora else "LoRA",
             "adapter": "adapters",
             "head_only": "the head alone",
             "last": "the last layers:",
             "full": "all weights",
         }
+        biases = {"none": "", "lora": " and the biases of its layers", "all": " and all biases"}[self.lora_biases]
         return (
-            f"tuning: {names[self.way]}{size.get(self.way, '')}; trained are {share['trained']:,} of "
+            f"tuning: {names[self.way]}{size.get(self.way, '')}{biases}; trained are {share['trained']:,} of "
             f"{share['parameters']:,} parameters ({share['trained'] / share['parameters']:.2%})"
         )
 

@@ -24,7 +24,16 @@ def apply_way(model: nn.Module, recipe: "TunedRecipe", head_learns: bool) -> Non
         named = recipe.lora_targets or ",".join(model.lora_targets)  # type: ignore[arg-type]
         targets = [target.strip() for target in named.split(",")]
         try:
-            lora(model, targets, recipe.lora, recipe.lora_alpha or None, recipe.lora_dropout, train=head)
+            lora(
+                model,
+                targets,
+                recipe.lora,
+                recipe.lora_alpha or None,
+                recipe.lora_dropout,
+                recipe.lora_biases,
+                train=head,
+                dora=recipe.dora,
+            )
         except ValueError as error:  # the rank is the setting `lora`
             raise type(error)(re.sub(r"\brank(?==| must)", "lora", str(error))) from None
     elif recipe.way == "adapter":

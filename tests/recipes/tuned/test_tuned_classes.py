@@ -93,6 +93,11 @@ def test_mistakes_are_told(place: Path, tmp_path: Path):
     data = place / "reviews.csv"
     with pytest.raises(ValueError, match=r"tuning has one way, got lora=8 and head_only=True"):
         cut.tune(place / "bert", data=data, lora=8, head_only=True)
+    for more in ({"dora": True}, {"lora_biases": "all"}):
+        with pytest.raises(ValueError, match=r"is a setting of LoRA, got (dora=True|lora_biases='all') where the way"):
+            cut.tune(place / "bert", data=data, full=True, **more)
+    with pytest.raises(ValueError, match=r"lora must be at most .* got lora=99"):
+        cut.tune(place / "bert", data=data, lora=99, dora=True, out=tmp_path / "a")
     with pytest.raises(ValueError, match=r"last must be at most the number of layers, got last=9 for 2"):
         cut.tune(place / "bert", data=data, last=9, out=tmp_path / "a")
     one = tmp_path / "one.csv"

@@ -114,14 +114,14 @@ def with_head(model: M, head: HeadSpec | None, keep_pooler: bool = True) -> M:
 
     ``with_head(bert, HeadSpec("classes", classes=2))`` is how a pretrained model is made ready for a task. BERT's
     pooler, if it has one, becomes the hidden layer of a head for classes that pools by the first token, unless
-    ``keep_pooler`` is False.
+    ``keep_pooler`` is False: then it is left out, as other heads do not read it.
     """
     changes: dict[str, Any] = {"head": head}
     trunk = {name: x for name, x in model.state_dict().items() if not name.startswith(("head.", "unembed."))}
     dense_tanh = getattr(model.spec, "pooler", False) and getattr(model.spec, "pooler_activation", "tanh") == "tanh"
-    if dense_tanh and head is not None and head.kind == "classes":
+    if dense_tanh and head is not None and (head.kind == "classes" or not keep_pooler):
         changes |= {"pooler": False}
-        if keep_pooler and head.pooling in (None, "cls"):
+        if keep_pooler and head.pooling in (None, "cls"):  # of a head for classes
             changes |= {"head": head.but(hidden=True)}
             trunk = {name.replace("pooler.", "head.hidden."): x for name, x in trunk.items()}
         trunk = {name: x for name, x in trunk.items() if not name.startswith("pooler.")}

@@ -9,6 +9,8 @@ import torch
 from tiny_bases import reviews, tiny_bert, tiny_gpt, tiny_vit
 
 import cutaway as cut
+from cutaway.models.base import with_head
+from cutaway.models.specs.parts import HeadSpec, SentenceSpec
 from cutaway.runs import execution
 from cutaway.runs.checkpoints_in_and_out import export_run
 
@@ -51,6 +53,56 @@ def test_peft_loads_what_lora_learned(tuned: cut.runs.Run, tmp_path: Path):
     theirs = peft.PeftModel.from_pretrained(base, folder).eval()
     tokens = torch.tensor([[1, 6, 7, 16, 2]])
     assert torch.allclose(theirs(tokens).logits, tuned.model(tokens), atol=1e-5)
+
+
+@pytest.mark.parametrize("more", [dict(dora=True), dict(lora_biases="lora"), dict(dora=True, lora_biases="all")])
+def test_dora_and_biases_are_those_of_peft_and_transformers(tuned: cut.runs.Run, tmp_path: Path, more: dict[str, Any]):
+    """Alone as peft's adapter, and merged as a checkpoint; loaded again, the run itself."""
+    peft = pytest.importorskip("peft")
+    base, data = tuned.path.parent / "bert", tuned.path.parent / "reviews.csv"
+    settings = QUICK | dict(lora=2, pooling="cls", final="last", **more)
+    run = cut.tune(base, data=data, out=tmp_path / "run", **settings)
+    before = cut.from_pretrained(base).state_dict()
+    after = {name.replace(".base.", "."): value for name, value in run.model.state_dict().items()}
+    moved = {name for name in before if name.endswith(".bias") and not torch.equal(after[name], before[name])}
+    assert ("norm.bias" in moved) == (more.get("lora_biases") == "all")
+    assert ("blocks.0.mlp.up.bias" in moved) == ("lora_biases" in more)
+    assert any("magnitude" in name for name in after) == ("dora" in more)
+    tokens = torch.tensor([[1, 6, 7, 16, 2], [1, 8, 20, 2, 0]])
+    mask = tokens != 0
+    ours = cut.load(run.path).model(tokens, mask=mask)
+    assert torch.equal(ours, run.model(tokens, mask=mask))
+    folder = export_run(str(run.path), str(tmp_path / "adapter"), adapter=True)
+    theirs = transformers.BertForSequenceClassification.from_pretrained(base, num_labels=2)
+    theirs = peft.PeftModel.from_pretrained(theirs, folder).eval()
+    assert torch.allclose(theirs(tokens, attention_mask=mask.long()).logits, ours, atol=1e-5)
+    folder = export_run(str(run.path), str(tmp_path / "checkpoint"))
+    theirs = transformers.BertForSequenceClassification.from_pretrained(folder).eval()
+    assert torch.allclose(theirs(tokens, attention_mask=mask.long()).logits, ours, atol=1e-5)
+    again = cut.tune(run, data=data, lora=2, out=tmp_path / "again", **QUICK | {"rate": 1e-12, "steps": 1})
+    assert torch.allclose(again.model(tokens, mask=mask), ours, atol=1e-4)
+
+
+def test_a_new_head_for_masked_tokens_is_transformers_class(tuned: cut.runs.Run, tmp_path: Path):
+    (tmp_path / "text.txt").write_text("the film was a story and very so plot it " * 60)
+    base = tiny_bert(tmp_path / "bert", pooler=True, sentence=SentenceSpec(pooling=("mean",)))
+    settings = QUICK | dict(context=16, lora=2)
+    run = cut.tune(base, data=tmp_path / "text.txt", out=tmp_path / "run", task="language", **settings)
+    folder = export_run(str(run.path), str(tmp_path / "checkpoint"))
+    theirs = transformers.BertForMaskedLM.from_pretrained(folder).eval()
+    tokens = torch.tensor([[1, 6, 3, 16, 2], [1, 8, 3, 2, 0]])
+    mask = tokens != 0
+    ours = cut.load(run.path)
+    assert torch.allclose(
+        theirs(tokens, attention_mask=mask.long()).logits[mask], ours.model(tokens, mask=mask)[mask], atol=1e-5
+    )
+    again = cut.from_pretrained(folder)
+    assert again.spec.head.kind == "masked"
+    torch.testing.assert_close(again.embed(["the film was"]), ours.embed(["the film was"]))
+    folder = export_run(str(run.path), str(tmp_path / "adapter"), adapter=True)
+    alone = with_head(cut.from_pretrained(base), HeadSpec("masked"), keep_pooler=False).eval()
+    cut.load_adapter(alone, folder)
+    assert torch.allclose(alone(tokens[:1]), ours.model(tokens[:1]), atol=1e-5)
 
 
 @pytest.mark.parametrize("way", [dict(lora=2), dict(adapter=4), dict(full=True)])

@@ -39,7 +39,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("way", [{"full": True, "accumulate": 2}, {"head_only": True}, {"lora": 2}])
+@pytest.mark.parametrize(
+    "way",
+    [
+        {"full": True, "accumulate": 2},
+        {"head_only": True},
+        {"lora": 2},
+        {"lora": 2, "dora": True, "lora_biases": "all"},
+    ],
+)
 def test_killed_and_resumed_it_ends_with_the_same_weights(place: Path, tmp_path: Path, way: dict[str, Any]):
     settings = QUICK | way | {"base": str(place / "bert"), "data": str(place / "reviews.csv"), "checkpoint_every": 3}
     expect_same_after_death(tmp_path, "tuned-classify", settings)

@@ -74,6 +74,16 @@ class Corpus:
             if part == "train" or count:
                 expect_context(count, context, f"the {part} part of {self.name}")
 
+    def expect_tokens_below(self, vocabulary: int) -> None:
+        """Every token must be one that a model of this vocabulary has; the test part stays closed."""
+        for part in (self.train, self.validation) if self.vocabulary > vocabulary else ():
+            highest = -1 if part is None or not len(part) else int(np.max(part[:]))
+            if highest >= vocabulary:
+                raise ValueError(
+                    f"a model needs a vector for every token of {self.name}, got token {highest:,} and a vocabulary of "
+                    f"{vocabulary:,}; bring the tokenizer.json that the model was trained with"
+                )
+
     def summary(self) -> str:
         """What a person should know before training on it."""
         total = sum(self.counts.values())

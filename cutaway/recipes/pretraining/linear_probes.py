@@ -32,11 +32,16 @@ class LinearProbe(NamedTuple):
         return (self.logits(x).argmax(1) == y).double().mean().item()
 
 
-def fit_probe(x: Float[Tensor, "n d"], y: Int[Tensor, "n"], classes: int, strength: float = 0.1) -> LinearProbe:
-    """The probe of some vectors and their classes; ``strength`` is C: a small one holds the weights small."""
+def fit_probe(
+    x: Float[Tensor, "n d"], y: Int[Tensor, "n"], classes: int, strength: float = 0.1, least_spread: float = 0.0
+) -> LinearProbe:
+    """The probe of some vectors and their classes; ``strength`` is C: a small one holds the weights small.
+
+    Features whose spread is below ``least_spread``, a share of the mean one, are divided by that share.
+    """
     x = x.detach().double()
     mean, spread = x.mean(0), x.std(0, correction=0)
-    spread = torch.where(spread > _SPREAD, spread, 1.0)
+    spread = torch.where(spread > _SPREAD, spread.clamp(min=least_spread * spread.mean()), 1.0)
     x = (x - mean) / spread
     w = torch.zeros(x.shape[1], classes, dtype=torch.float64, requires_grad=True)
     b = torch.zeros(classes, dtype=torch.float64, requires_grad=True)

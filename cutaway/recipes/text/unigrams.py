@@ -9,10 +9,21 @@ A language model is worth what it adds to that. Laplace's rule of succession; a 
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float64
 
 from cutaway.data.text.token_files import Tokens
 
 _COUNTED = 5_000_000  # tokens of each text, at most: more change nothing that is shown
+
+
+def token_shares(tokens: Tokens, vocabulary: int) -> Float64[np.ndarray, "v"]:
+    """p(v) of every token of a vocabulary.
+
+    >>> token_shares(Tokens(np.array([0, 0, 0, 1])), vocabulary=2).round(3).tolist()
+    [0.667, 0.333]
+    """
+    counts = np.bincount(tokens[:_COUNTED], minlength=vocabulary).astype(np.float64)
+    return (counts + 1) / (counts.sum() + vocabulary)
 
 
 def unigram_baseline(train: Tokens, validation: Tokens | None, vocabulary: int) -> dict[str, Any]:
@@ -25,8 +36,7 @@ def unigram_baseline(train: Tokens, validation: Tokens | None, vocabulary: int) 
     """
     if validation is None or not len(validation):
         return {}
-    counts = np.bincount(train[:_COUNTED], minlength=vocabulary).astype(np.float64)
-    p = (counts + 1) / (counts.sum() + vocabulary)
+    p = token_shares(train, vocabulary)
     seen = np.bincount(validation[:_COUNTED], minlength=vocabulary) / min(len(validation), _COUNTED)
     metrics = {"loss": float(-(seen * np.log(p)).sum()), "accuracy": float(seen[p.argmax()])}
     return {"rule": "to guess each token by how often it occurs, whatever stands around it", "metrics": metrics}

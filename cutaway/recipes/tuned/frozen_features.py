@@ -5,8 +5,7 @@ r"""Features of a frozen body: computed once and kept, where they fit into memor
 
 A frozen body computes as in evaluation, without dropout, so kept features are those that would be computed again.
 
-Where the body is tuned too, a fresh head is fitted to them first: a random one would pull the body away from what it
-knows. Kumar et al. 2022 (linear probing, then fine-tuning).
+Where the body is tuned too, a new head is fitted to them first: fitted_heads.py.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +18,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 Rows = Int[np.ndarray, "b"]
-_EPOCHS, _BATCH, _RATE, _DECAY = 20, 64, 5e-3, 0.01  # of `fit_head`
 
 
 @dataclass(frozen=True)
@@ -95,36 +93,10 @@ def head_width(model: nn.Module, compute: Callable[[Rows], Representation]) -> t
     return found.values.shape[-1], found.values.ndim == 3
 
 
-def fit_head(model: Any, features: Any, labels: Int[np.ndarray, "n"], seed: int) -> None:
-    """Fits the parameters of the head that learn, by AdamW with a rate that falls to 0; the same for the same seed."""
-    learned = [parameter for parameter in model.head.parameters() if parameter.requires_grad]
-    if not learned:
-        return
-    optimizer = torch.optim.AdamW(learned, lr=_RATE, weight_decay=_DECAY)
-    draw = torch.Generator().manual_seed(seed)
-    targets = torch.from_numpy(labels)
-    steps = _EPOCHS * -(-len(labels) // _BATCH)
-    training, step = model.training, 0
-    model.eval()  # no dropout: features are those of the body as it is
-    for _ in range(_EPOCHS):
-        for rows in torch.randperm(len(labels), generator=draw).split(_BATCH):
-            for group in optimizer.param_groups:
-                group["lr"] = _RATE * (1 - step / steps)
-            found = features(rows.numpy())
-            logits = model.decide(found.values, found.mask).float()
-            optimizer.zero_grad()
-            nn.functional.cross_entropy(logits, targets[rows].to(logits.device)).backward()
-            optimizer.step()
-            step += 1
-    optimizer.zero_grad()
-    model.train(training)
-
-
 __all__ = [
     "KeptFeatures",
     "Representation",
     "features_in_memory",
-    "fit_head",
     "head_width",
     "keep_features",
     "represent_still",

@@ -8,17 +8,14 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.losses.metrics import accuracy, macro_f1
 from cutaway.data.batches import ShuffledRows
 from cutaway.data.images.image_data import ImageRows
 from cutaway.recipes.images.pixels import as_pixels
-from cutaway.recipes.pretraining.linear_probes import fit_probe
 from cutaway.recipes.tuned.frozen_features import (
     KeptFeatures,
     Representation,
     features_in_memory,
-    fit_head,
     keep_features,
     represent_still,
 )
@@ -50,22 +47,6 @@ class ImageFeatures:
         return self.compute(rows) if self.kept is None else self.kept(rows)
 
 
-def fit_image_head(model: Any, features: ImageFeatures, seed: int) -> None:
-    """Fits a new head to the features: one linear map by logistic regression, others step by step."""
-    targets = features.images.targets.astype(np.int64)
-    layer = getattr(model.head, "linear", getattr(model.head, "classify", None))
-    kept = None if features.kept is None or features.kept.starts is not None else features.kept.values
-    own = sum(parameter.numel() for parameter in model.head.parameters())
-    if kept is None or not isinstance(layer, Linear) or own != layer.weight.numel() + layer.weight.shape[1]:
-        fit_head(model, features, targets, seed)
-        return
-    probe = fit_probe(kept.cpu(), torch.from_numpy(targets), layer.weight.shape[1])
-    assert layer.bias is not None
-    with torch.no_grad():
-        layer.weight.copy_(probe.weight / probe.spread[:, None])
-        layer.bias.copy_(probe.bias - probe.mean / probe.spread @ probe.weight)
-
-
 def _in_order(count: int) -> Iterator[Int[np.ndarray, "b"]]:
     for first in range(0, count, _TOGETHER):
         yield np.arange(first, min(first + _TOGETHER, count))
@@ -95,4 +76,4 @@ def feature_metrics(model: nn.Module, features: ImageFeatures) -> dict[str, floa
     }
 
 
-__all__ = ["ImageFeatures", "RowBatches", "feature_cost", "feature_metrics", "fit_image_head"]
+__all__ = ["ImageFeatures", "RowBatches", "feature_cost", "feature_metrics"]

@@ -56,14 +56,21 @@ def take_over(head: Any, new: Any, old: Sequence[str], labels: Sequence[str]) ->
         new.classify.bias[here] = head.classify.bias[there]
 
 
-def head_in_words(old: Any, new: Any) -> str:
-    """What a new head has of the base's, in a line; "" if nothing."""
+def known_labels(old: Any, new: Any) -> list[str]:
+    """The labels of a new head whose rows are those of the base's head."""
     if old is None or new is None or any(getattr(old, f) != getattr(new, f) for f in ("kind", "pooling", "hidden")):
-        return ""
-    known = [label for label in new.labels if label in old.labels]
-    fresh = [label for label in new.labels if label not in old.labels]
+        return []
+    return [label for label in new.labels if label in old.labels]
+
+
+def head_in_words(old: Any, new: Any) -> str:
+    """What a new head has of the base's, in a line, or what it is for; "" for a head of labels that is all new."""
+    if new is not None and new.kind == "masked" and (old is None or old.kind != "masked"):
+        return "head: new, for masked tokens, tied to the embeddings"
+    known = known_labels(old, new)
     if not known:
         return ""
+    fresh = [label for label in new.labels if label not in old.labels]
     if not fresh and len(known) == len(old.labels):
         return "head: that of the base, which has the same labels"
     return f"head: that of the base for {_some(known)}" + (f", new for {_some(fresh)}" if fresh else "")
@@ -94,4 +101,4 @@ def usual_pooling(base: "Base", head_only: bool, labels: Sequence[str]) -> str |
     return "layers" if head_only or (sentence is not None and sentence.pooling == ("mean",)) else None
 
 
-__all__ = ["head_in_words", "take_over", "usual_pooling", "with_labels"]
+__all__ = ["head_in_words", "known_labels", "take_over", "usual_pooling", "with_labels"]

@@ -23,6 +23,7 @@ from cutaway.data.text.tagged_sentences import Tagged
 from cutaway.data.text.token_rows import TokenRows
 from cutaway.data.text.tokenizers import Tokenizer
 from cutaway.data.text.whole_texts import TextFrame, text_frame
+from cutaway.recipes.tuned.frozen_features import KeptFeatures
 from cutaway.recipes.tuned.labelled_rows import TextFeatures, call, token_batch
 
 _NO_TAG = -1
@@ -138,6 +139,13 @@ def tagged_cost(model: nn.Module, batch: TagRows, texts: TaggedRows, features: A
     return total / max(batch.each, 1.0)
 
 
+def tagged_features(kept: KeptFeatures, texts: TaggedRows) -> tuple[KeptFeatures, Int[np.ndarray, "n"]]:
+    """Of the kept vectors of all tokens those that bear a tag, and the tags."""
+    places = np.flatnonzero(texts.marks.ids)
+    values = kept.values[torch.from_numpy(places).to(kept.values.device)]
+    return KeptFeatures(values), texts.marks.ids[places].astype(np.int64) - 1
+
+
 @torch.no_grad()
 def word_probabilities(
     model: Any, texts: TaggedRows, features: TextFeatures | None = None
@@ -159,5 +167,6 @@ __all__ = [
     "cut_sentence",
     "encode_tagged",
     "tagged_cost",
+    "tagged_features",
     "word_probabilities",
 ]

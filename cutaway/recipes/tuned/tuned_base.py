@@ -12,7 +12,8 @@ says whether some data is of its kind (`suits`). To add a task, write a `TunedRe
                                     labels"); "" if it is not
     read(base)                      the data, read for this base: by its tokenizer, in its size of images …
     count(data)                     training examples, which make the steps of an epoch
-    headed(base, data)              the base's model with the head of the task (`Model.with_labels`)
+    headed(base, data)              the base's model with the head of the task (`Model.with_labels`); beside LoRA and
+                                    adapters it learns, unless it is the base's and the task says so (`head_learns`)
     task_job(model, base, data, …)  a `Job` as any recipe makes it; its model is already frozen, or has its LoRA
     test_metrics, predict, …        as in any recipe
 
@@ -42,8 +43,14 @@ if TYPE_CHECKING:
 
 WAYS = ("lora", "adapter", "head_only", "last", "full")
 RATES = {"lora": 2e-3, "adapter": 3e-3, "head_only": 3e-3, "last": 1e-4, "full": 1e-4}
-_LORAS = ("lora_targets", "lora_alpha", "lora_dropout")  # settings that only LoRA has
 ADAPTER = "adapter"  # the folder in a run
+_OF_LORA = (
+    "lora_targets",
+    "lora_alpha",
+    "lora_dropout",
+    "lora_biases",
+    "dora",
+)  # settings that no other way may be given
 _EPOCHS, _HEAD_EPOCHS = 3.0, 30.0
 _WARMUP = 0.06  # of the steps
 _MOST_CHECKPOINTS = 4  # of a run, where nobody chose: those of --full hold all weights
@@ -72,7 +79,7 @@ class TunedRecipe(Recipe):
     )
     own_vocabulary: ClassVar[bool] = False  # as of checkpoints
     may_move: ClassVar[tuple[str, ...]] = ("data", "base")
-    has_new_head: ClassVar[bool] = True  # whether there is a head to train alone
+    head_learns: ClassVar[bool] = True  # whether the head learns even if it is that of the base
 
     base: str = setting("", FIRST, "PATH")
     """the run folder or the checkpoint to tune"""
@@ -94,6 +101,10 @@ class TunedRecipe(Recipe):
     """LoRA's updates are scaled by alpha / rank; 0 for the rank"""
     lora_dropout: float = setting(0.0, OPTIMIZER)
     """share of LoRA's inputs dropped in training"""
+    lora_biases: Literal["none", "lora", "all"] = setting("none", OPTIMIZER)
+    """biases that are trained beside LoRA: none, those of the layers that it is put beside, or all"""
+    dora: bool = setting(False, FIRST)
+    """LoRA with a trained length for each output of a layer (DoRA)"""
     layer_decay: float = setting(1.0, OPTIMIZER)
     """factor of the learning rate from each layer to the one below it, as 0.9; 1 for one rate"""
     epochs: float = setting(0.0, FIRST)
@@ -138,19 +149,22 @@ class TunedRecipe(Recipe):
         if len(chosen) > 1:
             given = " and ".join(f"{way}={getattr(self, way)}" for way in chosen)
             raise ValueError(f"tuning has one way, got {given}; leave all but one out")
-        unused = [name for name in _LORAS if getattr(self, name)] if self.way not in ("", "lora") else []
-        if unused:
-            given = f"{self.way}={getattr(self, self.way)}"
-            raise ValueError(f"{unused[0]} is for LoRA, got it with {given}; leave it out, or choose lora=8")
-        if self.head_only and not self.has_new_head:
-            raise ValueError(
-                f"head_only is for tasks with a head of their own, got it for the task {self.task!r}; try lora=8"
-            )
+        if chosen:
+            self._expect_lora_for(chosen[0])
         if self.patience and not self.validation:
             raise ValueError(
                 f"patience needs examples to evaluate on, got patience={self.patience} with validation=0; "
                 "set patience=0 too"
             )
+
+    def _expect_lora_for(self, way: str) -> None:
+        """Settings that change what learns beside LoRA need LoRA."""
+        for name in _OF_LORA if way != "lora" else ():
+            if (given := getattr(self, name)) != type(self).__dataclass_fields__[name].default:
+                raise ValueError(
+                    f"{name} is a setting of LoRA, got {name}={given!r} where the way is {way}; leave it out, or tune "
+                    "by lora=8"
+                )
 
     @property
     def way(self) -> str:
@@ -204,6 +218,7 @@ class TunedRecipe(Recipe):
 
         prepared = self.prepare()
         way = self.way or prepared.base.usual_way
+        self._expect_lora_for(way)
         chosen: dict[str, Any] = {}
         if not self.way:
             chosen[way] = usual_rank(prepared.base.model, self) if way == "lora" else True
@@ -251,12 +266,18 @@ class TunedRecipe(Recipe):
         old: Any = getattr(getattr(base.model, "spec", None), "head", None)
         model: Any = self.headed(base, data)
         head = head_in_words(old, getattr(getattr(model, "spec", None), "head", None))
-        apply_way(model, self)
+        learns = self.head_learns or getattr(model, "head", None) is not getattr(base.model, "head", None)
+        if self.head_only and not learns:
+            raise ValueError(
+                f"head_only trains a head of labels or one that is new, got the task {self.task!r}, which goes on with "
+                "the base as it is; try lora=8"
+            )
+        apply_way(model, self, learns)
         own_memory(model)
         job = self.task_job(model, base, data, rank, world)
         share = trainable_share(model)
         job.data["base"] = base.facts()
-        job.data["tuning"] = {"task": self.task, "way": self.way, **share}
+        job.data["tuning"] = {"task": self.task, "way": self.way, "head_learns": learns, **share}
         lines = [job.data["summary"], base.in_words(), head, self.in_words(share)]
         job.data["summary"] = "\n".join(line for line in lines if line)
         job.files = base.files() | job.files
@@ -273,14 +294,15 @@ class TunedRecipe(Recipe):
         """What learns, in a line."""
         size = {"lora": f" of rank {self.lora}", "adapter": f" of width {self.adapter}", "last": f" {self.last}"}
         names = {
-            "lora": "LoRA",
+            "lora": "DoRA" if self.dora else "LoRA",
             "adapter": "adapters",
             "head_only": "the head alone",
             "last": "the last layers:",
             "full": "all weights",
         }
+        biases = {"none": "", "lora": " and the biases of its layers", "all": " and all biases"}[self.lora_biases]
         return (
-            f"tuning: {names[self.way]}{size.get(self.way, '')}; trained are {share['trained']:,} of "
+            f"tuning: {names[self.way]}{size.get(self.way, '')}{biases}; trained are {share['trained']:,} of "
             f"{share['parameters']:,} parameters ({share['trained'] / share['parameters']:.2%})"
         )
 
@@ -291,7 +313,7 @@ class TunedRecipe(Recipe):
         model: Any = super().open_model(config)
         base = config["data"].get("base") or {}
         build_stack(model, base.get("adapters", []))
-        apply_way(model, self)
+        apply_way(model, self, config["data"].get("tuning", {}).get("head_learns", self.head_learns))
         model.generation_config = base.get("generation")
         return model
 

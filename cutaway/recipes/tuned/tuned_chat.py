@@ -43,7 +43,7 @@ class TunedChatRecipe(TunedRecipe):
         "from 3,000 answers in 50 s: loss a token of 500 other answers 4.61 before, 4.41 by LoRA, 4.26 with all "
         "weights; 5.77 if it had read nothing (benchmarks/chat_answers.py)."
     )
-    has_new_head: ClassVar[bool] = False
+    head_learns: ClassVar[bool] = False
     unit: ClassVar[str] = "nats a token of an answer"
 
     data: str = setting("", FIRST, "PATH")

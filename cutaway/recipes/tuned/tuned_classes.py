@@ -114,7 +114,8 @@ class TunedClassesRecipe(TunedRecipe):
         from cutaway.data.similar_lengths import SimilarLengths
         from cutaway.recipes.labelled.bag_of_words import class_metrics, text_baseline
         from cutaway.recipes.labelled.classification import LABELS, save_labels
-        from cutaway.recipes.tuned.frozen_features import fit_head
+        from cutaway.recipes.tuned.fitted_heads import fit_head
+        from cutaway.recipes.tuned.label_heads import known_labels
         from cutaway.recipes.tuned.labelled_rows import TextFeatures, label_probabilities, padding_share, text_cost
         from cutaway.training.jobs import Job
 
@@ -152,9 +153,10 @@ class TunedClassesRecipe(TunedRecipe):
                 kept.keep()
         if self.fit_head and not self.head_only and model is not base.model:  # else the head is not new
             probe = TextFeatures(model, train.tokens, self.features_memory)
-            if probe.fits:
-                probe.keep()
-                fit_head(model, probe, train.labels, self.seed)
+            probe.keep()
+            if probe.kept is not None:
+                known = known_labels(base.model.spec.head, model.spec.head)  # type: ignore[union-attr]
+                fit_head(model, probe.kept, train.labels, self.seed, from_zero=not known)
         return Job(
             model=model,
             batches=batches,

@@ -101,13 +101,13 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
     def task_job(self, model: "nn.Module", base: "Base", data: "ImageData", rank: int, world: int) -> "Job":
         from cutaway.data.images.image_batches import ImageBatches
         from cutaway.recipes.images.image_classes import class_metrics, image_cost, neighbour_baseline
+        from cutaway.recipes.tuned.fitted_heads import fit_head
         from cutaway.recipes.tuned.image_bases import keep_head
         from cutaway.recipes.tuned.image_features import (
             ImageFeatures,
             RowBatches,
             feature_cost,
             feature_metrics,
-            fit_image_head,
         )
         from cutaway.training.attacks.adversarial_training import Adversary
         from cutaway.training.jobs import Job
@@ -130,8 +130,8 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
             measure = lambda m, rows: feature_metrics(m, kept[1])
         elif self.fit_head and keep_head(base, base.model, data.labels, self._pooling) is None:  # the head is new
             probe = ImageFeatures(model, data.train, self.features_memory)
-            if probe.fits:
-                fit_image_head(model, probe, self.seed)
+            if probe.kept is not None:
+                fit_head(model, probe.kept, data.train.targets.astype("int64"), self.seed)
 
         def evaluate(m: "nn.Module") -> dict[str, float]:
             return {} if data.validation is None else measure(m, data.validation)

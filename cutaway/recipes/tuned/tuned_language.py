@@ -1,11 +1,12 @@
 r"""The task `language`: a language model goes on learning, from text of yours.
 
 next tokens       cost = −mean log p(x_{t+1} | x_1 … x_t)       GPT-2, Llama and their like
-masked tokens     cost = −mean log p(x_i | the rest)            BERT and its like, with a head for masked tokens
+masked tokens     cost = −mean log p(x_i | the rest)            BERT and its like; without a head for masked tokens, by
+                                                                a new one (masked_heads.py)
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
@@ -24,15 +25,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TunedLanguageRecipe(TunedRecipe):
-    """Lets a language model go on learning from text of yours: next tokens, or masked ones for a BERT."""
+    """Lets a language model go on learning from text of yours: next tokens, or masked ones for a BERT.
+
+    A BERT without a head for masked tokens, such as one that was trained for sentence vectors, is given a new one,
+    which learns beside LoRA or adapters; `cutaway embed` pools its vectors as before.
+    """
 
     name: ClassVar[str] = "tuned-language"
     task: ClassVar[str] = "language"
     quality: ClassVar[str] = (
         "A small `gpt` of characters, trained for a minute on the King James Bible, goes on with Shakespeare's plays "
-        "for 150 steps (20 s of one core): validation loss 2.86 before, 2.00 by LoRA, 2.02 with all weights."
+        "for 150 steps (20 s of one core): validation loss 2.86 before, 2.00 by LoRA, 2.02 with all weights. MiniLM "
+        "(all-MiniLM-L6-v2), which has no head for tokens, on film reviews, 120 steps of LoRA, 64 tokens at once "
+        "(88 s): loss of masked tokens 7.10 before, 5.90 after (token counts 6.98), 18.4 % of them right (4.8 %)."
     )
-    has_new_head: ClassVar[bool] = False
+    head_learns: ClassVar[bool] = False
     unit: ClassVar[str] = "nats a token"
     input: ClassVar[str] = '"The [MASK] is returned."'
     prediction: ClassVar[str] = "of a BERT: texts with [MASK] in; the five most probable fillings of each out"
@@ -43,6 +50,8 @@ class TunedLanguageRecipe(TunedRecipe):
     """tokens that the model is trained on at once"""
     masked: float = setting(0.15, DATA)
     """of a BERT: share of the tokens that are to be guessed"""
+    mask: Literal["tokens", "words", "spans"] = setting("tokens", DATA)
+    """of a BERT: what is masked: single tokens, whole words, or spans of 1 to 10 words (3.8 on average)"""
     encoding: str = setting("utf-8", DATA)
     """encoding of the text"""
     validation: float = setting(0.05, DATA)
@@ -75,15 +84,44 @@ class TunedLanguageRecipe(TunedRecipe):
     # ------------------------------------------------------------------------------------------------------------------
 
     def read(self, base: "Base") -> "Corpus":
+        from cutaway.data.text.special_tokens import find_special_tokens
+        from cutaway.recipes.tuned.masked_heads import may_read_masks
+
         tokenizer = base.expect_tokenizer()
-        if not (reads_masks(base.model) or getattr(base.model, "writes", "") == "continuations"):
+        if may_read_masks(base.model):
+            special, vocabulary = find_special_tokens(tokenizer), base.model.spec.vocabulary
+            if max(special[:3]) >= vocabulary:
+                raise ValueError(
+                    f"a model needs a vector for every special token, got number {max(special[:3]):,} and a "
+                    f"vocabulary of {vocabulary:,} in {base.path}; bring the tokenizer.json that it was trained with"
+                )
+        elif getattr(base.model, "writes", "") != "continuations":
             raise ValueError(
-                f"going on with language needs a head for tokens, next or masked, got {base.path} without one; take "
-                "the checkpoint of the language model itself, or choose another task"
+                f"going on with language needs a head for next tokens, got {base.path}, a {type(base.model).__name__} "
+                "without one; take the checkpoint of the language model itself, or choose another task"
             )
+        else:
+            self._expect_no_masks(base)
         corpus = self.corpus(tokenizer)
         corpus.expect_context(self.room(base.model))
+        corpus.expect_tokens_below(base.model.spec.vocabulary)
         return corpus
+
+    def _expect_no_masks(self, base: "Base") -> None:
+        """What says how to mask is nothing that a model of next tokens could follow."""
+        for name in ("mask", "masked"):
+            usual = type(self).__dataclass_fields__[name].default
+            if (given := getattr(self, name)) != usual:
+                raise ValueError(
+                    f"{name} is for models that guess masked tokens, got {name}={given!r} for {base.path}, a "
+                    f"{type(base.model).__name__} that guesses next ones; leave it out"
+                )
+
+    def headed(self, base: "Base", data: "Corpus") -> "nn.Module":
+        from cutaway.recipes.tuned.masked_heads import may_read_masks, reads_masks, with_masked_head
+
+        has_head = reads_masks(base.model) or not may_read_masks(base.model)
+        return base.model if has_head else with_masked_head(base.model, data.train)
 
     def corpus(self, tokenizer: Any) -> "Corpus":
         from cutaway.data.text.corpus import read_text
@@ -101,12 +139,16 @@ class TunedLanguageRecipe(TunedRecipe):
         """How stretches of a text are masked."""
         from cutaway.data.text.masking import Masking
         from cutaway.data.text.special_tokens import find_special_tokens
+        from cutaway.data.text.word_starts import word_table
 
         special = find_special_tokens(tokenizer)
-        return Masking(special, tokenizer.vocabulary, self.room(model), self.masked)
+        vocabulary = min(tokenizer.vocabulary, model.spec.vocabulary)
+        words = None if self.mask == "tokens" else word_table(tokenizer)
+        return Masking(special, vocabulary, self.room(model), self.masked, self.mask, words)
 
     def task_job(self, model: "nn.Module", base: "Base", data: "Corpus", rank: int, world: int) -> "Job":
         from cutaway.recipes.text.text_base import corpus_facts
+        from cutaway.recipes.tuned.masked_heads import reads_masks
         from cutaway.training.jobs import Job
 
         room = self.room(model)
@@ -159,6 +201,7 @@ class TunedLanguageRecipe(TunedRecipe):
     def test_metrics(self, run: "Run") -> dict[str, float]:
         from cutaway.recipes.text.gpt import text_loss
         from cutaway.recipes.text.masked_tokens import masked_metrics
+        from cutaway.recipes.tuned.masked_heads import reads_masks
 
         tokens = self.dataset_of(run).open_test()
         if reads_masks(run.model):
@@ -179,6 +222,7 @@ class TunedLanguageRecipe(TunedRecipe):
         """For each mask of a text, or of several, its most probable fillings."""
         from cutaway.recipes.text.masked_tokens import fill_masks
         from cutaway.recipes.text.text_inputs import as_texts
+        from cutaway.recipes.tuned.masked_heads import reads_masks
 
         if not reads_masks(run.model):
             raise ValueError(
@@ -189,14 +233,9 @@ class TunedLanguageRecipe(TunedRecipe):
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         from cutaway.recipes.subjects import SHOWN, subject_by_model, text_subject
         from cutaway.recipes.text.text_base import held_out
+        from cutaway.recipes.tuned.masked_heads import reads_masks
 
         if given is not None or reads_masks(run.model):
             return subject_by_model(run, given)
         tokens = held_out(self.dataset_of(run))
         return text_subject(run, tokens[: min(SHOWN, self.room(run.model))], "the beginning of the validation text")
-
-
-def reads_masks(model: Any) -> bool:
-    """Whether a model guesses masked tokens."""
-    head = getattr(model.spec, "head", None)
-    return head is not None and head.kind == "masked"

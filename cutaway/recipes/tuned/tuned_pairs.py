@@ -43,7 +43,7 @@ class TunedPairsRecipe(TunedRecipe):
     unit: ClassVar[str] = "nats a pair"
     input: ClassVar[str] = "pairs.csv"
     prediction: ClassVar[str] = "a table of pairs of texts in; the cosine of each out"
-    has_new_head: ClassVar[bool] = False
+    head_learns: ClassVar[bool] = False
 
     data: str = setting("", FIRST, "PATH")  # in Python a DataFrame, too, or a dict of columns
     """CSV, TSV, JSON lines or Parquet: anchor, positive and perhaps negative; or two texts and a score; or texts

@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
-from cutaway.recipes.settings import DATA, FIRST, setting
+from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, setting
 from cutaway.recipes.tuned.tuned_base import TunedRecipe, features_in_words
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ class TunedTagsRecipe(TunedRecipe):
     quality: ClassVar[str] = (
         "MiniLM (all-MiniLM-L6-v2) on 800 sentences of English EWT, --head-only, 17 s of one core: 83.4 % of the words "
         "of 400 held-out sentences right, 75.5 % of those not seen in training (the most frequent tag of each word: "
-        "82.4 % and 48.4 %). LoRA and all sentences are not measured."
+        "82.4 % and 48.4 %). On 800 others, LoRA, one epoch, 49 s: 90.9 % (68.3 % without --fit-head). All sentences "
+        "are not measured."
     )
     unit: ClassVar[str] = "nats a word"
     input: ClassVar[str] = "text.conllu"
@@ -50,6 +51,8 @@ class TunedTagsRecipe(TunedRecipe):
     column: str = setting("", FIRST)
     """what to learn: upos, xpos, feats, deprel, a key such as feats:Tense or misc:NER, or the number of a plain column
     (default: upos; of plain columns the last)"""
+    fit_head: bool = setting(True, OPTIMIZER)
+    """fit the new head to the features of the base before anything else learns"""
     validation_file: str = setting("", DATA, "PATH")
     """a file of validation sentences of its own, instead of a share"""
     test_file: str = setting("", DATA, "PATH")
@@ -128,8 +131,15 @@ class TunedTagsRecipe(TunedRecipe):
         from cutaway.data.text.tag_batches import EncodedSentences
         from cutaway.recipes.text import tagging
         from cutaway.recipes.text.tagged_output import write_samples
+        from cutaway.recipes.tuned.fitted_heads import fit_head
+        from cutaway.recipes.tuned.label_heads import known_labels
         from cutaway.recipes.tuned.labelled_rows import TextFeatures
-        from cutaway.recipes.tuned.tagged_rows import TaggedBatches, tagged_cost, word_probabilities
+        from cutaway.recipes.tuned.tagged_rows import (
+            TaggedBatches,
+            tagged_cost,
+            tagged_features,
+            word_probabilities,
+        )
         from cutaway.training.jobs import Job
 
         lexicon = Lexicon.from_sentences([s.words for s in data.train], [s.tags for s in data.train], ())
@@ -155,6 +165,12 @@ class TunedTagsRecipe(TunedRecipe):
         for kept in features:
             if kept is not None:
                 kept.keep()
+        if self.fit_head and not self.head_only and model is not base.model:  # else the head is not new
+            probe = TextFeatures(model, train.tokens, self.features_memory)
+            probe.keep()
+            if probe.kept is not None:
+                known = known_labels(base.model.spec.head, model.spec.head)  # type: ignore[union-attr]
+                fit_head(model, *tagged_features(probe.kept, train), self.seed, from_zero=not known)
 
         def said(m: "nn.Module") -> "Probabilities | None":
             return None if validation is None else word_probabilities(m, validation, features[1])

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 _RANK = 8
 
 
-def apply_way(model: nn.Module, recipe: "TunedRecipe") -> None:
+def apply_way(model: nn.Module, recipe: "TunedRecipe", head_learns: bool) -> None:
     """Freezes what does not learn, and puts LoRA or adapters into the model."""
-    head = tuple(getattr(model, "head_parts", ("head",))) if recipe.has_new_head else ()
+    head = tuple(getattr(model, "head_parts", ("head",))) if head_learns else ()
     if recipe.way == "lora":
         try:
             lora(
@@ -32,7 +32,9 @@ def apply_way(model: nn.Module, recipe: "TunedRecipe") -> None:
                 recipe.lora,
                 recipe.lora_alpha or None,
                 recipe.lora_dropout,
+                recipe.lora_biases,
                 train=head,
+                dora=recipe.dora,
             )
         except ValueError as error:  # the rank is the setting `lora`
             raise type(error)(re.sub(r"\brank(?==| must)", "lora", str(error))) from None

@@ -1,5 +1,6 @@
 """Tuned classifiers of texts."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -93,10 +94,14 @@ def test_mistakes_are_told(place: Path, tmp_path: Path):
     data = place / "reviews.csv"
     with pytest.raises(ValueError, match=r"tuning has one way, got lora=8 and head_only=True"):
         cut.tune(place / "bert", data=data, lora=8, head_only=True)
-    with pytest.raises(
-        ValueError, match=r"lora_alpha is for LoRA, got it with full=True; leave it out, or choose lora=8"
-    ):
-        cut.tune(place / "bert", data=data, full=True, lora_alpha=4.0)
+    for more in ({"dora": True}, {"lora_biases": "all"}, {"lora_alpha": 4.0}, {"lora_targets": "**"}):
+        name, value = next(iter(more.items()))
+        with pytest.raises(
+            ValueError, match=rf"is a setting of LoRA, got {name}={re.escape(repr(value))} where the way"
+        ):
+            cut.tune(place / "bert", data=data, full=True, **more)
+    with pytest.raises(ValueError, match=r"lora must be at most .* got lora=99"):
+        cut.tune(place / "bert", data=data, lora=99, dora=True, out=tmp_path / "a")
     with pytest.raises(ValueError, match=r"last must be at most the number of layers, got last=9 for 2"):
         cut.tune(place / "bert", data=data, last=9, out=tmp_path / "a")
     one = tmp_path / "one.csv"

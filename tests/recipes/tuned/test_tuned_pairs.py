@@ -111,7 +111,10 @@ def test_the_task_is_found_by_the_columns(place: Path):
         (dict(columns="a,b,c,d"), "columns must name one to three columns, got 'a,b,c,d'"),
         (dict(dropout=1.5), "dropout must be .* got 1.5"),
         (dict(columns="anchor,postive"), "got 'postive'; try 'positive'"),
-        (dict(full=False, head_only=True), "head_only is for tasks with a head of their own"),
+        (
+            dict(full=False, head_only=True),
+            "head_only trains a head of labels or one that is new, got the task 'pairs'",
+        ),
     ],
 )
 def test_mistakes(place: Path, tmp_path: Path, settings, message):

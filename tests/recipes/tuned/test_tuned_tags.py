@@ -10,7 +10,15 @@ from tiny_bases import BAD, GOOD, OTHERS, tiny_bert, word_tokenizer
 import cutaway as cut
 from cutaway.data.text.tagged_sentences import Tagged
 from cutaway.data.text.whole_texts import text_frame
-from cutaway.recipes.tuned.tagged_rows import TagRows, cut_sentence, encode_tagged, tagged_cost, word_probabilities
+from cutaway.recipes.tuned.frozen_features import KeptFeatures
+from cutaway.recipes.tuned.tagged_rows import (
+    TagRows,
+    cut_sentence,
+    encode_tagged,
+    tagged_cost,
+    tagged_features,
+    word_probabilities,
+)
 
 
 @pytest.fixture(scope="module")
@@ -92,3 +100,24 @@ def test_head_only_features_of_tokens_are_those_computed_again(place: Path):
         ends.append(run.model.state_dict())
     for name, value in ends[0].items():
         assert torch.allclose(value, ends[1][name], atol=1e-5), name
+
+
+def test_a_new_head_for_tags_is_fitted_before_the_rest_learns(place: Path, tmp_path: Path):
+    """It begins at a lower loss than a random one, and the body is untouched by it."""
+    first = {}
+    for fit in (True, False):
+        settings = dict(lora=2, fit_head=fit, steps=1, rate=1e-9, final="last", batch=8, show="quiet")
+        run = cut.tune(place / "bert", data=place / "words.conll", out=tmp_path / f"fit-{fit}", **settings)
+        first[fit] = next(row["loss"] for row in run.metrics if row["split"] == "validation")
+        embed = cut.from_pretrained(place / "bert").state_dict()["embed.weight"]
+        assert torch.equal(run.model.state_dict()["embed.weight"], embed)
+    assert first[True] < first[False] - 0.05
+
+
+def test_features_that_bear_a_tag_are_those_of_first_pieces():
+    rows = encode_tagged(
+        word_tokenizer(), [Tagged(("the", "film"), ("X", None)), Tagged(("dull",), ("Y",))], {"X": 0, "Y": 1}, 10
+    )
+    values = torch.arange(7.0)[:, None]  # [CLS] the film [SEP] [CLS] dull [SEP]
+    kept, tags = tagged_features(KeptFeatures(values), rows)
+    assert (kept.values[:, 0].tolist(), tags.tolist()) == ([1.0, 5.0], [0, 1])

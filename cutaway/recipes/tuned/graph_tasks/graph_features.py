@@ -3,7 +3,7 @@ r"""Features of a frozen body of graphs, computed once: of all vertices of a gra
     r = represent(graph)            once, as in evaluation
     s = decide(r)                   in every step, which trains the head alone
 
-Where the body is tuned too, a fresh head is fitted to them first: see `fit_head` of frozen_features.py.
+Where the body is tuned too, a fresh head is fitted to them first: see fitted_heads.py.
 """
 
 from collections.abc import Iterator

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 WAYS = ("lora", "adapter", "head_only", "last", "full")
 RATES = {"lora": 2e-3, "adapter": 3e-3, "head_only": 3e-3, "last": 1e-4, "full": 1e-4}
 ADAPTER = "adapter"  # the folder in a run
+BASE_HEAD = "of the base"  # in config.json, where the head is not new
 _EPOCHS, _HEAD_EPOCHS = 3.0, 30.0
 _WARMUP = 0.06  # of the steps
 _MOST_CHECKPOINTS = 4  # of a run, where nobody chose: those of --full hold all weights
@@ -232,7 +233,7 @@ class TunedRecipe(Recipe):
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         import torch
 
-        from cutaway.recipes.tuned.label_heads import head_in_words
+        from cutaway.recipes.tuned.label_heads import SAME_HEAD, head_in_words
         from cutaway.recipes.tuned.tuning_ways import apply_way, own_memory, trainable_share
 
         if not self.way:
@@ -240,15 +241,19 @@ class TunedRecipe(Recipe):
         base, data = self.prepare()
         torch.manual_seed(self.seed)
         old: Any = getattr(getattr(base.model, "spec", None), "head", None)
+        told = base.in_words()  # before anything is added to it
         model: Any = self.headed(base, data)
-        head = head_in_words(old, getattr(getattr(model, "spec", None), "head", None))
+        same = self.has_new_head and model is base.model
+        head = SAME_HEAD if same else head_in_words(old, getattr(getattr(model, "spec", None), "head", None))
         apply_way(model, self)
         own_memory(model)
         job = self.task_job(model, base, data, rank, world)
         share = trainable_share(model)
         job.data["base"] = base.facts()
-        job.data["tuning"] = {"task": self.task, "way": self.way, **share}
-        lines = [job.data["summary"], base.in_words(), head, self.in_words(share)]
+        job.data["tuning"] = {"task": self.task, "way": self.way, "what": self.way_in_words(), **share}
+        if same:
+            job.data["tuning"]["head"] = BASE_HEAD
+        lines = [job.data["summary"], told, head, self.in_words(share)]
         job.data["summary"] = "\n".join(line for line in lines if line)
         job.files = base.files() | job.files
         job.frozen_stays = True
@@ -260,19 +265,21 @@ class TunedRecipe(Recipe):
         if noted := run.about["data"].get("base"):
             expect_same_base(self.base, noted, run.path)
 
+    def way_in_words(self) -> str:
+        """What learns."""
+        return {
+            "lora": f"LoRA of rank {self.lora}",
+            "adapter": f"adapters of width {self.adapter}",
+            "head_only": "the head alone",
+            "last": "the last layer" if self.last == 1 else f"the last {self.last} layers",
+            "full": "all weights",
+        }[self.way]
+
     def in_words(self, share: dict[str, Any]) -> str:
         """What learns, in a line."""
-        size = {"lora": f" of rank {self.lora}", "adapter": f" of width {self.adapter}", "last": f" {self.last}"}
-        names = {
-            "lora": "LoRA",
-            "adapter": "adapters",
-            "head_only": "the head alone",
-            "last": "the last layers:",
-            "full": "all weights",
-        }
         return (
-            f"tuning: {names[self.way]}{size.get(self.way, '')}; trained are {share['trained']:,} of "
-            f"{share['parameters']:,} parameters ({share['trained'] / share['parameters']:.2%})"
+            f"tuning: {self.way_in_words()}; trained are {share['trained']:,} of {share['parameters']:,} parameters "
+            f"({share['trained'] / share['parameters']:.2%})"
         )
 
     def open_model(self, config: dict[str, Any]) -> "nn.Module":
@@ -334,4 +341,4 @@ def features_in_words(features: list[Any], most: int) -> str:
 
 Files = dict[str, Callable[[Path], None]]
 
-__all__ = ["ADAPTER", "RATES", "WAYS", "Files", "Prepared", "TunedRecipe", "features_in_words"]
+__all__ = ["ADAPTER", "BASE_HEAD", "RATES", "WAYS", "Files", "Prepared", "TunedRecipe", "features_in_words"]

@@ -251,7 +251,7 @@ class TunedRecipe(Recipe):
         share = trainable_share(model)
         job.data["base"] = base.facts()
         job.data["tuning"] = {"task": self.task, "way": self.way, "what": self.way_in_words(), **share}
-        if same:
+        if same or not self.has_new_head:
             job.data["tuning"]["head"] = BASE_HEAD
         lines = [job.data["summary"], told, head, self.in_words(share)]
         job.data["summary"] = "\n".join(line for line in lines if line)

@@ -107,7 +107,7 @@ class TunedChatRecipe(TunedRecipe):
         if train.cut:
             lines.append(
                 f"cut: {train.cut:,} of {len(data.splits.train):,} conversations are longer than the context of {room} "
-                f"tokens; {train.left_out:,} of them have no answer within it and are left out"
+                "tokens" + (f"; {train.left_out:,} have no answer within it and are left out" if train.left_out else "")
             )
         share = sum(train.marks.ids) / len(train.marks.ids)
         lines.append(f"learned: {share:.1%} of the tokens, those of answers")

@@ -34,6 +34,12 @@ register(general.losses, suits=general.has_metrics, section="Training")
 register(general.gradient_flow, suits=general.has_flow, section="Training", report=True)
 register(augmented_images.augmented, suits=augmented_images.changes_images, section="Training", report=True)
 
+register(tags.tag_results, suits=tags.tags_words, section="Predictions", report=True)
+register(text_classes.text_results, suits=text_classes.classifies_texts, section="Predictions", report=True)
+register(tuned.flipped_answers, suits=tuned.is_tuned, section="What tuning changed", report=True)
+register(tuned.weight_updates, suits=tuned.is_tuned, section="What tuning changed", report=True)
+register(tuned.changed_representations, suits=tuned.is_tuned, section="What tuning changed", report=True)
+
 register(attention.attention, suits=attention.has_attention, section="Attention", report=True)
 register(attention.heads, suits=attention.has_attention, section="Attention")
 register(attention.telling_heads, suits=attention.has_attention, section="Attention", report=True)
@@ -131,18 +137,12 @@ register(one_shot_images.one_shot_answers, suits=one_shot_images.compares_images
 register(one_shot_images.map_of_kinds, suits=one_shot_images.compares_images, section="Embeddings", report=True)
 
 register(tags.tagged, suits="tagger", section="Predictions", report=True)
-register(tags.tag_results, suits=tags.tags_words, section="Predictions", report=True)
 register(tags.other_words, suits="tagger", section="What a prediction depends on", report=True)
 register(tags.word_parts, suits="tagger", section="What a prediction depends on", report=True)
 register(tags.letters_of_unknown_words, suits="tagger", section="What a prediction depends on")
 register(text_classes.telling_words, suits=text_classes.has_votes, section="What a prediction depends on", report=True)
 register(text_classes.attended_words, suits=text_classes.has_readers, section="What a prediction depends on")
-register(text_classes.text_results, suits=text_classes.classifies_texts, section="Predictions", report=True)
 register(text_classes.telling_ngrams, suits=text_classes.has_ngrams, section="Predictions", report=True)
-
-register(tuned.flipped_answers, suits=tuned.is_tuned, section="What tuning changed", report=True)
-register(tuned.weight_updates, suits=tuned.is_tuned, section="What tuning changed", report=True)
-register(tuned.changed_representations, suits=tuned.is_tuned, section="What tuning changed", report=True)
 
 register(embeddings.tokens, suits=embeddings.has_tokens, section="Embeddings")
 register(embeddings.token_neighbours, suits=embeddings.has_tokens, section="Embeddings")

@@ -51,7 +51,8 @@ def graph_answers(base: Any, tuned: Any, data: GraphSet) -> Answers | None:
     assert rows.targets is not None
     before = _nearest(_means(base, some), some.targets, _means(base, rows), len(data.classes))
     after = outcome_outputs(tuned, rows.graphs).argmax(1).numpy()
-    return _answers(list(rows.names), before, after, rows.targets.numpy(), data.classes, "graphs")
+    names = [f"graph {name}" if str(name).isdigit() else str(name) for name in rows.names]
+    return _answers(names, before, after, rows.targets.numpy(), data.classes, "graphs")
 
 
 def _means(base: Any, rows: GraphRows) -> Float[Tensor, "n w"]:
@@ -73,7 +74,7 @@ def _answers(
     names: list[str], before: np.ndarray, after: np.ndarray, truth: np.ndarray, classes: tuple[str, ...], what: str
 ) -> Answers:
     told = [[classes[int(k)] for k in found] for found in (before, after)]
-    shown = [f"{name}, which is {classes[int(k)]}" for name, k in zip(names, truth, strict=True)]
+    shown = [f"{name} (is {classes[int(k)]})" for name, k in zip(names, truth, strict=True)]
     right = before == truth, after == truth
     return Answers(shown, told[0], told[1], *right, nearest_mean(what), what.capitalize())
 

@@ -124,12 +124,11 @@ def _tuned_share(data: Any) -> dict[str, str]:
 
 def _tuned_from(data: Any) -> str:
     """Of a tuned run, what was tuned and how, in a sentence."""
-    found = [data.get(name) for name in ("base", "tuning")] if isinstance(data, Mapping) else []
-    if not all(isinstance(one, Mapping) for one in found) or not found:
+    base, tuned = (data.get("base"), data.get("tuning")) if isinstance(data, Mapping) else (None, None)
+    if not isinstance(base, Mapping) or not isinstance(tuned, Mapping):
         return ""
-    base, tuned = found
     what = tuned.get("what") or str(tuned.get("way", "")).replace("_", " ")
-    return f"Tuned from {base.get('given') or base.get('path')}, a model {base.get('model')!r}, by {what}. "
+    return f"Tuned from {base.get('given') or base.get('path')}, a {base.get('model')}; what was trained: {what}. "
 
 
 def _losses(series: Series) -> dict[str, Any]:
@@ -219,6 +218,7 @@ def _results(
     caption = f"{'; '.join(rules)}: a model is worth what it adds to that." if rules else ""
     if len(rules) > 1:
         caption = f"{'; '.join(rules)}. A model is worth what it adds to these."
+    caption = caption[:1].upper() + caption[1:]
     said = [f"{_name(metric).capitalize()}: {meanings[metric]}." for metric in names if metric in meanings]
     return [Table(["figure", *columns], rows), *([caption] if caption else []), *said]
 

@@ -129,7 +129,7 @@ def pair_answers(base: Any, tuned: Any, pairs: "PairRows") -> Answers:
     return Answers(firsts, names[0], names[1], right[0], right[1], rule)
 
 
-def shortened(text: str, most: int = 48) -> str:
+def shortened(text: str, most: int = 30) -> str:
     """The beginning of a text, up to the end of a word if it has one.
 
     >>> shortened("a very long sentence", 12), shortened("a short one", 12)

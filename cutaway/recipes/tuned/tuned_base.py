@@ -277,9 +277,10 @@ class TunedRecipe(Recipe):
 
     def in_words(self, share: dict[str, Any]) -> str:
         """What learns, in a line."""
+        part = share["trained"] / share["parameters"]
         return (
-            f"tuning: {self.way_in_words()}; trained are {share['trained']:,} of {share['parameters']:,} parameters "
-            f"({share['trained'] / share['parameters']:.2%})"
+            f"tuning: {self.way_in_words()}; {share['trained']:,} of {share['parameters']:,} parameters are trained "
+            f"({part:.{0 if part == 1 else 2}%})"
         )
 
     def open_model(self, config: dict[str, Any]) -> "nn.Module":

@@ -36,6 +36,11 @@ register(augmented_images.augmented, suits=augmented_images.changes_images, sect
 
 register(tags.tag_results, suits=tags.tags_words, section="Predictions", report=True)
 register(text_classes.text_results, suits=text_classes.classifies_texts, section="Predictions", report=True)
+register(image_classes.image_mistakes, suits=image_classes.classifies_images, section="Predictions", report=True)
+register(image_classes.hardest_images, suits=image_classes.classifies_images, section="Predictions", report=True)
+register(table_cells.tuned_results, suits=table_cells.predicts_cells, section="Predictions", report=True)
+register(whole_graphs.graph_answers, suits=whole_graphs.predicts_graphs, section="Predictions", report=True)
+register(vertices.vertex_mistakes, suits=vertices.classifies_vertices, section="Predictions", report=True)
 register(tuned.flipped_answers, suits=tuned.is_tuned, section="What tuning changed", report=True)
 register(tuned.weight_updates, suits=tuned.is_tuned, section="What tuning changed", report=True)
 register(tuned.changed_representations, suits=tuned.is_tuned, section="What tuning changed", report=True)
@@ -61,11 +66,8 @@ register(tables.fit, suits=tables.has_one_input, section="The function that was 
 register(tables.row_saliency, suits=tables.is_table, section="What a prediction depends on")
 
 register(table_cells.restored_columns, suits=table_cells.restores_cells, section="Restored cells", report=True)
-register(table_cells.tuned_results, suits=table_cells.predicts_cells, section="Predictions", report=True)
 register(table_cells.telling_columns, suits=table_cells.restores_cells, section="Restored cells", report=True)
 
-register(image_classes.image_mistakes, suits=image_classes.classifies_images, section="Predictions", report=True)
-register(image_classes.hardest_images, suits=image_classes.classifies_images, section="Predictions", report=True)
 register(
     image_classes.image_evidence,
     suits=image_classes.classifies_images,
@@ -83,7 +85,6 @@ register(image_classes.field_at, suits=image_classes.classifies_images, section=
 register(hidden_parts.restored_parts, suits=hidden_parts.restores_graphs, section="Hidden parts", report=True)
 register(hidden_parts.restored_edges, suits=hidden_parts.restores_graphs, section="Hidden parts", report=True)
 register(hidden_parts.vector_map, suits=hidden_parts.restores_graphs, section="What was learned", report=True)
-register(whole_graphs.graph_answers, suits=whole_graphs.predicts_graphs, section="Predictions", report=True)
 register(
     whole_graphs.telling_vertices,
     suits=whole_graphs.predicts_graphs,
@@ -97,7 +98,6 @@ register(drawn_graphs.expected_edges, suits=drawn_graphs.draws_graphs, section="
 register(links.link_scores, suits=links.finds_links, section="Predictions", report=True)
 register(links.best_pairs, suits=links.finds_links, section="Predictions", report=True)
 register(links.links_in_the_graph, suits=links.finds_links, section="Predictions", report=True)
-register(vertices.vertex_mistakes, suits=vertices.classifies_vertices, section="Predictions", report=True)
 register(vertices.predicted_graph, suits=vertices.classifies_vertices, section="Predictions", report=True)
 register(
     vertices.neighbours_heard, suits=vertices.classifies_vertices, section="What a prediction depends on", report=True

@@ -51,7 +51,7 @@ def test_a_tuned_run_learns_and_needs_its_folder_alone(place: Path, run: cut.run
     assert again.model.spec.head.labels == ("neg", "pos")
     assert set(again.test()) >= {"accuracy", "loss", "baseline_accuracy"}
     assert again.about["data"]["base"]["path"] == str(place / "bert")
-    assert "trained are" in again.about["data"]["summary"]
+    assert "parameters are trained (" in again.about["data"]["summary"]
 
 
 @pytest.mark.parametrize("pooling", ["cls", "mean", "attention", "layers"])

@@ -9,15 +9,16 @@ from cutaway.look.style.colours import CATEGORIES
 from cutaway.look.style.wording import short, writable
 
 _TEXTS = 40  # in one picture, at most
+_INDENT = 18  # pixels, right of the marks
 _WIDE, _LINES, _LINE, _GAP = 88, 3, 16, 10  # letters in a line, lines of a text, pixels of a line, and between texts
 
 
 def text_list(
     texts: Sequence[str], heads: Sequence[str], *, title: str, caption: str = "", groups: Sequence[int] = ()
 ) -> Picture:
-    """The ``texts``, one below the other, each under its own ``heads`` in colour; long ones are cut.
+    """The ``texts``, one below the other, each under its own ``heads`` with a coloured mark; long ones are cut.
 
-    ``groups`` are numbers from 0, one for each text: heads of one group have one colour.
+    ``groups`` are numbers from 0, one for each text: heads of one group have marks of one colour.
 
     >>> text_list(["so charming"], ["good, taken for bad"], title="Mistakes").alt
     'A list of 1 text; the first is good, taken for bad: so charming'
@@ -41,14 +42,18 @@ def text_list(
             rows.append({"y": y, "line": line, "kind": kind, "group": group})
             y += _LINE
         y += _GAP
-    base = alt.Chart(alt.NamedData("rows")).encode(x=alt.value(0), y=alt.Y("y:Q", scale=None, axis=None), text="line:N")
+    base = alt.Chart(alt.NamedData("rows")).encode(y=alt.Y("y:Q", scale=None, axis=None))
     words: dict[str, Any] = dict(align="left", baseline="top", fontSize=12, aria=False)
+    written = base.encode(x=alt.value(_INDENT), text="line:N")
     colour = alt.Color(
         "group:O", scale=alt.Scale(domain=list(range(len(CATEGORIES))), range=list(CATEGORIES)), legend=None
     )
+    # a mark has the colour, not the words: these must be read on light and on dark ground
+    marks = base.mark_square(size=90, opacity=1, yOffset=7, aria=False).encode(x=alt.value(6), color=colour)
     chart = alt.layer(
-        base.transform_filter("datum.kind == 'head'").mark_text(fontWeight="bold", **words).encode(color=colour),
-        base.transform_filter("datum.kind == 'text'").mark_text(**words),
+        marks.transform_filter("datum.kind == 'head'"),
+        written.transform_filter("datum.kind == 'head'").mark_text(fontWeight="bold", **words),
+        written.transform_filter("datum.kind == 'text'").mark_text(**words),
     ).properties(width=620, height=y)
     count = f"{len(texts)} text{'s' * (len(texts) > 1)}"
     said = f"A list of {count}; the first is {heads[0]}: {short(' '.join(texts[0].split()), 80)}"

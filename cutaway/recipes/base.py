@@ -36,6 +36,7 @@ class Recipe:
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
     prediction: ClassVar[str] = ""  # what `cutaway predict` takes and gives, in one line
     input: ClassVar[str] = "rows.csv"  # what `cutaway predict` takes, as an example
+    answers: ClassVar[bool] = False  # whether what `generate` writes is an answer, and does not go on from the prompt
     word_noun: ClassVar[str] = "words"  # what `word_rows` are rows of
     whole_input: ClassVar[str] = ""  # the input that asks for everything in other data; "": there must be one
     output_formats: ClassVar[

@@ -40,6 +40,7 @@ class TunedChatRecipe(TunedRecipe):
     task: ClassVar[str] = "chat"
     has_new_head: ClassVar[bool] = False
     unit: ClassVar[str] = "nats a token of an answer"
+    answers: ClassVar[bool] = True
 
     data: str = setting("", FIRST, "PATH")
     """JSON lines of messages, or of a prompt and a response; or a table with such columns"""

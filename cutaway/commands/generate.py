@@ -77,4 +77,4 @@ def main(argv: Sequence[str]) -> None:
         json.dump({"run": asked.run, "prompt": asked.prompt, "text": text}, sys.stdout, ensure_ascii=False)
         print()
     else:
-        print(text if answering or asked.chat else asked.prompt + text)
+        print(text if answering or asked.chat or run.recipe.answers else asked.prompt + text)

@@ -67,7 +67,8 @@ def _explained(flag: Flag) -> str:
     more = [f"one of {', '.join(map(str, flag.choices))}"] if flag.choices else []
     if not (flag.required or flag.kind is bool or "default" in flag.about or _is_empty(flag.default)):
         more.append(f"default {flag.default:g}" if isinstance(flag.default, float) else f"default {flag.default}")
-    return f"{flag.about} ({'; '.join(more)})" if more else flag.about
+    about = f"turns this off: {flag.about}" if flag.spelled.startswith("--no-") else flag.about
+    return f"{about} ({'; '.join(more)})" if more else about
 
 
 def _is_empty(value: Any) -> bool:

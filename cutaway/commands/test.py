@@ -10,6 +10,8 @@ import tyro
 
 from cutaway.commands.flags import parse_flags
 
+_NAIVE = "baseline_"  # the names of a baseline's figures begin so
+
 
 @dataclass(frozen=True)
 class Test:
@@ -45,5 +47,8 @@ def main(argv: Sequence[str]) -> None:
         json.dump(metrics | {"first_reading": not again}, sys.stdout)
         print()
         return
-    print("  ".join(f"test {name} {value:.4f}" for name, value in metrics.items()))
+    naive = {name: value for name, value in metrics.items() if name.startswith(_NAIVE)}
+    print("  ".join(f"test {name} {value:.4f}" for name, value in metrics.items() if name not in naive))
+    if naive:
+        print(f"baseline: {'  '.join(f'{name.removeprefix(_NAIVE)} {value:.4f}' for name, value in naive.items())}")
     print("(as noted when the test split was read)" if again else "(the test split is now read; this is the figure)")

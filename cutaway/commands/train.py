@@ -21,7 +21,7 @@ VERBS = {
     "generate": " --prompt ...",
     "predict": " {input}",
     "forecast": "",
-    "nearest": " WORD",
+    "nearest": " {word}",
     "sample": "",
     "test": "",
 }  # what a run may be used for
@@ -119,10 +119,15 @@ def print_end(run: "Run") -> None:
     whole = last.get("validation-whole", {})
     figures = [f"validation {k} {v:.4f}" for k, v in whole.items() if isinstance(v, float)]
     if figures:
-        print(f"{', '.join(figures)} ({run.recipe.final} weights, on the whole validation split)")
+        kept = f"of step {whole['weights_of']:,}, the best" if "weights_of" in whole else "of the last step"
+        print(f"{', '.join(figures)} (whole validation split, weights {kept})")
     print(f"run: {run.path}   report: {run.path / 'report.html'}")
-    told = {verb: more.format(input=run.recipe.input) for verb, more in VERBS.items() if can(run.recipe, verb)}
-    ways = [f"cutaway {verb} {run.path}{more}" for verb, more in told.items()]
+    examples = {"input": run.recipe.input, "word": "WORD" if run.recipe.word_noun == "words" else "NAME"}
+    ways = [
+        f"cutaway {verb} {run.path}{more.format(**examples)}"
+        for verb, more in VERBS.items()
+        if can(run.recipe, verb) and run.recipe.offers(run, verb)
+    ]
     print(f"next: {'   '.join(ways)}")
 
 

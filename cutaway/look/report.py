@@ -67,7 +67,7 @@ def report_page(
     when = when or datetime.now(UTC)
     data = config.get("data")
     sections = [
-        Section("Results", _results(metrics, test, _baselines(data), _meanings(data))),
+        Section("Results", _results(metrics, test, _baselines(data) | _before_tuning(data, metrics), _meanings(data))),
         Section("Samples", _samples(samples)),
         Section("Training", _training(metrics, unit)),
         Section("Inside the model", list(inside)),
@@ -75,10 +75,10 @@ def report_page(
         Section("Test split", _test(test)),
         Section("Settings and model", [*_table("setting", settings), *_table("part", config.get("spec"))]),
     ]
-    facts = _facts(settings, metrics, test, parameters) | _tuned_share(config)
+    facts = _facts(settings, metrics, test, parameters) | _tuned_share(data)
     written = f"{when:%Y-%m-%d %H:%M}" + (" UTC" if when.utcoffset() is not None and not when.utcoffset() else "")
     recipe = f"A run of the recipe {config['recipe']}. " if config.get("recipe") else ""
-    lead = f"{recipe}Report written {written}."
+    lead = f"{recipe}{_tuned_from(data)}Report written {written}."
     return Page(title, lead, [s for s in sections if s.parts], facts)
 
 
@@ -103,6 +103,8 @@ def _facts(
         done = max(int(row["step"]) for row in metrics)
         asked = settings.get("steps")
         facts["steps"] = f"{done:,} of {asked:,}" if isinstance(asked, int) and asked != done else done
+        kept = [row["weights_of"] for row in metrics if "weights_of" in row]
+        facts |= {"weights kept": f"of step {kept[-1]:,}"} if kept else {}
     timed = [row["seconds"] for row in metrics if isinstance(row.get("seconds"), (int, float))]
     if timed:
         facts["time spent training"] = duration(timed[-1])
@@ -111,14 +113,22 @@ def _facts(
     return facts
 
 
-def _tuned_share(config: Mapping[str, Any]) -> dict[str, str]:
-    """Of a tuned run, how many of its parameters were trained, and which."""
-    data = config.get("data")
+def _tuned_share(data: Any) -> dict[str, str]:
+    """Of a tuned run, how many of its parameters were trained."""
     tuned = data.get("tuning") if isinstance(data, Mapping) else None
-    if not isinstance(tuned, Mapping) or not {"way", "trained", "parameters"} <= set(tuned):
+    if not isinstance(tuned, Mapping) or not {"trained", "parameters"} <= set(tuned):
         return {}
     share = tuned["trained"] / max(1, tuned["parameters"])
-    return {"trained of them": f"{tuned['trained']:,} ({share:.2%}, {str(tuned['way']).replace('_', ' ')})"}
+    return {"trained parameters": f"{tuned['trained']:,} ({share:.{0 if share == 1 else 2}%})"}
+
+
+def _tuned_from(data: Any) -> str:
+    """Of a tuned run, what was tuned and how, in a sentence."""
+    base, tuned = (data.get("base"), data.get("tuning")) if isinstance(data, Mapping) else (None, None)
+    if not isinstance(base, Mapping) or not isinstance(tuned, Mapping):
+        return ""
+    what = tuned.get("what") or str(tuned.get("way", "")).replace("_", " ")
+    return f"Tuned from {base.get('given') or base.get('path')}, a {base.get('model')}; what was trained: {what}. "
 
 
 def _losses(series: Series) -> dict[str, Any]:
@@ -135,7 +145,8 @@ def _last(metrics: Metrics) -> dict[str, float]:
     """The figures of the last evaluation: of the whole validation split if there was one, with the weights kept."""
     rows = [row for row in metrics if str(row.get("split", "")).startswith("validation")]
     row = rows[-1] if rows else {}
-    return {k: v for k, v in row.items() if k not in ("step", "split", "seconds") and isinstance(v, (int, float))}
+    notes = ("step", "split", "seconds", "weights_of")
+    return {k: v for k, v in row.items() if k not in notes and isinstance(v, (int, float))}
 
 
 def _is_naive(metric: str) -> bool:
@@ -148,8 +159,11 @@ def _ordered(figures: Iterable[str]) -> list[str]:
     return sorted(figures, key=lambda metric: metric == "loss")
 
 
+_WRITTEN = {"r2": "R²", "macro_f1": "macro F1", "f1": "F1", "auc": "AUC", "mrr": "mean reciprocal rank"}
+
+
 def _name(metric: str) -> str:
-    return metric.replace("_", " ")
+    return _WRITTEN.get(metric, metric.replace("_", " "))
 
 
 def _baselines(data: Any) -> dict[str, Mapping[str, Any]]:
@@ -161,6 +175,17 @@ def _baselines(data: Any) -> dict[str, Mapping[str, Any]]:
     more = data.get("baselines")
     found = {"baseline": data.get("baseline")} | (dict(more) if isinstance(more, Mapping) else {})
     return {name: one for name, one in found.items() if isinstance(one, Mapping) and one.get("metrics")}
+
+
+def _before_tuning(data: Any, metrics: Metrics) -> dict[str, Mapping[str, Any]]:
+    """The figures at step 0 of a run that was tuned with the head of its base, unless a baseline has them."""
+    tuned = data.get("tuning") if isinstance(data, Mapping) else None
+    if not isinstance(tuned, Mapping) or tuned.get("head") != "of the base":
+        return {}
+    if any(str(one["rule"]).startswith("the base") for one in _baselines(data).values()):
+        return {}
+    first = _last([row for row in metrics if row.get("step") == 0])
+    return {"before tuning": {"rule": "the base as it was", "metrics": first}} if first else {}
 
 
 def _meanings(data: Any) -> Mapping[str, str]:
@@ -188,11 +213,12 @@ def _results(
     names = _ordered([metric for metric in figures if not _is_naive(metric)] or list(naive))
     rows = [(_name(metric), *(column.get(metric, "") for column in columns.values())) for metric in names]
     rules = [f"{name}: {one['rule']}" for name, one in baselines.items()]
-    if len(rules) == 1:
-        rules = [f"The {name} is {one['rule']}" for name, one in baselines.items()]
+    if list(baselines) == ["baseline"]:
+        rules = [f"The baseline is {baselines['baseline']['rule']}"]
     caption = f"{'; '.join(rules)}: a model is worth what it adds to that." if rules else ""
     if len(rules) > 1:
         caption = f"{'; '.join(rules)}. A model is worth what it adds to these."
+    caption = caption[:1].upper() + caption[1:]
     said = [f"{_name(metric).capitalize()}: {meanings[metric]}." for metric in names if metric in meanings]
     return [Table(["figure", *columns], rows), *([caption] if caption else []), *said]
 

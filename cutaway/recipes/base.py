@@ -36,6 +36,8 @@ class Recipe:
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
     prediction: ClassVar[str] = ""  # what `cutaway predict` takes and gives, in one line
     input: ClassVar[str] = "rows.csv"  # what `cutaway predict` takes, as an example
+    answers: ClassVar[bool] = False  # whether what `generate` writes is an answer, and does not go on from the prompt
+    word_noun: ClassVar[str] = "words"  # what `word_rows` are rows of
     whole_input: ClassVar[str] = ""  # the input that asks for everything in other data; "": there must be one
     output_formats: ClassVar[
         tuple[str, ...]
@@ -273,6 +275,10 @@ class Recipe:
     def decode(self, run: "Run", codes: Any) -> "Tensor":
         """Images of codes."""
         raise self._cannot("decode codes")
+
+    def offers(self, run: "Run", verb: str) -> bool:
+        """Whether a run does what a verb of the command line asks, where this depends on its model."""
+        return True
 
     def word_rows(self, run: "Run") -> "WordRows":
         """The words of a run and their vectors, which `run.nearest` searches: by default, its tokens' embeddings."""

@@ -31,16 +31,17 @@ _OUTPUT = ""  # the key under which a model's own output is remembered
 class Subject:
     """``arguments`` are those of the model, a batch of one text or of some rows; () if there is nothing to put in.
 
-    ``words`` tell what it is. Of a text, ``tokens`` are its tokens one by one, and ``written`` those that a decoder is
-    given; of series, ``steps`` name those of the first one (dates, or numbers), and ``source`` is their file, if they
-    were given; of a table, ``rows`` are its rows as they are encoded; of a graph, ``vertices``
-    are the numbers of those that a person asked for. ``perplexity`` is that of maps by t-SNE, one or
-    several to compare; (): one that fits the number of rows.
+    ``words`` tell what it is. Of a text, ``tokens`` are its tokens one by one, ``text`` is what they read as together
+    ("" for one after the other), and ``written`` are those that a decoder is given; of series, ``steps`` name those of
+    the first one (dates, or numbers), and ``source`` is their file, if they were given; of a table, ``rows`` are its
+    rows as they are encoded; of a graph, ``vertices`` are the numbers of those that a person asked for. ``perplexity``
+    is that of maps by t-SNE, one or several to compare; (): one that fits the number of rows.
     """
 
     arguments: tuple[Any, ...] = ()
     words: str = ""
     tokens: tuple[str, ...] = ()
+    text: str = ""
     written: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
     rows: Encoded | None = None
@@ -93,8 +94,15 @@ def text_subject(run: "Run", ids: Ids, words: str) -> Subject:
     ids = [int(i) for i in ids]
     if len(ids) > most:
         words, ids = f"the first {most} of {len(ids):,} tokens of {words}", ids[:most]
-    tokens = torch.tensor([ids], device=_device(run.model))
-    return Subject((tokens,), words, token_names(run.tokenizer, ids))
+    tokens, names = torch.tensor([ids], device=_device(run.model)), token_names(run.tokenizer, ids)
+    return Subject((tokens,), words, names, _as_text(run.tokenizer, ids, names))
+
+
+def _as_text(tokenizer: Any, ids: Sequence[int], names: Sequence[str]) -> str:
+    """Tokens with their special ones as a text; with blanks between words where no token has any (WordPiece)."""
+    joined = "".join(names)
+    spaced = " ".join(names).replace(" ##", "")
+    return spaced if tokenizer.decode(ids).count(" ") > joined.count(" ") else joined
 
 
 def pair_subject(run: "Run", source: Ids, target: Ids, words: str) -> Subject:
@@ -102,7 +110,7 @@ def pair_subject(run: "Run", source: Ids, target: Ids, words: str) -> Subject:
     device, most = _device(run.model), _context(run.model)
     read, written = [int(i) for i in source][:most], [int(i) for i in target][: min(SHOWN, most)]
     arguments = (torch.tensor([read], device=device), torch.tensor([written], device=device))
-    return Subject(arguments, words, token_names(run.tokenizer, read), token_names(run.tokenizer, written))
+    return Subject(arguments, words, token_names(run.tokenizer, read), written=token_names(run.tokenizer, written))
 
 
 def row_subject(run: "Run", rows: Encoded, words: str) -> Subject:

@@ -88,7 +88,7 @@ def _inputs(subject: Subject) -> list[Part]:
     """What a reader must know of what goes into the model."""
     parts: list[Part] = [f"{subject.words[:1].upper()}{subject.words[1:]}."]
     if subject.tokens:
-        parts.append(Sample("".join(subject.tokens)))
+        parts.append(Sample(subject.text or "".join(subject.tokens)))
     if subject.written:
         parts.append(Sample("".join(subject.written), caption="Given to the decoder"))
     return parts

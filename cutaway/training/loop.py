@@ -250,7 +250,8 @@ class Loop:
             whole = self.processes.from_first(self._score(self.job.whole))
             self.metrics |= {f"whole_validation_{name}": value for name, value in whole.items()}
             if whole:
-                self._log("validation-whole", whole)
+                kept = {"weights_of": self.best[1]} if self.best_weights and self.best is not None else {}
+                self._log("validation-whole", whole | kept)
         self.finished = True
 
 

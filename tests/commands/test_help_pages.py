@@ -61,6 +61,7 @@ def test_a_page():
         Flag("rate", float, default=0.0, about="how fast", heading="b"),
         Flag("shape", choices=("up", "down"), default="up", about="which way", heading="a"),
         Flag("a_very_long_name_for_a_flag", bool, default=False, about="or not", heading="a"),
+        Flag("warm", bool, default=True, about="warm up first", heading="a"),
     ]
     page = inspect.cleandoc("""
         usage: cutaway verb RUN [INPUT] [flags]
@@ -76,6 +77,7 @@ def test_a_page():
           --shape NAME          which way (one of up, down; default up)
           --a-very-long-name-for-a-flag
                                 or not
+          --no-warm             turns this off: warm up first
 
         b:
           --rate X              how fast (default 0)

@@ -42,6 +42,15 @@ def test_the_split_is_read_once(own_run: Callable[[str], Any], capsys: pytest.Ca
     assert told["loss"] == json.loads(Path("run/test.json").read_text())["metrics"]["loss"]
 
 
+def test_the_baseline_has_a_line_of_its_own(
+    own_run: Callable[[str], Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    own_run("gpt").path.rename("run")
+    monkeypatch.setattr(cut.runs.Run, "test", lambda run, unfinished: {"loss": 0.5, "baseline_loss": 0.75})
+    assert cli.run(["test", "run"]) == 0
+    assert capsys.readouterr().out.splitlines()[:2] == ["test loss 0.5000", "baseline: loss 0.7500"]
+
+
 def test_an_unfinished_run_is_refused_in_a_line_unless_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     with pytest.raises(ConnectionResetError):
         train(tmp_path, callbacks=[Break()])

@@ -125,7 +125,7 @@ def test_lines_then_a_sample_and_the_way_on(capsys: pytest.CaptureFixture[str]):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "little.txt: 4,010 characters, 4,010 tokens"
     assert "run: here" in lines
-    assert "(best weights, on the whole validation split)" in lines[-3]
+    assert "(whole validation split, weights of step " in lines[-3]
     assert lines[-2:] == [
         "run: here   report: here/report.html",
         "next: cutaway generate here --prompt ...   cutaway test here",

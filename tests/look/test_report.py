@@ -117,6 +117,19 @@ def test_the_whole_validation_split_has_a_name():
     assert "validation loss 1.688" in text
 
 
+def test_a_tuned_run_says_what_was_tuned_and_what_was_before():
+    tuned = {"task": "language", "way": "lora", "what": "LoRA of rank 8", "trained": 10, "parameters": 40}
+    data = {"base": {"given": "runs/gpt-1", "model": "GPT"}, "tuning": tuned | {"head": "of the base"}}
+    metrics = [*METRICS, {"step": 200, "split": "validation-whole", "loss": 1.5, "weights_of": 150}]
+    html = report_page("x", CONFIG | {"data": data}, metrics, {}, []).to_html()
+    text = " ".join(expect_self_contained(html, charts=4).text.split())
+    assert "Tuned from runs/gpt-1, a GPT; what was trained: LoRA of rank 8." in text
+    assert "weights kept of step 150" in text
+    assert "trained parameters 10 (25.00%)" in text
+    assert "figure validation before tuning loss 1.5 4.17" in text
+    assert "Before tuning: the base as it was: a model is worth what it adds to that." in text
+
+
 def test_the_least_that_a_report_needs():
     html = report_page("x", {"config": {}}, [], {}, []).to_html()
     found = expect_self_contained(html, charts=0)

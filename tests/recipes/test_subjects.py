@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from cutaway.data.tables.encoding import Encoded
 from cutaway.data.text.tokenizers import Bytes
 from cutaway.models import GPT, TableNet, Transformer
-from cutaway.recipes.subjects import SHOWN, Subject, row_subject, subject_by_model, token_names
+from cutaway.recipes.subjects import SHOWN, Subject, row_subject, subject_by_model, text_subject, token_names
 
 SIZES = dict(width=8, depth=1, heads=2)
 
@@ -74,6 +74,19 @@ def test_rows_are_cut_to_what_a_page_shows():
     assert [len(x) for x in (*subject.arguments, *subject.rows)] == [SHOWN] * 5
     with pytest.raises(ValueError, match="a table to look at must have a row, got none"):
         row_subject(run, Encoded(rows.numbers[:0], rows.categories[:0], None), "rows")
+
+
+def test_pieces_of_words_are_read_as_a_text():
+    """A tokenizer of word pieces has no blanks in its tokens; its text has."""
+    names = {1: "[CLS]", 2: "groove", 3: "##d", 4: "over"}
+    inner = SimpleNamespace(id_to_token=names.get)
+    pieces = lambda ids: " ".join(names[int(i)] for i in ids if int(i) > 1).replace(" ##", "")
+    each = lambda rows: [names[row[0]] if row[0] > 1 else "" for row in rows]
+    tokenizer = SimpleNamespace(decode=pieces, decode_each=each, inner=inner)
+    run = a_run(GPT(vocabulary=5, context=8, **SIZES), tokenizer)
+    assert text_subject(run, [1, 2, 3, 4], "a text").text == "[CLS] grooved over"
+    letters = a_run(GPT(vocabulary=256, context=8, **SIZES), Bytes())
+    assert text_subject(letters, [*b"a b"], "a text").text == "a b"
 
 
 def test_special_tokens_go_by_their_names():

@@ -159,7 +159,28 @@ def _columns(data: Any, encoding: str) -> dict[str, list[str]]:
         lines = list(read_texts(data, "", encoding, "data"))
         if not lines or not all("\t" in line for line in lines[:10]):
             return {"text": lines}
-    return read_columns(data, encoding)
+    return first_row_as_pair(read_columns(data, encoding), data)
+
+
+def first_row_as_pair(table: dict[str, list[str]], data: Any) -> dict[str, list[str]]:
+    """The table with its first row among the others, where two sentences were taken for the names of its columns.
+
+    >>> first_row_as_pair({"Where is Tom?": ["Go."], "¿Dónde está Tom?": ["Vete."]}, "pairs.tsv")
+    {'text1': ['Where is Tom?', 'Go.'], 'text2': ['¿Dónde está Tom?', 'Vete.']}
+    """
+    if not isinstance(data, (str, os.PathLike)) or not are_sentences(list(table)):
+        return table
+    return {f"text{i}": [name, *texts] for i, (name, texts) in enumerate(table.items(), 1)}
+
+
+def are_sentences(names: Sequence[str]) -> bool:
+    """Whether two fields of a first row are sentences, not names of columns.
+
+    >>> are_sentences(["Where is Tom?", "¿Dónde está Tom?"]), are_sentences(["first text", "second text"])
+    (True, False)
+    """
+    long = len(names) == 2 and all(len(name.split()) > 2 for name in names)
+    return long and any(name.strip()[-1] in ".!?…。？！" for name in names)
 
 
 def halves(texts: Sequence[str]) -> PairRows:
@@ -217,4 +238,4 @@ def _is_number(text: str) -> bool:
     return True
 
 
-__all__ = ["PairRows", "TextPairs", "find_columns", "halves", "read_text_pairs"]
+__all__ = ["PairRows", "TextPairs", "are_sentences", "find_columns", "first_row_as_pair", "halves", "read_text_pairs"]

@@ -20,6 +20,7 @@ from cutaway.look.style.wording import short
 _NUMBERED = 20  # classes up to which each cell has its number
 _SIDE = 460  # of the picture
 _LARGEST, _LEAST = 96, 34  # of a cell
+_ROOMY = 54  # a cell that holds its share, too
 
 
 def confusion_matrix(
@@ -43,7 +44,8 @@ def confusion_matrix(
     shares = c / np.maximum(c.sum(1, keepdims=True), 1)
     chart, data = _numbered(c, shares, names)
     words = f"Confusion matrix of {len(c)} classes, {int(c.sum()):,} examples. {_caption(c, names)}"
-    note = "Colours and percentages: the share of the row, that is, of all examples of this class."
+    what = "Colours and percentages" if _cell_side(len(c)) >= _ROOMY else "Colours"
+    note = f"{what}: the share of the row, that is, of all examples of this class."
     return Picture(chart, title, words, note, data, caption=_caption(c, names))
 
 
@@ -58,10 +60,14 @@ def _caption(c: np.ndarray, names: Sequence[str]) -> str:
     return f"{right} The most frequent mistake takes {short(names[i], 24)} for {short(names[j], 24)} ({often})."
 
 
+def _cell_side(classes: int) -> int:
+    return max(_LEAST, min(_LARGEST, _SIDE // classes))
+
+
 def _numbered(c: np.ndarray, shares: np.ndarray, names: list[str]) -> tuple[Any, list[dict[str, Any]]]:
     import altair as alt
 
-    side = max(_LEAST, min(_LARGEST, _SIDE // len(c)))
+    side = _cell_side(len(c))
     shades = Shades(MAGNITUDE, 0.0, 1.0)
     rows = [
         {
@@ -105,7 +111,7 @@ def _numbered(c: np.ndarray, shares: np.ndarray, names: list[str]) -> tuple[Any,
         )
     )
     ink = alt.condition("datum.dark", alt.value("#FFFFFF"), alt.value("#000000"))
-    roomy = side >= 54
+    roomy = side >= _ROOMY
     layers = [
         base.mark_rect(aria=False, stroke="white", strokeWidth=1).encode(
             color=alt.Color(

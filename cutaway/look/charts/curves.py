@@ -55,10 +55,11 @@ def curves(
         scale=alt.Scale(domain=splits, range=list(CATEGORIES[: len(splits)])),
         legend=_legend(splits),
     )
+    whole: dict[str, Any] = {"tickMinStep": 1} if by == "step" else {}
     x = alt.X(
         "at:Q",
         title="step" if by == "step" else "time spent training (s)",
-        axis=alt.Axis(grid=False, labelExpr="format(datum.value, ',')", tickCount=8),
+        axis=alt.Axis(grid=False, labelExpr="format(datum.value, ',')", tickCount=8, **whole),
         scale=alt.Scale(nice=False),
     )
     y = alt.Y(

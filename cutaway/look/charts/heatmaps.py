@@ -16,7 +16,7 @@ from cutaway.look.charts.arrays import Values, as_array
 from cutaway.look.charts.rasters import image_url, levels_of, strongest
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.colours import MAGNITUDE, SIGNED
-from cutaway.look.style.wording import number, visible
+from cutaway.look.style.wording import number, short, visible
 
 CELLS = 64  # rows or columns that are drawn as cells, with names, and values under the pointer
 _PIXELS = 512  # of an image, along each side
@@ -24,6 +24,7 @@ _SIDE = 512  # of the picture, the longer one
 _LINE = 12  # a line of an image that has a name
 _MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 _LEAST = 60  # of an image, the shorter one
+_WORDS = 24  # letters of a name that is no token
 _ROOT = "Colours follow the square root of the {}, so that small ones show."
 
 
@@ -74,13 +75,15 @@ def heatmap(
     value: str = "value",
     axes: tuple[str, str] = ("row", "column"),
     root: bool = False,
+    words: bool = False,
 ) -> Picture:
     """Any matrix in colour. ``rows`` and ``columns`` name its lines, ``axes`` and ``value`` say what it shows.
 
-    With ``root`` the colours of a matrix without negative entries follow the square root, so that small ones show.
+    With ``root`` the colours of a matrix without negative entries follow the square root, so that small ones show. With
+    ``words`` the names are words, not tokens: their blanks are not marked, and they may be longer.
     """
     entries = as_array("matrix", matrix, "rows", "columns")
-    names = [_names(axes[i], given, entries, i) for i, given in enumerate((rows, columns))]
+    names = [_names(axes[i], given, entries, i, words) for i, given in enumerate((rows, columns))]
     shades = Shades.of(entries, root)
     notes = [_ROOT.format(value)] if shades.root else []
     if max(entries.shape) <= CELLS:
@@ -97,7 +100,7 @@ def heatmap(
     return Picture(chart, title, alt, " ".join(notes), data)
 
 
-def _names(axis: str, names: Sequence[str] | None, entries: np.ndarray, which: int) -> list[str]:
+def _names(axis: str, names: Sequence[str] | None, entries: np.ndarray, which: int, words: bool) -> list[str]:
     if names is None:
         return [str(i) for i in range(entries.shape[which])]
     if len(names) != entries.shape[which]:
@@ -105,7 +108,7 @@ def _names(axis: str, names: Sequence[str] | None, entries: np.ndarray, which: i
             f"there must be a name for every {axis}, got {len(names)} names for shape {entries.shape}; "
             "leave the names out to count instead"
         )
-    return [visible(str(name)) for name in names]
+    return [short(str(name), _WORDS) if words else visible(str(name)) for name in names]
 
 
 def _cells(

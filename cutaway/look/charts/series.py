@@ -31,13 +31,14 @@ class Series:
 
 def split_name(split: str) -> str:
     """The name of a split in words."""
-    return {"train": "training", "validation-whole": "whole validation split"}.get(split, split)
+    return {"train": "training", "validation-whole": "weights kept"}.get(split, split)
 
 
 def read_series(metrics: Metrics, metric: str) -> list[Series]:
     """The series of a metric, the training split first. Rows without the metric are skipped; null is NaN.
 
-    Evaluations are not timed: their seconds are read off the training rows around their step.
+    Evaluations are not timed: their seconds are read off the training rows around their step. That of the weights kept
+    stands at the step that these are of (``weights_of``).
     """
     rows = [row for row in metrics if metric in row]
     timed = [(row["step"], row["seconds"]) for row in metrics if _number(row.get("seconds")) == row.get("seconds")]
@@ -48,7 +49,7 @@ def read_series(metrics: Metrics, metric: str) -> list[Series]:
     found = []
     for split in splits:
         own = [row for row in rows if row.get("split", "train") == split]
-        steps = np.array([row["step"] for row in own], dtype=float)
+        steps = np.array([row.get("weights_of", row["step"]) for row in own], dtype=float)
         known = sorted(clock)
         seconds = np.interp(steps, known, [clock[s] for s in known]) if clock else np.full(len(own), np.nan)
         found.append(Series(split, steps, seconds, np.array([_number(row[metric]) for row in own])))

@@ -10,6 +10,7 @@ from cutaway.look.charts.text_lists import text_list
 from cutaway.look.pages.picture import Picture
 
 _SHOWN = 5  # of each kind
+_IN_A_LINE = 6  # images of each kind
 
 
 class Flips(NamedTuple):
@@ -35,44 +36,60 @@ class Flips(NamedTuple):
             int((~before & ~after).sum()),
         )
 
+    def kinds(self) -> dict[str, np.ndarray]:
+        """The places of the two kinds of flips, by their names."""
+        return {"became right": self.mended, "became wrong": self.broken}
+
     def in_words(self) -> str:
         total = len(self.mended) + len(self.broken) + self.kept_right + self.kept_wrong
         return (
             f"Of {total:,} held-out examples {len(self.mended):,} became right, {len(self.broken):,} became wrong, "
-            f"{self.kept_right:,} stayed right and {self.kept_wrong:,} wrong."
+            f"{self.kept_right:,} stayed right and {self.kept_wrong:,} stayed wrong."
         )
 
 
 def flipped_texts(
     flips: Flips, texts: Sequence[str], before: Sequence[str], after: Sequence[str], rule: str, what: str = "Texts"
 ) -> list[Picture]:
-    """The texts whose answer flipped; ``before`` and ``after`` are the answers, ``rule`` says whose came before.
+    """The texts whose answer flipped; ``before`` and ``after`` are the answers.
 
-    ``what`` they are: texts, or names of other things.
+    ``rule`` is a sentence on where the answers before come from; ``what`` is shown: texts, or names of other things.
     """
-    places, heads = [], []
-    for kind, rows in (("became right", flips.mended), ("became wrong", flips.broken)):
+    places, heads, groups = [], [], []
+    for group, (kind, rows) in enumerate(flips.kinds().items()):
         for i in rows[:_SHOWN].tolist():
             places.append(i)
             heads.append(f"{kind}: {before[i]} before, {after[i]} now")
+            groups.append(group)
     if not places:
         return []
-    title = f"{what} whose answer flipped by tuning"
-    return [text_list([texts[i] for i in places], heads, title=title, caption=f"{flips.in_words()} Before: {rule}.")]
+    title = f"{what} whose answer became right or wrong by tuning"
+    caption = f"{flips.in_words()} {rule}"
+    return [text_list([texts[i] for i in places], heads, groups=groups, title=title, caption=caption)]
 
 
 def flipped_images(flips: Flips, images: Any, before: Sequence[str], after: Sequence[str], rule: str) -> list[Picture]:
-    """The images (n, c, h, w) whose answer flipped."""
+    """The images (n, c, h, w) whose answer flipped: a line of those that became right, one of those that became wrong.
+
+    Those that became wrong have a red frame, as mistakes have in other grids of images.
+    """
     from cutaway.look.images.image_grids import image_grid
 
-    places = [*flips.mended[: 2 * _SHOWN].tolist(), *flips.broken[: 2 * _SHOWN].tolist()]
-    if not places:
+    lines = {kind: rows[:_IN_A_LINE].tolist() for kind, rows in flips.kinds().items() if len(rows)}
+    if not lines:
         return []
-    names = [f"{before[i]} → {after[i]}" for i in places]
+    columns = max(len(places) for places in lines.values())
+    cells = [place for places in lines.values() for place in (*places, *[None] * (columns - len(places)))]
     picture = image_grid(
-        [images[i] for i in places], names=names, columns=5, title="Images whose answer flipped by tuning"
+        [None if i is None else images[i] for i in cells],
+        names=["" if i is None else f"{before[i]} → {after[i]}" for i in cells],
+        framed=[kind == "became wrong" for kind in lines for _ in range(columns)],
+        rows=list(lines),
+        columns=columns,
+        cell=72,
+        title="Images whose answer became right or wrong by tuning",
     )
-    return [picture.captioned(f"{flips.in_words()} Those that became right come first. Before: {rule}.")]
+    return [picture.captioned(f"{flips.in_words()} Below each image: its answer before → now. {rule}")]
 
 
 __all__ = ["Flips", "flipped_images", "flipped_texts"]

@@ -91,12 +91,12 @@ def similarity_pictures(layers: Sequence[str], similarity: Float[np.ndarray, "l 
         similarity,
         list(layers),
         list(layers),
-        title="Layers before and after tuning: similarity of representations (CKA)",
+        title="How alike layers are before and after tuning (CKA)",
         value="CKA",
-        axes=("before", "after"),
+        axes=("layer before", "layer after"),
     ).captioned(
-        "Each cell compares a layer before with one after on inputs that were held out; 1 is the same up to a "
-        "rotation, and a dark place on the diagonal is a layer that came to say something else."
+        "CKA (centred kernel alignment) compares what two layers make of the same held-out inputs: 1 is the same up to "
+        "a rotation; a darker cell on the diagonal is a layer that tuning changed."
     )
     return [whole, diagonal_curve(layers, diagonal, least)]
 
@@ -109,11 +109,14 @@ def diagonal_curve(layers: Sequence[str], diagonal: Float[np.ndarray, "l"], leas
     low = max(0.0, float(np.floor(diagonal.min() * 10) / 10 - 0.1))
     base = alt.Chart(alt.NamedData("rows")).encode(
         x=alt.X("layer:N", sort=None, title="layer, from the input on", axis=alt.Axis(labelAngle=-40)),
-        y=alt.Y("cka:Q", title="CKA before and after", scale=alt.Scale(domain=[low, 1])),
+        y=alt.Y("cka:Q", title="CKA of before and after", scale=alt.Scale(domain=[low, 1])),
     )
-    chart = alt.layer(base.mark_line(), base.mark_circle(size=60)).properties(
+    chart = alt.layer(base.mark_line(clip=False), base.mark_circle(size=60, opacity=1)).properties(
         width=max(220, 46 * len(rows)), height=200
     )
+    changed = f"{layers[least]} changed most ({diagonal[least]:.3f})"
+    if diagonal[least] > 0.9995:
+        changed = "no layer changed in a way that three digits show"
     ends = f"from {diagonal.min():.3f} to {diagonal.max():.3f}"
     said = f"A curve over {len(rows)} layers: CKA {ends}, least in {layers[least]}."
     return Picture(
@@ -121,7 +124,7 @@ def diagonal_curve(layers: Sequence[str], diagonal: Float[np.ndarray, "l"], leas
         "How much of each layer tuning left as it was",
         said,
         data=rows,
-        caption=f"1 is unchanged up to a rotation; {layers[least]} changed most ({diagonal[least]:.3f}).",
+        caption=f"The diagonal of the map: 1 is unchanged up to a rotation; {changed}.",
     )
 
 

@@ -57,8 +57,11 @@ def split_name(name: str) -> tuple[str, str]:
     return (match[1], match[2]) if match else ("", plain)
 
 
-def weight_change_pictures(changes: list[WeightChange]) -> list[Picture]:
-    """How far the matrices of each layer moved, and in how many directions: layers × parts."""
+def weight_change_pictures(changes: list[WeightChange], allowed: int = 0) -> list[Picture]:
+    """How far the matrices of each layer moved, and in how many directions: layers × parts.
+
+    ``allowed`` is the rank of the LoRA that made the updates, if one did.
+    """
     inside = [change for change in changes if change.layer]
     if not inside or all(change.relative == 0 for change in inside):
         return []
@@ -78,11 +81,15 @@ def weight_change_pictures(changes: list[WeightChange]) -> list[Picture]:
             axes=("layer", "part"),
         ).captioned(
             f"A brighter cell is a matrix that changed more; {_where(moved, layers, parts)} changed most, by "
-            f"{percent:,.{0 if percent >= 10 else 2}f} % of its own length."
+            f"{percent:,.{0 if percent >= 10 else 2}f}% of its own length."
         )
     ]
     if np.isfinite(ranks).any() and np.nanmax(ranks) > 0:
+        used = f"Updates use {np.nanmin(ranks):.0f} to {np.nanmax(ranks):.0f}"
         most = max(change.most for change in inside)
+        told = f"{used} of up to {most} directions: the fewer, the lower the rank of a LoRA that could hold them."
+        if allowed:
+            told = f"{used} of the {allowed} directions that LoRA of rank {allowed} has."
         pictures.append(
             heatmap(
                 ranks,
@@ -91,10 +98,7 @@ def weight_change_pictures(changes: list[WeightChange]) -> list[Picture]:
                 title="In how many directions: effective rank of ΔW",
                 value="effective rank",
                 axes=("layer", "part"),
-            ).captioned(
-                f"Updates use {np.nanmin(ranks):.0f} to {np.nanmax(ranks):.0f} of up to {most} directions: the fewer, "
-                "the smaller a LoRA could hold them."
-            )
+            ).captioned(told)
         )
     return pictures
 

@@ -281,7 +281,7 @@ class GINRecipe(Recipe):
             rows = data.train if data.validation is None else data.validation
             words = "graphs that it was " + ("trained on" if data.validation is None else "not trained on")
         some = rows.take(range(min(_SHOWN, len(rows))))
-        return Subject((batch_of(run.model, some.graphs),), words, tokens=some.names)
+        return Subject((batch_of(run.model, some.graphs),), words, some.names, ", ".join(some.names))
 
     def smaller(self) -> str:
         return f"lower batch={self.batch} or width={self.width}"

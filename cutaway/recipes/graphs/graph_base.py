@@ -31,6 +31,7 @@ class VertexVectors:
     """A mixin of recipes whose model has a vector for every vertex of the run's graph: these are embedded, and searched
     by `cutaway nearest RUN NAME`."""
 
+    word_noun: ClassVar[str] = "vertices"
     encoding: str
 
     def vertex_vectors(self, run: "Run") -> "tuple[Sequence[str], Tensor]":

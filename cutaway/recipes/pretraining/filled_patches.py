@@ -80,9 +80,11 @@ def filling_baseline(
     if standardised:
         return {"rule": "the mean of each patch, for standardised pixels", "metrics": {"loss": 1.0}}
     mean = (torch.from_numpy(_some(train, 5 * _ASKED).pixels()).float() / 255).mean(0, keepdim=True)
-    rules: dict[str, Filling] = {"hidden pixels from the mean image of training": lambda x, visible: mean.expand_as(x)}
+    rules: dict[str, Filling] = {
+        "the mean image of training in place of hidden pixels": lambda x, visible: mean.expand_as(x)
+    }
     for blur in _BLURS:
-        words = f"hidden pixels blurred from the visible ones (a Gaussian of spread {side * blur:g})"
+        words = f"a blur of the visible pixels in place of hidden ones (a Gaussian of spread {side * blur:g})"
         rules[words] = partial(blurred, side=side, spread=side * blur)
     rule = min(rules, key=lambda words: _filling_error(rules[words], _some(train, _TRIED), side, hidden))
     return {"rule": rule, "metrics": {"loss": _filling_error(rules[rule], _some(images, _ASKED), side, hidden)}}

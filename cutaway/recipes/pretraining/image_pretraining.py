@@ -92,9 +92,9 @@ class ImagePretrainingRecipe(ImageRecipe):
         if not can_probe(data, images):
             return found
         random, pixels = (probe_accuracy(m, data, images) for m in (model, None))
-        told = f"a linear probe on pixels (on the untrained model's vectors: {random:.1%})"
+        told = f"of the probe, a linear map of the pixels themselves (of the untrained model's vectors: {random:.1%})"
         return {
-            "rule": f"{found['rule']}; {told}" if found else told,
+            "rule": f"of the loss, {found['rule']}; {told}" if found else told,
             "metrics": found.get("metrics", {}) | {"probe_accuracy": pixels},
         }
 

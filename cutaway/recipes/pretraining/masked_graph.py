@@ -175,6 +175,10 @@ class MaskedGraphRecipe(GraphRecipe):
             dropout=self.dropout,
         )
         facts = data.facts()
+        if self.hide == "edges":
+            facts["loss_unit"] = "nats a pair"
+        elif self.hide == "vertices":
+            facts["loss_unit"] = "nats a kind" if data.restoration.kinds else f"(1 − cosine)^{self.power:g}"
         files: "dict[str, Callable[[Path], None]]" = {ABOUT: lambda path: write_json(path, data.about())}
         files |= data.files()
         held = data.held_parts()

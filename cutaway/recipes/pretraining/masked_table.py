@@ -189,7 +189,7 @@ class MaskedTableRecipe(RowVectors, Recipe):
         frequencies = outcome_frequencies(model, table.train)
         if held is not None:
             told["baseline"] = {
-                "rule": "the most frequent category and the mean number of the training rows",
+                "rule": "the most frequent category of a column, or its mean, in training",
                 "metrics": {"loss": naive_loss(model, held, frequencies, self.hidden)}
                 | summary_metrics(column_scores(model, held, frequencies), numbers, naive=True),
             }

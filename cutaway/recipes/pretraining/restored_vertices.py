@@ -148,7 +148,7 @@ def graph_subject(run: "Run", recipe: "MaskedGraphRecipe", given: str | None) ->
         rows = data.data.train if held is None else held
         words = "graphs that it was " + ("trained on" if held is None else "not trained on")
     some = with_ones(rows.take(range(min(_SHOWN, len(rows)))))
-    return Subject((Graph.batch(list(some.graphs)).to(device),), words, tokens=some.names)
+    return Subject((Graph.batch(list(some.graphs)).to(device),), words, some.names, ", ".join(some.names))
 
 
 __all__ = [

@@ -144,7 +144,7 @@ def sentence_subject(run: "Run", words: Sequence[str], about: str) -> Subject:
         about = f"the first {SHOWN} of {len(words):,} words of {about}"
     shown = tuple(words[:SHOWN])
     inputs = sentence_input(shown, read_lexicon(run), next(run.model.parameters()).device)
-    return Subject((inputs,), about, shown)
+    return Subject((inputs,), about, shown, " ".join(shown))
 
 
 def write_samples(

@@ -1,7 +1,7 @@
 r"""A tuned model beside its base: inputs that neither was tuned on, and what each answers.
 
-The base has no head for the task. Its answers are those of the simplest reader of its vectors: of a text the class
-whose mean vector of training texts is nearest, of a pair the nearest second text.
+A base whose head has the same labels answers itself. One that has no head for the task is read in the simplest way: of
+a text or image the class whose training examples have the nearest mean vector, of a pair the nearest second text.
 """
 
 from collections.abc import Sequence
@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 _TEXTS = 64  # whose representations are compared
 _ANSWERED = 400  # whose answers are compared
 _LEARNED = 600  # training texts that a class's mean is taken of
+OWN_ANSWERS = "The answers before are those of the base, whose head has the same labels."
 
 
 class Answers(NamedTuple):
-    """Examples (texts, or images as pixels), what was answered before and after, which was right, and by what rule.
+    """Examples (texts, or images as pixels), what was answered before and after, and which was right.
 
-    ``what`` the examples are, where they are told in words.
+    ``rule`` is a sentence on where the answers before come from; ``what`` the examples are, where they are
+    told in words.
     """
 
     examples: Any
@@ -51,34 +53,63 @@ def text_inputs(model: Any, texts: Sequence[str]) -> list[tuple[Any, ...]]:
     return found
 
 
-def class_answers(base: Any, data: "LabelledTexts", after: np.ndarray) -> Answers:
-    """The labels of held-out texts by class means in the base's vectors, and those that the tuned model gives."""
+def nearest_mean(what: str) -> str:
+    """The sentence on a base that has no head for the task.
+
+    >>> nearest_mean("texts")
+    'The base has no head for these labels: its answer is the label whose training texts have the nearest mean vector.'
+    """
+    return (
+        f"The base has no head for these labels: its answer is the label whose training {what} have the nearest mean "
+        "vector."
+    )
+
+
+def same_labels(base: Any, labels: Sequence[str]) -> bool:
+    """Whether a base has a head for these labels, in any order."""
+    head: Any = getattr(getattr(base, "spec", None), "head", None)
+    return head is not None and head.kind == "classes" and set(head.labels) == set(labels)
+
+
+def class_answers(base: Any, data: "LabelledTexts", after: np.ndarray, own: np.ndarray | None = None) -> Answers:
+    """The labels that the tuned model gives to held-out texts, and those of the base.
+
+    ``own`` are the numbers of the labels that a base with such a head gives; without it, class means in its vectors.
+    """
     assert data.validation is not None
     texts = data.validation.texts[:_ANSWERED]
     truth = data.validation.labels[:_ANSWERED]
+    names = lambda rows: [data.labels[int(i)] for i in rows]
+    if own is not None:
+        return Answers(texts, names(own), names(after), own == truth, after == truth, OWN_ANSWERS)
     place = np.linspace(0, len(data.train.texts) - 1, min(_LEARNED, len(data.train.texts))).astype(int)
     learned = embed_rows(base, encode_texts(base, [data.train.texts[i] for i in place])[0]).float().cpu()
     centres = prototypes(learned, torch.from_numpy(data.train.labels[place]), len(data.labels))
     vectors = embed_rows(base, encode_texts(base, texts)[0]).float().cpu()
     near = nn.functional.normalize(vectors, dim=1) @ nn.functional.normalize(centres, dim=1).T
     before = near.argmax(1).numpy()
-    names = lambda rows: [data.labels[int(i)] for i in rows]
-    rule = "the label whose mean vector of training texts is nearest in the base"
-    return Answers(texts, names(before), names(after), before == truth, after == truth, rule)
+    return Answers(texts, names(before), names(after), before == truth, after == truth, nearest_mean("texts"))
 
 
-def image_answers(base: Any, tuned: Any, data: "ImageData") -> Answers:
-    """The classes of held-out images by class means in the base's vectors, and those that the tuned model gives."""
+def image_answers(base: Any, tuned: Any, data: "ImageData", same_head: bool = False) -> Answers:
+    """The classes that the tuned model gives to held-out images, and those of the base.
+
+    With ``same_head``, the base has a head for these classes in this order; else its answers are by class means in its
+    vectors.
+    """
     from cutaway.recipes.images.pixels import image_outputs, image_vectors
 
     assert data.validation is not None
     rows = data.validation.take(slice(0, _ANSWERED))
-    some = data.train.take(np.linspace(0, len(data.train) - 1, min(_LEARNED, len(data.train))).astype(np.int64))
-    centres = prototypes(image_vectors(base, some), torch.from_numpy(some.targets), len(data.labels))
-    near = nn.functional.normalize(image_vectors(base, rows), dim=1) @ nn.functional.normalize(centres, dim=1).T
-    before, after = near.argmax(1).numpy(), image_outputs(tuned, rows).argmax(1).numpy()
+    if same_head:
+        scores = image_outputs(base, rows)
+    else:
+        some = data.train.take(np.linspace(0, len(data.train) - 1, min(_LEARNED, len(data.train))).astype(np.int64))
+        centres = prototypes(image_vectors(base, some), torch.from_numpy(some.targets), len(data.labels))
+        scores = nn.functional.normalize(image_vectors(base, rows), dim=1) @ nn.functional.normalize(centres, dim=1).T
+    before, after = scores.argmax(1).numpy(), image_outputs(tuned, rows).argmax(1).numpy()
     names = lambda found: [data.labels[int(i)] for i in found]
-    rule = "the class whose mean vector of training images is nearest in the base"
+    rule = OWN_ANSWERS if same_head else nearest_mean("images")
     right = before == rows.targets, after == rows.targets
     return Answers(rows.pixels(), names(before), names(after), *right, rule)
 
@@ -94,10 +125,11 @@ def pair_answers(base: Any, tuned: Any, pairs: "PairRows") -> Answers:
         found.append((nn.functional.normalize(a, dim=1) @ nn.functional.normalize(b, dim=1).T).argmax(1).numpy())
     names = [[f"“{shortened(seconds[int(i)])}”" for i in rows] for rows in found]
     right = [rows == own for rows in found]
-    return Answers(firsts, names[0], names[1], right[0], right[1], "the second text that the base finds nearest")
+    rule = "An answer is the second text whose vector is nearest."
+    return Answers(firsts, names[0], names[1], right[0], right[1], rule)
 
 
-def shortened(text: str, most: int = 48) -> str:
+def shortened(text: str, most: int = 30) -> str:
     """The beginning of a text, up to the end of a word if it has one.
 
     >>> shortened("a very long sentence", 12), shortened("a short one", 12)
@@ -109,4 +141,13 @@ def shortened(text: str, most: int = 48) -> str:
     return words[:most].rstrip() + "…"
 
 
-__all__ = ["Answers", "class_answers", "image_answers", "pair_answers", "shortened", "text_inputs"]
+__all__ = [
+    "Answers",
+    "class_answers",
+    "image_answers",
+    "nearest_mean",
+    "pair_answers",
+    "same_labels",
+    "shortened",
+    "text_inputs",
+]

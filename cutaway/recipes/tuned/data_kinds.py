@@ -92,10 +92,15 @@ def chats(data: Any) -> str:
 
 
 def text_pairs(data: Any) -> str:
-    """Tables whose columns are named as pairs are: anchor and positive, sentence1 and sentence2 …"""
+    """Tables whose columns are named as pairs are: anchor and positive, sentence1 and sentence2 …; or whose first row
+    is two sentences, not names."""
+    from cutaway.data.labelled.text_pairs import are_sentences
+
     if not isinstance(data, (str, os.PathLike)):
         return ""
     names = _columns(Path(data).expanduser())
+    if are_sentences(list(names)):
+        return "pairs of sentences"
     found = next((pair for pair in _PAIRS if set(pair) <= names), None)
     return "" if found is None else f"pairs of texts ({' and '.join(found)})"
 

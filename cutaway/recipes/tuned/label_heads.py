@@ -10,6 +10,8 @@ from cutaway.training.tuning.stacked_adapters import rebuilt
 if TYPE_CHECKING:
     from cutaway.recipes.tuned.bases import Base
 
+SAME_HEAD = "head: that of the base, which has the same labels"
+
 
 def with_labels(model: Any, labels: Sequence[str], each: str = "sequence", pooling: str | None = None) -> Any:
     """The model under a head for these labels, in their order.
@@ -72,7 +74,7 @@ def head_in_words(old: Any, new: Any) -> str:
         return ""
     fresh = [label for label in new.labels if label not in old.labels]
     if not fresh and len(known) == len(old.labels):
-        return "head: that of the base, which has the same labels"
+        return SAME_HEAD
     return f"head: that of the base for {_some(known)}" + (f", new for {_some(fresh)}" if fresh else "")
 
 
@@ -101,4 +103,4 @@ def usual_pooling(base: "Base", head_only: bool, labels: Sequence[str]) -> str |
     return "layers" if head_only or (sentence is not None and sentence.pooling == ("mean",)) else None
 
 
-__all__ = ["head_in_words", "known_labels", "take_over", "usual_pooling", "with_labels"]
+__all__ = ["SAME_HEAD", "head_in_words", "known_labels", "take_over", "usual_pooling", "with_labels"]

@@ -44,13 +44,9 @@ if TYPE_CHECKING:
 WAYS = ("lora", "adapter", "head_only", "last", "full")
 RATES = {"lora": 2e-3, "adapter": 3e-3, "head_only": 3e-3, "last": 1e-4, "full": 1e-4}
 ADAPTER = "adapter"  # the folder in a run
-_OF_LORA = (
-    "lora_targets",
-    "lora_alpha",
-    "lora_dropout",
-    "lora_biases",
-    "dora",
-)  # settings that no other way may be given
+BASE_HEAD = "of the base"  # in config.json, where the head is not new
+# settings that no other way may be given
+_OF_LORA = ("lora_targets", "lora_alpha", "lora_dropout", "lora_biases", "dora")
 _EPOCHS, _HEAD_EPOCHS = 3.0, 30.0
 _WARMUP = 0.06  # of the steps
 _MOST_CHECKPOINTS = 4  # of a run, where nobody chose: those of --full hold all weights
@@ -256,7 +252,7 @@ class TunedRecipe(Recipe):
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         import torch
 
-        from cutaway.recipes.tuned.label_heads import head_in_words
+        from cutaway.recipes.tuned.label_heads import SAME_HEAD, head_in_words
         from cutaway.recipes.tuned.tuning_ways import apply_way, own_memory, trainable_share
 
         if not self.way:
@@ -264,8 +260,10 @@ class TunedRecipe(Recipe):
         base, data = self.prepare()
         torch.manual_seed(self.seed)
         old: Any = getattr(getattr(base.model, "spec", None), "head", None)
+        told = base.in_words()  # before anything is added to it
         model: Any = self.headed(base, data)
-        head = head_in_words(old, getattr(getattr(model, "spec", None), "head", None))
+        same = self.head_learns and model is base.model
+        head = SAME_HEAD if same else head_in_words(old, getattr(getattr(model, "spec", None), "head", None))
         learns = self.head_learns or getattr(model, "head", None) is not getattr(base.model, "head", None)
         if self.head_only and not learns:
             raise ValueError(
@@ -277,8 +275,11 @@ class TunedRecipe(Recipe):
         job = self.task_job(model, base, data, rank, world)
         share = trainable_share(model)
         job.data["base"] = base.facts()
-        job.data["tuning"] = {"task": self.task, "way": self.way, "head_learns": learns, **share}
-        lines = [job.data["summary"], base.in_words(), head, self.in_words(share)]
+        job.data["tuning"] = {"task": self.task, "way": self.way, "what": self.way_in_words(), "head_learns": learns}
+        job.data["tuning"] |= share
+        if same or not learns:
+            job.data["tuning"]["head"] = BASE_HEAD
+        lines = [job.data["summary"], told, head, self.in_words(share)]
         job.data["summary"] = "\n".join(line for line in lines if line)
         job.files = base.files() | job.files
         job.frozen_stays = True
@@ -290,20 +291,23 @@ class TunedRecipe(Recipe):
         if noted := run.about["data"].get("base"):
             expect_same_base(self.base, noted, run.path)
 
+    def way_in_words(self) -> str:
+        """What learns."""
+        biases = {"none": "", "lora": " and the biases of its layers", "all": " and all biases"}[self.lora_biases]
+        return {
+            "lora": f"{'DoRA' if self.dora else 'LoRA'} of rank {self.lora}{biases}",
+            "adapter": f"adapters of width {self.adapter}",
+            "head_only": "the head alone",
+            "last": "the last layer" if self.last == 1 else f"the last {self.last} layers",
+            "full": "all weights",
+        }[self.way]
+
     def in_words(self, share: dict[str, Any]) -> str:
         """What learns, in a line."""
-        size = {"lora": f" of rank {self.lora}", "adapter": f" of width {self.adapter}", "last": f" {self.last}"}
-        names = {
-            "lora": "DoRA" if self.dora else "LoRA",
-            "adapter": "adapters",
-            "head_only": "the head alone",
-            "last": "the last layers:",
-            "full": "all weights",
-        }
-        biases = {"none": "", "lora": " and the biases of its layers", "all": " and all biases"}[self.lora_biases]
+        part = share["trained"] / share["parameters"]
         return (
-            f"tuning: {names[self.way]}{size.get(self.way, '')}{biases}; trained are {share['trained']:,} of "
-            f"{share['parameters']:,} parameters ({share['trained'] / share['parameters']:.2%})"
+            f"tuning: {self.way_in_words()}; {share['trained']:,} of {share['parameters']:,} parameters are trained "
+            f"({part:.{0 if part == 1 else 2}%})"
         )
 
     def open_model(self, config: dict[str, Any]) -> "nn.Module":
@@ -365,4 +369,4 @@ def features_in_words(features: list[Any], most: int) -> str:
 
 Files = dict[str, Callable[[Path], None]]
 
-__all__ = ["ADAPTER", "RATES", "WAYS", "Files", "Prepared", "TunedRecipe", "features_in_words"]
+__all__ = ["ADAPTER", "BASE_HEAD", "RATES", "WAYS", "Files", "Prepared", "TunedRecipe", "features_in_words"]

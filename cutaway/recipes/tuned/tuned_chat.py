@@ -45,6 +45,7 @@ class TunedChatRecipe(TunedRecipe):
     )
     head_learns: ClassVar[bool] = False
     unit: ClassVar[str] = "nats a token of an answer"
+    answers: ClassVar[bool] = True
 
     data: str = setting("", FIRST, "PATH")
     """JSON lines of messages, or of a prompt and a response; or a table with such columns"""
@@ -112,7 +113,7 @@ class TunedChatRecipe(TunedRecipe):
         if train.cut:
             lines.append(
                 f"cut: {train.cut:,} of {len(data.splits.train):,} conversations are longer than the context of {room} "
-                f"tokens; {train.left_out:,} of them have no answer within it and are left out"
+                "tokens" + (f"; {train.left_out:,} have no answer within it and are left out" if train.left_out else "")
             )
         share = sum(train.marks.ids) / len(train.marks.ids)
         lines.append(f"learned: {share:.1%} of the tokens, those of answers")

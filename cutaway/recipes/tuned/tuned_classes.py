@@ -201,14 +201,21 @@ class TunedClassesRecipe(TunedRecipe):
         return [] if rows is None else text_inputs(run.model, rows.texts)
 
     def answers_before_and_after(self, run: "Run", base: Any) -> "Answers | None":
+        import numpy as np
+
         from cutaway.data.labelled.labelled_texts import TextRows
-        from cutaway.recipes.tuned.before_and_after import class_answers
+        from cutaway.recipes.tuned.before_and_after import class_answers, same_labels
+        from cutaway.recipes.tuned.labelled_rows import label_probabilities
 
         data = self.dataset(run)
         if data.validation is None:
             return None
         some = TextRows(data.validation.texts[:400], data.validation.labels[:400])
-        return class_answers(base, data, self.probabilities(run, some).argmax(1))
+        own = None
+        if same_labels(base, data.labels):
+            order = [data.labels.index(label) for label in base.spec.head.labels]
+            own = np.array(order)[label_probabilities(base, self.as_rows(run.tokenizer, base, some)[0]).argmax(1)]
+        return class_answers(base, data, self.probabilities(run, some).argmax(1), own)
 
     def read_inputs(self, source: str) -> Any:
         """A path, or a text itself: what a file holds is read when the run says which column."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.images.classified_images import ImageClassifierRecipe
 from cutaway.recipes.settings import FIRST, OPTIMIZER, setting
-from cutaway.recipes.tuned.tuned_base import TunedRecipe, features_in_words
+from cutaway.recipes.tuned.tuned_base import BASE_HEAD, TunedRecipe, features_in_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -159,7 +159,9 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
         from cutaway.recipes.tuned.before_and_after import image_answers
 
         data = self.dataset(run)
-        return image_answers(base, run.model, data) if data.validation is not None and hasattr(base, "embed") else None
+        if data.validation is None or not hasattr(base, "embed"):
+            return None
+        return image_answers(base, run.model, data, run.about["data"]["tuning"].get("head") == BASE_HEAD)
 
     def export(self, run: "Run", to: str) -> "Path | None":  # type: ignore[override]
         """A Hugging Face checkpoint, with the scale of the pixels folded into its first map where it has one."""

@@ -208,6 +208,10 @@ class TunedLanguageRecipe(TunedRecipe):
             return masked_metrics(run.model, tokens, self.masking(run.model, run.tokenizer))
         return text_loss(run.model, tokens, self.room(run.model))
 
+    def offers(self, run: "Run", verb: str) -> bool:
+        """Models of masked tokens predict, those of next tokens generate."""
+        return verb != ("generate" if reads_masks(run.model) else "predict")
+
     def generate(self, run: "Run", prompt: Any, **sampling: Any) -> str:
         from cutaway.models import generate_text
 

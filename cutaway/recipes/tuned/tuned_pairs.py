@@ -191,10 +191,10 @@ class TunedPairsRecipe(TunedRecipe):
         import torch
 
         from cutaway.data.labelled.labelled_sources import read_columns
-        from cutaway.data.labelled.text_pairs import find_columns
+        from cutaway.data.labelled.text_pairs import find_columns, first_row_as_pair
 
         asked = tuple(name.strip() for name in self.columns.split(","))[:2] if self.columns else ()
-        table = read_columns(inputs, self.encoding)
+        table = first_row_as_pair(read_columns(inputs, self.encoding), inputs)
         first, second, *_ = find_columns(list(table), asked if len(asked) == 2 else ())
         if not second:
             raise ValueError(f"pairs need two columns of texts, got {first!r} alone; add the texts to compare with")

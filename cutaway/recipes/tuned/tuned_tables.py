@@ -148,6 +148,8 @@ class TunedTableRecipe(RowVectors, TunedRecipe):
             else ""
         )
         told["summary"] = data.summary() + note
+        classes = schema.task in ("binary", "multi-class")
+        told["loss_unit"] = "nats a row" if classes else "share of the target's variance"
         if held is not None:
             told["baseline"] = constant_baseline(model.head, schema, held)
         files: dict[str, Callable[[Path], None]] = {

@@ -72,7 +72,8 @@ class VectorRuns:
             if not places:
                 raise ValueError(f"words to compare must be some that were learned, got {given!r}; try others")
         arguments = () if getattr(run.model, "output", None) is None else (torch.tensor([places]),)
-        return Subject(arguments, words, tuple(table.words[i] for i in places))
+        shown = tuple(table.words[i] for i in places)
+        return Subject(arguments, words, shown, " ".join(shown))
 
     def export(self, run: "Run", to: str) -> "Path | None":
         """Writes the vectors in word2vec's text (.txt, .vec) or binary (.bin) format."""

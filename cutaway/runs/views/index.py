@@ -34,6 +34,17 @@ register(general.losses, suits=general.has_metrics, section="Training")
 register(general.gradient_flow, suits=general.has_flow, section="Training", report=True)
 register(augmented_images.augmented, suits=augmented_images.changes_images, section="Training", report=True)
 
+register(tags.tag_results, suits=tags.tags_words, section="Predictions", report=True)
+register(text_classes.text_results, suits=text_classes.classifies_texts, section="Predictions", report=True)
+register(image_classes.image_mistakes, suits=image_classes.classifies_images, section="Predictions", report=True)
+register(image_classes.hardest_images, suits=image_classes.classifies_images, section="Predictions", report=True)
+register(table_cells.tuned_results, suits=table_cells.predicts_cells, section="Predictions", report=True)
+register(whole_graphs.graph_answers, suits=whole_graphs.predicts_graphs, section="Predictions", report=True)
+register(vertices.vertex_mistakes, suits=vertices.classifies_vertices, section="Predictions", report=True)
+register(tuned.flipped_answers, suits=tuned.is_tuned, section="What tuning changed", report=True)
+register(tuned.weight_updates, suits=tuned.is_tuned, section="What tuning changed", report=True)
+register(tuned.changed_representations, suits=tuned.is_tuned, section="What tuning changed", report=True)
+
 register(attention.attention, suits=attention.has_attention, section="Attention", report=True)
 register(attention.heads, suits=attention.has_attention, section="Attention")
 register(attention.telling_heads, suits=attention.has_attention, section="Attention", report=True)
@@ -55,11 +66,8 @@ register(tables.fit, suits=tables.has_one_input, section="The function that was 
 register(tables.row_saliency, suits=tables.is_table, section="What a prediction depends on")
 
 register(table_cells.restored_columns, suits=table_cells.restores_cells, section="Restored cells", report=True)
-register(table_cells.tuned_results, suits=table_cells.predicts_cells, section="Predictions", report=True)
 register(table_cells.telling_columns, suits=table_cells.restores_cells, section="Restored cells", report=True)
 
-register(image_classes.image_mistakes, suits=image_classes.classifies_images, section="Predictions", report=True)
-register(image_classes.hardest_images, suits=image_classes.classifies_images, section="Predictions", report=True)
 register(
     image_classes.image_evidence,
     suits=image_classes.classifies_images,
@@ -77,7 +85,6 @@ register(image_classes.field_at, suits=image_classes.classifies_images, section=
 register(hidden_parts.restored_parts, suits=hidden_parts.restores_graphs, section="Hidden parts", report=True)
 register(hidden_parts.restored_edges, suits=hidden_parts.restores_graphs, section="Hidden parts", report=True)
 register(hidden_parts.vector_map, suits=hidden_parts.restores_graphs, section="What was learned", report=True)
-register(whole_graphs.graph_answers, suits=whole_graphs.predicts_graphs, section="Predictions", report=True)
 register(
     whole_graphs.telling_vertices,
     suits=whole_graphs.predicts_graphs,
@@ -91,7 +98,6 @@ register(drawn_graphs.expected_edges, suits=drawn_graphs.draws_graphs, section="
 register(links.link_scores, suits=links.finds_links, section="Predictions", report=True)
 register(links.best_pairs, suits=links.finds_links, section="Predictions", report=True)
 register(links.links_in_the_graph, suits=links.finds_links, section="Predictions", report=True)
-register(vertices.vertex_mistakes, suits=vertices.classifies_vertices, section="Predictions", report=True)
 register(vertices.predicted_graph, suits=vertices.classifies_vertices, section="Predictions", report=True)
 register(
     vertices.neighbours_heard, suits=vertices.classifies_vertices, section="What a prediction depends on", report=True
@@ -131,18 +137,12 @@ register(one_shot_images.one_shot_answers, suits=one_shot_images.compares_images
 register(one_shot_images.map_of_kinds, suits=one_shot_images.compares_images, section="Embeddings", report=True)
 
 register(tags.tagged, suits="tagger", section="Predictions", report=True)
-register(tags.tag_results, suits=tags.tags_words, section="Predictions", report=True)
 register(tags.other_words, suits="tagger", section="What a prediction depends on", report=True)
 register(tags.word_parts, suits="tagger", section="What a prediction depends on", report=True)
 register(tags.letters_of_unknown_words, suits="tagger", section="What a prediction depends on")
 register(text_classes.telling_words, suits=text_classes.has_votes, section="What a prediction depends on", report=True)
 register(text_classes.attended_words, suits=text_classes.has_readers, section="What a prediction depends on")
-register(text_classes.text_results, suits=text_classes.classifies_texts, section="Predictions", report=True)
 register(text_classes.telling_ngrams, suits=text_classes.has_ngrams, section="Predictions", report=True)
-
-register(tuned.flipped_answers, suits=tuned.is_tuned, section="What tuning changed", report=True)
-register(tuned.weight_updates, suits=tuned.is_tuned, section="What tuning changed", report=True)
-register(tuned.changed_representations, suits=tuned.is_tuned, section="What tuning changed", report=True)
 
 register(embeddings.tokens, suits=embeddings.has_tokens, section="Embeddings")
 register(embeddings.token_neighbours, suits=embeddings.has_tokens, section="Embeddings")

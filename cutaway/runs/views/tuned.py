@@ -8,12 +8,13 @@ from cutaway.look.pages.picture import Picture
 from cutaway.look.tuning.answers import Flips, flipped_images, flipped_texts
 from cutaway.look.tuning.changes import plain_weights
 from cutaway.look.tuning.representations import layer_similarity, similarity_pictures
-from cutaway.look.tuning.weight_changes import weight_change_pictures, weight_changes
+from cutaway.look.tuning.weight_changes import WeightChange, weight_change_pictures, weight_changes
 from cutaway.recipes.subjects import Subject
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
 
+_SAME = 1e-9  # of 1: rounding of a CKA of equal states
 _kept: dict[tuple[str, str], Any] = {}  # the base that was opened last: three views need it
 
 
@@ -42,7 +43,19 @@ def base_of(run: "Run") -> Any:
 
 def weight_updates(run: "Run", subject: Subject) -> list[Picture]:
     """How far tuning moved each matrix, and in how many directions."""
-    return weight_change_pictures(weight_changes(plain_weights(base_of(run)), plain_weights(run.model)))
+    recipe: Any = run.recipe
+    changes = weight_changes(plain_weights(base_of(run)), plain_weights(run.model))
+    if recipe.way in ("lora", "last", "full"):
+        _expect_moved(run, changes)
+    return weight_change_pictures(changes, recipe.lora)
+
+
+def _expect_moved(run: "Run", changes: list[WeightChange]) -> None:
+    """Says why there is nothing to draw where validation was best before the first step."""
+    kept = [row["weights_of"] for row in run.metrics if "weights_of" in row]
+    if changes and all(change.relative == 0 for change in changes):
+        why = ": validation was best before the first step, so these weights were kept" if kept[-1:] == [0] else ""
+        raise ValueError(f"no matrix of the base moved{why}; try a lower --rate, or --final last")
 
 
 def changed_representations(run: "Run", subject: Subject) -> list[Picture]:
@@ -53,7 +66,8 @@ def changed_representations(run: "Run", subject: Subject) -> list[Picture]:
     inputs = recipe.held_out_inputs(run) or ([subject.arguments] if subject.arguments else [])
     if not inputs:
         return []
-    return similarity_pictures(*layer_similarity(base_of(run), run.model, inputs))
+    layers, similarity = layer_similarity(base_of(run), run.model, inputs)
+    return similarity_pictures(layers, similarity) if np.diag(similarity).min() < 1 - _SAME else []
 
 
 def flipped_answers(run: "Run", subject: Subject) -> list[Picture]:

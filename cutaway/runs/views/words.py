@@ -7,6 +7,8 @@ from cutaway.look.embeddings.word_maps import word_map, word_similarity
 from cutaway.look.pages.picture import Picture
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.subjects import Subject
+from cutaway.runs.views.graph_views.hidden_parts import restores_graphs
+from cutaway.runs.views.graph_views.vertices import classifies_vertices
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
@@ -18,8 +20,9 @@ _LEAST = 8  # words of a map
 
 
 def has_words(run: "Run") -> bool:
-    """Runs of recipes that have vectors of words."""
-    return type(run.recipe).word_rows is not Recipe.word_rows
+    """Runs of recipes that have vectors of words, or of vertices that no other map shows."""
+    mapped = classifies_vertices(run) or restores_graphs(run)
+    return type(run.recipe).word_rows is not Recipe.word_rows and not mapped
 
 
 def similar_words(run: "Run", subject: Subject) -> list[Picture]:
@@ -38,8 +41,12 @@ def frequent_words(run: "Run", subject: Subject) -> list[Picture]:
     rows = list(dict.fromkeys([*own, *readable]))[:_MAPPED]
     if len(rows) < _LEAST:
         return []
-    title = f"Map of words: {len(rows)} of {len(table.words):,}"
-    picture = word_map(table.matrix[rows], [table.words[i] for i in rows], perplexity=subject.perplexity, title=title)
+    noun = run.recipe.word_noun
+    title = f"Map of {noun}: {len(rows)} of {len(table.words):,}"
+    words = [table.words[i] for i in rows]
+    picture = word_map(table.matrix[rows], words, perplexity=subject.perplexity, title=title)
+    if noun != "words":
+        return [picture.captioned(f"{noun.capitalize()} that lie together have vectors that point alike.")]
     picture.note += " Shown are the words of this page, then the most frequent ones of three letters or more."
     return [picture]
 

@@ -95,6 +95,14 @@ def test_lines_with_tabs_are_pairs(tmp_path):
     assert pairs.train.seconds == [f"b {i}" for i in range(9)]
 
 
+def test_a_first_row_of_sentences_is_a_pair(tmp_path):
+    path = tmp_path / "pairs.tsv"
+    path.write_text("Where is Tom?\t¿Dónde está Tom?\n" + "I am here.\tEstoy aquí.\n", encoding="utf-8")
+    pairs = read_text_pairs(path, validation=0, test=0)
+    assert pairs.columns == ("text1", "text2")
+    assert pairs.train.firsts == ["Where is Tom?", "I am here."]
+
+
 def test_halves():
     found = halves(["one two three four five", "二つの文", "x", " a b "])
     assert found.firsts == ["one two", "二つ", "a"]

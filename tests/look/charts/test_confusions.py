@@ -26,6 +26,11 @@ def test_no_mistake_and_a_class_without_examples():
     assert [row["share"] for row in rows_of(confusion_matrix([[3, 0], [0, 0]]))] == [1, 0, 0, 0]
 
 
+def test_the_note_speaks_of_percentages_where_there_are_some():
+    assert confusion_matrix(np.eye(3)).note.startswith("Colours and percentages:")
+    assert confusion_matrix(np.eye(10)).note.startswith("Colours:")
+
+
 def test_many_classes_are_a_heat_map():
     picture = confusion_matrix(np.eye(30) * 4 + np.eye(30, k=1))
     assert "Right answers lie on the diagonal: 120 of 149." in picture.caption

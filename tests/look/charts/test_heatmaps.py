@@ -47,6 +47,13 @@ def test_every_line_is_named_up_to_the_limit():
     assert {f"{axis}{i}" for axis in "rc" for i in range(64)} <= set(words_of(picture))
 
 
+def test_names_that_are_words():
+    """Blanks of tokens are marked, and long ones cut; those of words are not."""
+    names = ["sepal length (cm)", "b"]
+    assert "sepal␣lengt…" in str(heatmap([[1.0, 2.0], [3.0, 4.0]], names).spec())
+    assert "sepal length (cm)" in str(heatmap([[1.0, 2.0], [3.0, 4.0]], names, words=True).spec())
+
+
 def test_two_lines_may_have_one_name():
     assert len(cells_of(heatmap(torch.rand(3, 3), ["a", "a", "a"], ["b", "b", "b"]))) == 9
 

@@ -26,6 +26,11 @@ def test_rows_become_series_with_training_first():
     assert validation.values.tolist() == [4.0, 2.9]
 
 
+def test_the_weights_kept_stand_at_their_step():
+    kept = {"step": 100, "split": "validation-whole", "loss": 2.9, "weights_of": 75}
+    assert read_series([*ROWS, kept], "loss")[-1].steps.tolist() == [75]
+
+
 def test_evaluations_take_their_time_from_the_training_rows_around():
     _, validation = read_series(ROWS, "loss")
     assert validation.seconds.tolist() == [0.0, 4.0]  # half way from 2 to 6

@@ -3,6 +3,7 @@
 import pytest
 
 from cutaway.look.charts.text_lists import text_list
+from cutaway.look.style.colours import CATEGORIES
 
 
 def test_lines_and_heads():
@@ -16,7 +17,16 @@ def test_lines_and_heads():
     assert picture.to_svg().startswith("<svg")
 
 
+def test_groups_have_colours():
+    picture = text_list(["a", "b", "c"], ["good", "bad", "good"], groups=[0, 1, 0], title="Texts")
+    svg = picture.to_svg().upper()
+    assert svg.count(CATEGORIES[0]) == 2
+    assert svg.count(CATEGORIES[1]) == 1
+
+
 def test_refused():
+    with pytest.raises(ValueError, match="got 1 groups for 2 texts"):
+        text_list(["a", "b"], ["c", "d"], groups=[0], title="x")
     with pytest.raises(ValueError, match="got 1 texts and 2 heads"):
         text_list(["a"], ["b", "c"], title="x")
     with pytest.raises(ValueError, match="at most 40 texts, got 41"):

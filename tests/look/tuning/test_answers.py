@@ -13,7 +13,7 @@ def test_flips():
     flips = Flips.of(BEFORE, AFTER)
     assert flips.mended.tolist() == [1]
     assert flips.broken.tolist() == [0]
-    assert "1 became right, 1 became wrong, 1 stayed right and 1 wrong" in flips.in_words()
+    assert "1 became right, 1 became wrong, 1 stayed right and 1 stayed wrong" in flips.in_words()
 
 
 @pytest.mark.untyped
@@ -25,10 +25,15 @@ def test_answers_of_other_examples():
 def test_pictures():
     flips = Flips.of(BEFORE, AFTER)
     names = [list("abcd"), list("wxyz")]
-    (texts,) = flipped_texts(flips, ["one", "two", "three", "four"], *names, "the base")
+    (texts,) = flipped_texts(flips, ["one", "two", "three", "four"], *names, "Before is the base.")
     assert "became right: b before, x now: two" in texts.alt
-    assert "Before: the base." in texts.caption
-    (images,) = flipped_images(flips, torch.rand(4, 1, 8, 8), *names, "the base")
-    assert "became right" in images.caption
+    assert texts.caption.endswith("stayed wrong. Before is the base.")
+    heads = {row["line"]: row["group"] for row in texts.spec()["datasets"]["rows"] if row["kind"] == "head"}
+    assert heads == {"became right: b before, x now": 0, "became wrong: a before, w now": 1}
+    (images,) = flipped_images(flips, torch.rand(4, 1, 8, 8), *names, "Before is the base.")
+    assert images.caption.endswith("its answer before → now. Before is the base.")
+    shown = images.spec()["datasets"]
+    assert [(row["told"], row["frame"]) for row in shown["rows"]] == [("b → x", False), ("a → w", True)]
+    assert {"became right", "became wrong"} < {row["text"] for row in shown["words"]}
     none = Flips.of(BEFORE, BEFORE)
     assert flipped_texts(none, [], [], [], "") == flipped_images(none, torch.rand(0, 1, 8, 8), [], [], "") == []

@@ -25,6 +25,9 @@ def test_the_same_model_and_a_changed_layer():
     whole, curve = similarity_pictures(layers, changed)
     assert "3 × 3" in whole.alt
     assert "least in blocks." in curve.alt
+    assert "changed most (" in curve.caption
+    _, curve = similarity_pictures(layers, np.ones((3, 3)))
+    assert "no layer changed in a way that three digits show" in curve.caption
 
 
 def test_padding_is_left_out():

@@ -34,8 +34,10 @@ def test_by_hand():
 
 def test_pictures():
     moved, ranks = weight_change_pictures(weight_changes(*states()))
-    assert "blocks.1.mlp.up changed most, by 173 % of its own length" in moved.caption
+    assert "blocks.1.mlp.up changed most, by 173% of its own length" in moved.caption
     assert "2 × 2" in moved.alt
     assert "0 to 3 of up to 3 directions" in ranks.caption
+    _, ranks = weight_change_pictures(weight_changes(*states()), allowed=3)
+    assert ranks.caption == "Updates use 0 to 3 of the 3 directions that LoRA of rank 3 has."
     before, _ = states()
     assert weight_change_pictures(weight_changes(before, before)) == []

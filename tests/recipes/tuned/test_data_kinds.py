@@ -7,7 +7,15 @@ import numpy as np
 from tiny_bases import chats as write_chats
 from tiny_bases import reviews
 
-from cutaway.recipes.tuned.data_kinds import chats, images, labelled_texts, many_graphs, plain_texts, tagged_texts
+from cutaway.recipes.tuned.data_kinds import (
+    chats,
+    images,
+    labelled_texts,
+    many_graphs,
+    plain_texts,
+    tagged_texts,
+    text_pairs,
+)
 
 KINDS = {"labelled": labelled_texts, "tagged": tagged_texts, "plain": plain_texts, "chats": chats, "images": images}
 
@@ -25,6 +33,10 @@ def test_each_form_is_known(tmp_path: Path):
     labels = tmp_path / "labels.jsonl"
     labels.write_text(json.dumps({"text": "a", "label": "b"}) + "\n")
     assert kinds(labels) == ["labelled"]
+    sentences = tmp_path / "sentences.tsv"
+    sentences.write_text("Where is Tom?\t¿Dónde está Tom?\nGo.\tVete.\n", encoding="utf-8")
+    assert text_pairs(sentences) == "pairs of sentences"
+    assert not KINDS["labelled"](sentences)
     (tmp_path / "novel.txt").write_text("a")
     assert kinds(tmp_path / "novel.txt") == ["plain"]
     (tmp_path / "s.conllu.xz").write_bytes(b"")

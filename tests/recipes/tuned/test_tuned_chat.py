@@ -9,6 +9,7 @@ import torch
 from tiny_bases import chats, tiny_gpt, word_tokenizer
 
 import cutaway as cut
+from cutaway import cli
 from cutaway.data.text.conversations import encode_conversations
 from cutaway.recipes.tuned.tuned_chat import ChatBatch, answer_cost
 
@@ -34,7 +35,7 @@ def test_the_cost_is_that_of_answers_by_hand(tmp_path: Path):
     assert cost.item() == pytest.approx(by_hand.item(), rel=1e-5)
 
 
-def test_a_model_learns_to_answer(tmp_path: Path):
+def test_a_model_learns_to_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     data = chats(tmp_path / "chats.jsonl")
     settings = dict(full=True, rate=1e-2, epochs=15, batch=8, show="quiet", sample_tokens=2, evaluate_every=20)
     run = cut.tune(tiny_gpt(tmp_path / "gpt"), data=data, out=tmp_path / "run", **settings)
@@ -44,7 +45,12 @@ def test_a_model_learns_to_answer(tmp_path: Path):
     assert "learned:" in run.about["data"]["summary"]
     again = cut.load(run.path)
     assert again.tokenizer.settings["chat_template"], "the run keeps the template that it learned"
-    assert again.generate("the film", tokens=3, temperature=0)
+    answer = again.generate("the film", tokens=3, temperature=0)
+    assert answer
+    capsys.readouterr()
+    asked = ["--prompt", "the film", "--tokens", "3", "--temperature", "0"]
+    assert cli.run(["generate", str(run.path), *asked]) == 0
+    assert capsys.readouterr().out == f"{answer}\n", "an answer does not go on from the prompt"
     assert again.test()["loss"] < rows[0]
 
 

@@ -33,6 +33,14 @@ def run(place: Path) -> cut.runs.Run:
     )
 
 
+def test_a_base_with_the_same_labels_answers_itself(place: Path, run: cut.runs.Run):
+    again = cut.tune(run.path, data=place / "reviews.csv", lora=2, out=place / "again", **QUICK)
+    found = again.recipe.answers_before_and_after(again, run.model)
+    texts = again.recipe.dataset(again).validation.texts
+    assert found.before == [answer["label"] for answer in run.predict(texts)]
+    assert "those of the base" in found.rule
+
+
 def test_a_tuned_run_learns_and_needs_its_folder_alone(place: Path, run: cut.runs.Run):
     rows = [row for row in run.metrics if row["split"] == "validation-whole"]
     assert rows[-1]["accuracy"] > 0.9
@@ -44,7 +52,7 @@ def test_a_tuned_run_learns_and_needs_its_folder_alone(place: Path, run: cut.run
     assert again.model.spec.head.labels == ("neg", "pos")
     assert set(again.test()) >= {"accuracy", "loss", "baseline_accuracy"}
     assert again.about["data"]["base"]["path"] == str(place / "bert")
-    assert "trained are" in again.about["data"]["summary"]
+    assert "parameters are trained (" in again.about["data"]["summary"]
 
 
 @pytest.mark.parametrize("pooling", ["cls", "mean", "attention", "layers"])

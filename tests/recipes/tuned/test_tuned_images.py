@@ -71,6 +71,19 @@ def test_a_checkpoint_scales_pixels_as_it_says(tmp_path: Path):
     assert torch.allclose(with_scale(base)(x), base.model(scaled), atol=1e-5)
 
 
+def test_a_base_with_the_same_classes_answers_itself(place: Path):
+    base = cut.load(place / "cnn")
+    run = cut.tune(place / "cnn", data=place / "two.npz", lora=2, out=place / "same-lora", **QUICK)
+    count = sum(p.numel() for p in base.model.parameters())
+    summary = run.about["data"]["summary"]
+    assert f"a CNN of {count:,} parameters" in summary
+    assert "head: that of the base, which has the same labels\ntuning: LoRA of rank 2;" in summary
+    found = run.recipe.answers_before_and_after(run, base.model)
+    expected = base.predict(run.recipe.dataset(run).validation.pixels())
+    assert found.before == [answer["class"] for answer in expected]
+    assert found.rule == "The answers before are those of the base, whose head has the same labels."
+
+
 def test_the_old_head_is_kept_for_the_same_classes(place: Path):
     run = cut.tune(place / "cnn", data=place / "two.npz", head_only=True, rate=1e-12, out=place / "same", **QUICK)
     base = cut.load(place / "cnn").model.state_dict()

@@ -34,6 +34,17 @@ def test_every_view(run: cut.runs.Run):
     assert "How far tuning moved the weights" in report
 
 
+def test_nothing_moved(run: cut.runs.Run, monkeypatch: pytest.MonkeyPatch):
+    """Where validation was best before the first step, the page says so in place of empty pictures."""
+    monkeypatch.setattr(tuned, "base_of", lambda run: run.model)
+    kept = {"step": 6, "split": "validation-whole", "loss": 0.5, "weights_of": 0}
+    monkeypatch.setattr(type(run), "metrics", [*run.metrics, kept])
+    subject = run.recipe.subject(run)
+    with pytest.raises(ValueError, match="no matrix of the base moved: validation was best before the first step"):
+        tuned.weight_updates(run, subject)
+    assert tuned.changed_representations(run, subject) == []
+
+
 def test_a_base_that_is_gone_or_another(run: cut.runs.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     noted = dict(run.about["data"]["base"])
     monkeypatch.setitem(run.about["data"], "base", noted | {"path": str(tmp_path / "none")})

@@ -155,7 +155,7 @@ def one_graph(model: Any, graphs: Sequence[Graph], words: str) -> Subject:
     assert order is not None
     rows, sizes = as_sequences([graph], [order], model.spec.bandwidth)
     names = tuple(f"vertex {i + 1}" for i in range(graph.vertices))
-    return Subject((rows.to(model.device), sizes.to(model.device)), words, tokens=names)
+    return Subject((rows.to(model.device), sizes.to(model.device)), words, names, ", ".join(names))
 
 
 __all__ = [

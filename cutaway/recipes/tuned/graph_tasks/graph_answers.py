@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from cutaway.blocks.losses.contrastive import prototypes
 from cutaway.data.graphs.graph_set import GraphRows, GraphSet
 from cutaway.recipes.graphs.graph_outcomes import batch_of, outcome_outputs
-from cutaway.recipes.tuned.before_and_after import Answers
+from cutaway.recipes.tuned.before_and_after import Answers, nearest_mean
 
 if TYPE_CHECKING:
     from cutaway.data.graphs.graph_data import GraphData
@@ -36,7 +36,7 @@ def vertex_answers(base: Any, tuned: Any, data: "GraphData", task: "VertexTask")
     known = torch.from_numpy(data.train)
     before = _nearest(states[known], data.targets[known], states[torch.from_numpy(rows)], len(data.classes))
     after = task.outputs(tuned, rows).argmax(1).numpy()
-    names = [f"vertex {data.names[i]}" for i in rows]
+    names = [str(data.names[i]) for i in rows]
     return _answers(names, before, after, data.targets[rows].numpy(), data.classes, "vertices")
 
 
@@ -51,7 +51,8 @@ def graph_answers(base: Any, tuned: Any, data: GraphSet) -> Answers | None:
     assert rows.targets is not None
     before = _nearest(_means(base, some), some.targets, _means(base, rows), len(data.classes))
     after = outcome_outputs(tuned, rows.graphs).argmax(1).numpy()
-    return _answers(list(rows.names), before, after, rows.targets.numpy(), data.classes, "graphs")
+    names = [f"graph {name}" if str(name).isdigit() else str(name) for name in rows.names]
+    return _answers(names, before, after, rows.targets.numpy(), data.classes, "graphs")
 
 
 def _means(base: Any, rows: GraphRows) -> Float[Tensor, "n w"]:
@@ -73,9 +74,9 @@ def _answers(
     names: list[str], before: np.ndarray, after: np.ndarray, truth: np.ndarray, classes: tuple[str, ...], what: str
 ) -> Answers:
     told = [[classes[int(k)] for k in found] for found in (before, after)]
-    rule = f"the class whose mean vector of training {what} is nearest in the base"
-    shown = [f"{name}, {classes[int(k)]}" for name, k in zip(names, truth, strict=True)]
-    return Answers(shown, told[0], told[1], before == truth, after == truth, rule, what.capitalize())
+    shown = [f"{name} (is {classes[int(k)]})" for name, k in zip(names, truth, strict=True)]
+    right = before == truth, after == truth
+    return Answers(shown, told[0], told[1], *right, nearest_mean(what), what.capitalize())
 
 
 __all__ = ["graph_answers", "vertex_answers"]

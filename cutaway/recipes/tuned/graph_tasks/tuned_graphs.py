@@ -143,6 +143,7 @@ class TunedGraphsRecipe(TunedRecipe):
         scale = reader.scale_of(data)
         facts: dict[str, Any] = {"summary": data.summary(), "fingerprint": data.fingerprint.to_dict()}
         facts["source"] = str(self.data)
+        facts["loss_unit"] = "nats a graph" if data.classes else "squared deviations"
         if held is not None:
             facts["baselines"] = graph_baselines(data.train, held, scale, len(data.classes))
         about = reader.about(data)

@@ -155,7 +155,7 @@ class TunedVerticesRecipe(VertexVectors, TunedRecipe):
 
         graph, task, reading = data
         reader, held = self.reader(), graph.validation
-        facts = reader.graph_facts(graph)
+        facts = reader.graph_facts(graph) | {"loss_unit": "nats a vertex" if graph.classes else "squared deviations"}
         if held is not None:
             facts["baselines"] = vertex_baselines(graph, held)
         if self.head_only and hasattr(model, "every_encoding"):

@@ -111,7 +111,7 @@ def _restored_graphs(run: "Run", data: Any, kind: Kinds) -> list[Picture]:
             signals,
             heads,
             letters=letters,
-            value="P, above 0 where wrong",
+            value="P of the answer (red: wrong)",
             title=f"Each vertex hidden in turn: is its {kind.name} restored?",
             caption=f"Letters are the true {kind.name}; a vertex is blue where its neighbours tell it rightly, red and "
             "with a question mark where they tell something else; the darker, the surer.",

@@ -76,8 +76,8 @@ def restored_columns(run: "Run", subject: Subject) -> list[Picture]:
             note,
             rows,
             caption=(
-                f"A bar says how much of the doubt about a hidden cell the rest of its row takes away: most of "
-                f"{short(best, _WIDEST)}, least of {short(least, _WIDEST)}."
+                "The longer a bar, the better the rest of a row predicts a hidden cell; 100% would be with certainty: "
+                f"best {short(best, _WIDEST)}, worst {short(least, _WIDEST)}."
             ),
         )
     ]
@@ -97,13 +97,13 @@ def _bars(rows: list[dict[str, Any]]) -> Any:
         y=alt.Y("column:N", sort=order, title=None, axis=alt.Axis(labelLimit=220)),
         x=alt.X(
             "told:Q",
-            title="share of the doubt taken away",
+            title="share of the naive loss that the model saves",
             scale=alt.Scale(domain=[0, 1.5]),
             axis=alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1]),
         ),
         tooltip=[
             "column:N",
-            alt.Tooltip("told:Q", format=".1%"),
+            alt.Tooltip("told:Q", title="saved", format=".1%"),
             alt.Tooltip("loss:Q", format=".3f", title="nats, model"),
             alt.Tooltip("naive:Q", format=".3f", title="nats, naive"),
             alt.Tooltip("beside:N", title="guesses"),
@@ -147,16 +147,21 @@ def telling_columns(run: "Run", subject: Subject) -> list[Picture]:
         names,
         names,
         title=f"Which column tells of which: {some.size:,} rows {words}",
-        value="nats lost",
-        axes=("restored", "hidden too"),
+        value="loss added (nats)",
+        axes=("restored column", "column hidden too"),
         root=True,
+        words=True,
     )
     away = effect - np.diag(np.diag(effect))
     at = np.unravel_index(int(away.argmax()), away.shape)
-    told = f"{names[at[0]]} loses most when {names[at[1]]} is hidden too"
+    told = f"{names[at[0]]} suffers most when {names[at[1]]} is hidden too"
     if len(chosen) < len(columns):
         told += f" (the first {len(chosen)} of {len(columns):,} columns)"
-    return [picture.captioned(f"A bright cell: the column of its row is restored from the column above; {told}.")]
+    return [
+        picture.captioned(
+            f"A bright cell: the column at its left is restored worse without the column below it; {told}."
+        )
+    ]
 
 
 def column_importance(model: CellNet, cells: Cells, chosen: list[int]) -> np.ndarray:

@@ -210,6 +210,8 @@ class TunedLanguageRecipe(TunedRecipe):
 
     def offers(self, run: "Run", verb: str) -> bool:
         """Models of masked tokens predict, those of next tokens generate."""
+        from cutaway.recipes.tuned.masked_heads import reads_masks
+
         return verb != ("generate" if reads_masks(run.model) else "predict")
 
     def generate(self, run: "Run", prompt: Any, **sampling: Any) -> str:

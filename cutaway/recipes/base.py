@@ -188,7 +188,14 @@ class Recipe:
                 f"config.json must hold the spec of a run's model as an object, got {config['spec']!r}; "
                 "take the file from a copy"
             )
-        return from_spec(spec_from_dict(config["spec"]))
+        try:
+            spec = spec_from_dict(config["spec"])
+        except ValueError as error:
+            raise ValueError(
+                f"config.json must hold the spec of a run's model, got one that does not read ({error}); "
+                "take the file from a copy"
+            ) from None
+        return from_spec(spec)
 
     def loaded(self, model: "nn.Module") -> None:
         """Completes a model of `open_model` that was given its weights."""

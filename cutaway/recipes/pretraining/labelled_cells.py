@@ -14,7 +14,7 @@ from cutaway.data.tables.cells import Cells
 from cutaway.data.tables.schema import Schema
 from cutaway.recipes.pretraining.restored_cells import scores_of
 from cutaway.recipes.tables.baselines import score
-from cutaway.recipes.tuned.frozen_features import represent_still
+from cutaway.recipes.tuned.heads.frozen_features import represent_still
 
 _ROWS = 4096  # whose features are computed at a time
 

@@ -12,7 +12,7 @@ from cutaway.blocks.losses.metrics import accuracy, macro_f1
 from cutaway.data.batches import ShuffledRows
 from cutaway.data.images.image_data import ImageRows
 from cutaway.recipes.images.pixels import as_pixels
-from cutaway.recipes.tuned.frozen_features import (
+from cutaway.recipes.tuned.heads.frozen_features import (
     KeptFeatures,
     Representation,
     features_in_memory,

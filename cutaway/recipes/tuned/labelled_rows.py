@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from cutaway.data.similar_lengths import by_length
 from cutaway.data.text.token_rows import TokenRows
-from cutaway.recipes.tuned.frozen_features import (
+from cutaway.recipes.tuned.heads.frozen_features import (
     KeptFeatures,
     Representation,
     features_in_memory,

@@ -23,7 +23,7 @@ from cutaway.data.text.tagged_sentences import Tagged
 from cutaway.data.text.token_rows import TokenRows
 from cutaway.data.text.tokenizers import Tokenizer
 from cutaway.data.text.whole_texts import TextFrame, text_frame
-from cutaway.recipes.tuned.frozen_features import KeptFeatures
+from cutaway.recipes.tuned.heads.frozen_features import KeptFeatures
 from cutaway.recipes.tuned.labelled_rows import TextFeatures, call, token_batch
 
 _NO_TAG = -1

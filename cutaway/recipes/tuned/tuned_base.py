@@ -252,7 +252,7 @@ class TunedRecipe(Recipe):
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         import torch
 
-        from cutaway.recipes.tuned.label_heads import SAME_HEAD, head_in_words
+        from cutaway.recipes.tuned.heads.label_heads import SAME_HEAD, head_in_words
         from cutaway.recipes.tuned.tuning_ways import apply_way, own_memory, trainable_share
 
         if not self.way:

@@ -96,7 +96,7 @@ class TunedClassesRecipe(TunedRecipe):
         return read_parts(self, run)
 
     def headed(self, base: "Base", data: "LabelledTexts") -> "nn.Module":
-        from cutaway.recipes.tuned.label_heads import usual_pooling, with_labels
+        from cutaway.recipes.tuned.heads.label_heads import usual_pooling, with_labels
 
         pooling = usual_pooling(base, self.head_only, data.labels) if self.pooling == "auto" else self.pooling
         return with_labels(base.model, data.labels, pooling=pooling)
@@ -114,8 +114,8 @@ class TunedClassesRecipe(TunedRecipe):
         from cutaway.data.similar_lengths import SimilarLengths
         from cutaway.recipes.labelled.bag_of_words import class_metrics, text_baseline
         from cutaway.recipes.labelled.classification import LABELS, save_labels
-        from cutaway.recipes.tuned.fitted_heads import fit_head
-        from cutaway.recipes.tuned.label_heads import known_labels
+        from cutaway.recipes.tuned.heads.fitted_heads import fit_head
+        from cutaway.recipes.tuned.heads.label_heads import known_labels
         from cutaway.recipes.tuned.labelled_rows import TextFeatures, label_probabilities, padding_share, text_cost
         from cutaway.training.jobs import Job
 

@@ -101,7 +101,7 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
     def task_job(self, model: "nn.Module", base: "Base", data: "ImageData", rank: int, world: int) -> "Job":
         from cutaway.data.images.image_batches import ImageBatches
         from cutaway.recipes.images.image_classes import class_metrics, image_cost, neighbour_baseline
-        from cutaway.recipes.tuned.fitted_heads import fit_head
+        from cutaway.recipes.tuned.heads.fitted_heads import fit_head
         from cutaway.recipes.tuned.image_bases import keep_head
         from cutaway.recipes.tuned.image_features import (
             ImageFeatures,

@@ -85,7 +85,7 @@ class TunedLanguageRecipe(TunedRecipe):
 
     def read(self, base: "Base") -> "Corpus":
         from cutaway.data.text.special_tokens import find_special_tokens
-        from cutaway.recipes.tuned.masked_heads import may_read_masks
+        from cutaway.recipes.tuned.heads.masked_heads import may_read_masks
 
         tokenizer = base.expect_tokenizer()
         if may_read_masks(base.model):
@@ -118,7 +118,7 @@ class TunedLanguageRecipe(TunedRecipe):
                 )
 
     def headed(self, base: "Base", data: "Corpus") -> "nn.Module":
-        from cutaway.recipes.tuned.masked_heads import may_read_masks, reads_masks, with_masked_head
+        from cutaway.recipes.tuned.heads.masked_heads import may_read_masks, reads_masks, with_masked_head
 
         has_head = reads_masks(base.model) or not may_read_masks(base.model)
         return base.model if has_head else with_masked_head(base.model, data.train)
@@ -148,7 +148,7 @@ class TunedLanguageRecipe(TunedRecipe):
 
     def task_job(self, model: "nn.Module", base: "Base", data: "Corpus", rank: int, world: int) -> "Job":
         from cutaway.recipes.text.text_base import corpus_facts
-        from cutaway.recipes.tuned.masked_heads import reads_masks
+        from cutaway.recipes.tuned.heads.masked_heads import reads_masks
         from cutaway.training.jobs import Job
 
         room = self.room(model)
@@ -201,7 +201,7 @@ class TunedLanguageRecipe(TunedRecipe):
     def test_metrics(self, run: "Run") -> dict[str, float]:
         from cutaway.recipes.text.gpt import text_loss
         from cutaway.recipes.text.masked_tokens import masked_metrics
-        from cutaway.recipes.tuned.masked_heads import reads_masks
+        from cutaway.recipes.tuned.heads.masked_heads import reads_masks
 
         tokens = self.dataset_of(run).open_test()
         if reads_masks(run.model):
@@ -210,7 +210,7 @@ class TunedLanguageRecipe(TunedRecipe):
 
     def offers(self, run: "Run", verb: str) -> bool:
         """Models of masked tokens predict, those of next tokens generate."""
-        from cutaway.recipes.tuned.masked_heads import reads_masks
+        from cutaway.recipes.tuned.heads.masked_heads import reads_masks
 
         return verb != ("generate" if reads_masks(run.model) else "predict")
 
@@ -228,7 +228,7 @@ class TunedLanguageRecipe(TunedRecipe):
         """For each mask of a text, or of several, its most probable fillings."""
         from cutaway.recipes.text.masked_tokens import fill_masks
         from cutaway.recipes.text.text_inputs import as_texts
-        from cutaway.recipes.tuned.masked_heads import reads_masks
+        from cutaway.recipes.tuned.heads.masked_heads import reads_masks
 
         if not reads_masks(run.model):
             raise ValueError(
@@ -239,7 +239,7 @@ class TunedLanguageRecipe(TunedRecipe):
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         from cutaway.recipes.subjects import SHOWN, subject_by_model, text_subject
         from cutaway.recipes.text.text_base import held_out
-        from cutaway.recipes.tuned.masked_heads import reads_masks
+        from cutaway.recipes.tuned.heads.masked_heads import reads_masks
 
         if given is not None or reads_masks(run.model):
             return subject_by_model(run, given)

@@ -109,7 +109,7 @@ class TunedTagsRecipe(TunedRecipe):
         return found
 
     def headed(self, base: "Base", data: "TaggedText") -> "nn.Module":
-        from cutaway.recipes.tuned.label_heads import with_labels
+        from cutaway.recipes.tuned.heads.label_heads import with_labels
 
         tags = sorted({tag for sentence in data.train for tag in sentence.tags if tag is not None})
         if len(tags) < 2:
@@ -131,8 +131,8 @@ class TunedTagsRecipe(TunedRecipe):
         from cutaway.data.text.tag_batches import EncodedSentences
         from cutaway.recipes.text import tagging
         from cutaway.recipes.text.tagged_output import write_samples
-        from cutaway.recipes.tuned.fitted_heads import fit_head
-        from cutaway.recipes.tuned.label_heads import known_labels
+        from cutaway.recipes.tuned.heads.fitted_heads import fit_head
+        from cutaway.recipes.tuned.heads.label_heads import known_labels
         from cutaway.recipes.tuned.labelled_rows import TextFeatures
         from cutaway.recipes.tuned.tagged_rows import (
             TaggedBatches,

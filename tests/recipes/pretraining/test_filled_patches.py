@@ -34,7 +34,7 @@ def test_the_baseline_is_what_suits_the_images():
     rng = np.random.default_rng(0)
     flat = np.repeat(rng.integers(0, 255, (40, 1, 1)), 64, axis=1).reshape(40, 8, 8).astype(np.uint8)
     found = filling_baseline(rows(flat), rows(flat), 2, 0.5, False)
-    assert "blurred" in found["rule"]  # one colour an image: the neighbours tell it
+    assert "a blur of" in found["rule"]  # one colour an image: the neighbours tell it
     assert found["metrics"]["loss"] < 1e-6
     same = np.repeat(rng.integers(0, 255, (1, 8, 8)), 40, axis=0).astype(np.uint8)
     found = filling_baseline(rows(same), rows(same), 2, 0.5, False)

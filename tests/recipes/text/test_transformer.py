@@ -33,7 +33,7 @@ def test_a_run_from_start_to_end():
     run = train()
     assert isinstance(run.model, Transformer)
     assert run.metrics[0].keys() == {"step", "split", "loss", "accuracy"}
-    assert run.metrics[-1].keys() == {"step", "split", "loss", "accuracy", "exact", "bleu"}
+    assert run.metrics[-1].keys() == {"step", "split", "loss", "accuracy", "exact", "bleu", "weights_of"}
     assert list(run.all_samples) == [4, 8, 12]
     assert "I see" in run.samples["translations.txt"]
     assert run.test().keys() == {"loss", "accuracy", "exact", "bleu"}

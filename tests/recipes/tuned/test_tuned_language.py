@@ -14,7 +14,7 @@ from cutaway.data.text.token_files import Tokens
 from cutaway.hub import save_pretrained
 from cutaway.models import HeadSpec
 from cutaway.models.specs.parts import SentenceSpec
-from cutaway.recipes.tuned.masked_heads import with_masked_head
+from cutaway.recipes.tuned.heads.masked_heads import with_masked_head
 
 QUICK = dict(show="quiet", context=16, batch=4, epochs=3, validation=0.1, test=0.1, sample_tokens=3, evaluate_every=25)
 

@@ -10,7 +10,7 @@ from tiny_bases import BAD, GOOD, OTHERS, tiny_bert, word_tokenizer
 import cutaway as cut
 from cutaway.data.text.tagged_sentences import Tagged
 from cutaway.data.text.whole_texts import text_frame
-from cutaway.recipes.tuned.frozen_features import KeptFeatures
+from cutaway.recipes.tuned.heads.frozen_features import KeptFeatures
 from cutaway.recipes.tuned.tagged_rows import (
     TagRows,
     cut_sentence,

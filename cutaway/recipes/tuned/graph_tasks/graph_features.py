@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from cutaway.data.graphs.graph_set import GraphRows
 from cutaway.recipes.graphs.graph_outcomes import Scale, batch_of, outcome_loss, outcome_metrics
 from cutaway.recipes.graphs.vertex_classes import VertexTask
-from cutaway.recipes.tuned.frozen_features import Representation, represent_still
+from cutaway.recipes.tuned.heads.frozen_features import Representation, represent_still
 
 _TOGETHER = 256  # graphs in a pass
 _EPOCHS, _BATCH, _RATE, _DECAY = 40, 32, 1e-2, 0.05  # of `fit_graph_head`

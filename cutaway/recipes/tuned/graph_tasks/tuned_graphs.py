@@ -55,7 +55,7 @@ class TunedGraphsRecipe(TunedRecipe):
     """how graphs are divided; scaffold: molecules with one skeleton stay together, so that the test has new ones"""
     encoding: str = setting("utf-8", DATA)
     """encoding of the files"""
-    readout: Literal["mean", "sum", "max"] = setting("mean", FIRST)
+    readout: Literal["sum", "mean", "max"] = setting("sum", FIRST)
     """how the vertices of a graph become one vector, of a base that restores; one of whole graphs keeps its own"""
 
     epochs: float = setting(30.0, FIRST)

@@ -42,5 +42,5 @@ def test_vertices_by_class_means():
     assert found.after == ["a", "a", "a"]
     assert found.right_before.tolist() == [True, True, False]
     assert found.right_after.tolist() == [True, False, False]
-    assert found.examples == ["vertex x, a", "vertex y, b", "vertex z, b"]
+    assert found.examples == ["x (is a)", "y (is b)", "z (is b)"]
     assert found.what == "Vertices"

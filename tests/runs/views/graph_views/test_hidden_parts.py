@@ -76,4 +76,4 @@ def test_one_graph(tmp_path: Path):
     own = (vertices.vertex_mistakes, vertices.predicted_graph, vertices.cut_edges, vertices.vertex_map)
     assert len(titles(run, own)) == 4
     answers = titles(run, (tuned.flipped_answers,))
-    assert all(title == "Vertices whose answer flipped by tuning" for title in answers)
+    assert all(title == "Vertices whose answer became right or wrong by tuning" for title in answers)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from cutaway.blocks.dense.affine import Linear
 from cutaway.recipes.pretraining.linear_probes import fit_probe
-from cutaway.recipes.tuned.frozen_features import KeptFeatures
+from cutaway.recipes.tuned.heads.frozen_features import KeptFeatures
 
 _STRENGTH = 10.0  # C times the width of the features: the wider they are, the smaller each weight has to be
 _SPREAD = 1e-3  # least of a feature, as a share of the mean one: those that hardly change would get huge weights

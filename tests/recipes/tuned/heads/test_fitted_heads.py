@@ -8,8 +8,8 @@ from sklearn.preprocessing import StandardScaler
 from torch import nn
 
 from cutaway.models import BERT, BERTSpec
-from cutaway.recipes.tuned.fitted_heads import fit_head, only_map
-from cutaway.recipes.tuned.frozen_features import KeptFeatures
+from cutaway.recipes.tuned.heads.fitted_heads import fit_head, only_map
+from cutaway.recipes.tuned.heads.frozen_features import KeptFeatures
 
 LABELS = ("a", "b", "c")
 
@@ -93,7 +93,7 @@ def test_a_feature_that_hardly_changes_gets_no_huge_weight():
 
 
 def test_more_rows_than_fit_are_taken_evenly(monkeypatch: pytest.MonkeyPatch):
-    from cutaway.recipes.tuned import fitted_heads
+    from cutaway.recipes.tuned.heads import fitted_heads
 
     features, labels = clouds(400)
     monkeypatch.setattr(fitted_heads, "_NUMBERS", 6 * 100)

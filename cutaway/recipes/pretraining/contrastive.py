@@ -28,7 +28,7 @@ class ContrastiveRecipe(ImagePretrainingRecipe):
         "Digits of 8 × 8 pixels, a linear map on its vectors beside one on pixels, 497 new images: 10 labels 65.4 % "
         "(52.3), 30 labels 87.9 % (75.3), 100 labels 94.8 % (87.5), after 150 steps on 1,170 images without labels: "
         "examples/learn_without_labels.py. The default run, where the map has 1,437 labels: 94.4 % of 180 test images "
-        "(96.7), so it pays where labels are few. MNIST with 100 labels: 90.2 % after tuning, 72.3 % from scratch "
+        "(96.7), so it pays where labels are few. MNIST with 100 labels: 90.7 % after tuning, 72.3 % from scratch "
         "(benchmarks/pretrained_images.py)."
     )
     unit: ClassVar[str] = "nats a view"

@@ -44,9 +44,9 @@ class TunedGraphsRecipe(TunedRecipe):
     name: ClassVar[str] = "tuned-graphs"
     task: ClassVar[str] = "graphs"
     quality: ClassVar[str] = (
-        "ESOL with 100 labelled molecules, after `masked-graph` on 2,500 without any: RMSE 1.08 with all weights, 1.11 by "
-        "LoRA, 1.24 by a head; but 1.03 without that pretraining, and `gin` from scratch 0.99 (forest on fingerprints "
-        "1.70): on molecules it does not pay. `python benchmarks/run.py few_label_graphs` measures it."
+        "ESOL with 100 labelled molecules, after `masked-graph` on 2,500 without any: RMSE 1.08 with all weights, 1.11 "
+        "by LoRA, 1.24 by a head; but 1.03 without that pretraining, and `gin` from scratch 0.99 (forest on "
+        "fingerprints 1.70): on molecules it does not pay. `python benchmarks/run.py few_label_graphs` measures it."
     )
     unit: ClassVar[str] = "nats a graph; of values, squared deviations"
     input: ClassVar[str] = "molecules.csv"

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from cutaway.blocks.low_rank.effective_rank import effective_rank
@@ -16,6 +17,7 @@ from cutaway.look.charts.heatmaps import heatmap
 from cutaway.look.pages.picture import Picture
 
 _LARGEST = 4096  # rows or columns up to which singular values are computed: those of a vocabulary take too long
+_ROUNDING = 4  # spacings of the numbers: an update that is shorter in the mean is none
 
 
 class WeightChange(NamedTuple):
@@ -42,6 +44,8 @@ def weight_changes(before: Mapping[str, Tensor], after: Mapping[str, Tensor]) ->
         small = max(update.shape) <= _LARGEST
         rank = float(effective_rank(update.float())) if small else float("nan")
         relative = float(update.norm()) / length if length else float("nan")
+        if relative < _ROUNDING * torch.finfo(new.dtype).eps:  # as when DoRA is put into the weights
+            relative = rank = 0.0
         found.append(WeightChange(name, *split_name(name), relative, rank, min(update.shape)))
     return found
 

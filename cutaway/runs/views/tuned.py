@@ -47,7 +47,7 @@ def weight_updates(run: "Run", subject: Subject) -> list[Picture]:
     changes = weight_changes(plain_weights(base_of(run)), plain_weights(run.model))
     if recipe.way in ("lora", "last", "full"):
         _expect_moved(run, changes)
-    return weight_change_pictures(changes, recipe.lora)
+    return weight_change_pictures(changes, 0 if recipe.dora else recipe.lora)  # DoRA turns every direction
 
 
 def _expect_moved(run: "Run", changes: list[WeightChange]) -> None:

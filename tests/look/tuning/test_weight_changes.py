@@ -41,3 +41,11 @@ def test_pictures():
     assert ranks.caption == "Updates use 0 to 3 of the 3 directions that LoRA of rank 3 has."
     before, _ = states()
     assert weight_change_pictures(weight_changes(before, before)) == []
+
+
+def test_rounding_is_no_change():
+    weight = torch.randn(7, 5)
+    (change,) = weight_changes({"a.0.weight": weight}, {"a.0.weight": weight * (1 + 1e-7)})
+    assert (change.relative, change.rank) == (0, 0)
+    (change,) = weight_changes({"a.0.weight": weight}, {"a.0.weight": weight * (1 + 1e-5)})
+    assert change.relative > 5e-6

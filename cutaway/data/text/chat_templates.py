@@ -2,18 +2,17 @@ r"""Chat templates: a conversation written as the one text that an instruct mode
 
     [{"role": "user", "content": "Hi"}]   →   "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"
 
-A template is a Jinja program that came with a checkpoint. It runs in Jinja's sandbox, which gives it no way to files,
-to the network or to Python's insides, and with bounds on what it may multiply. Names and filters: transformers'.
+A template is a Jinja program that came with a checkpoint. It runs in Jinja's sandbox (chat_sandbox.py), in a process
+with bounds on its memory and its time (chat_process.py).
 """
 
-import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
+from cutaway.data.text.chat_process import render_bounded
+
 Message = Mapping[str, Any]
-_LONGEST = 10_000_000  # characters that a product of a text and a number may have
+ROLES = ("system", "developer", "user", "assistant", "tool", "function")  # that models are trained with
 
 
 class ChatText(str):
@@ -26,24 +25,11 @@ class ChatText(str):
 def write_chat(template: str, messages: Sequence[Message], values: Mapping[str, Any]) -> ChatText:
     """The conversation as the template writes it; ``values`` are the other names that it may use."""
     expect_messages(messages)
-    from jinja2.exceptions import TemplateError
-
+    expect_roles(messages, template)
     try:
-        text = _compiled(template).render(messages=[dict(message) for message in messages], **values)
-    except (
-        TemplateError,
-        ArithmeticError,
-        TypeError,
-        ValueError,
-        LookupError,
-        AttributeError,
-        RecursionError,
-    ) as error:
-        raise ValueError(
-            f"the tokenizer's chat template must be able to write the messages, got {type(error).__name__}: {error}; "
-            "see which roles and order it asks for"
-        ) from None
-    return ChatText(text)
+        return ChatText(render_bounded(template, messages, values))
+    except ValueError as error:
+        raise ValueError(f"the tokenizer's chat template {error}") from None
 
 
 def expect_messages(messages: Any) -> None:
@@ -53,6 +39,17 @@ def expect_messages(messages: Any) -> None:
             f"a conversation must be a list of messages with a role and a content, got {str(messages)[:60]!r}; "
             'try [{"role": "user", "content": "Hi"}]'
         )
+
+
+def expect_roles(messages: Sequence[Message], template: str) -> None:
+    """A role must be one that models know, or one that the template names: most templates write any word as a role."""
+    for message in messages:
+        role = message["role"]
+        if role not in ROLES and f"'{role}'" not in template and f'"{role}"' not in template:
+            raise ValueError(
+                f"the role of a message must be one of {', '.join(ROLES)}, or one that the chat template names, got "
+                f"{role!r}; no model has learned what it means: rename it"
+            )
 
 
 def choose_template(stored: Any, name: str = "default") -> str:
@@ -71,45 +68,4 @@ def choose_template(stored: Any, name: str = "default") -> str:
     return stored
 
 
-@lru_cache(maxsize=16)
-def _compiled(template: str) -> Any:
-    from jinja2 import nodes
-    from jinja2.exceptions import SecurityError, TemplateError
-    from jinja2.ext import Extension
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    class Generation(Extension):
-        """{% generation %} … {% endgeneration %} marks what the model says; the text is what stands inside."""
-
-        tags = {"generation"}
-
-        def parse(self, parser: Any) -> list[nodes.Node]:
-            next(parser.stream)
-            return parser.parse_statements(("name:endgeneration",), drop_needle=True)
-
-    class Sandbox(ImmutableSandboxedEnvironment):
-        intercepted_binops = frozenset(["*", "**"])
-
-        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-            if operator == "**":
-                raise SecurityError("a chat template may not take powers")
-            sized = [len(side) for side in (left, right) if isinstance(side, (str, list, tuple))]
-            counts = [side for side in (left, right) if isinstance(side, int)]
-            if sized and counts and sized[0] * counts[0] > _LONGEST:
-                raise SecurityError(f"a chat template may not write more than {_LONGEST:,} characters at once")
-            return super().call_binop(context, operator, left, right)
-
-    def raise_exception(message: str) -> None:
-        raise TemplateError(message)
-
-    def to_json(value: Any, **options: Any) -> str:
-        return json.dumps(value, ensure_ascii=options.pop("ensure_ascii", False), **options)
-
-    sandbox = Sandbox(trim_blocks=True, lstrip_blocks=True, extensions=[Generation, "jinja2.ext.loopcontrols"])
-    sandbox.filters["tojson"] = to_json
-    sandbox.globals["raise_exception"] = raise_exception
-    sandbox.globals["strftime_now"] = lambda form: datetime.now().strftime(form)
-    return sandbox.from_string(template)
-
-
-__all__ = ["ChatText", "Message", "choose_template", "expect_messages", "write_chat"]
+__all__ = ["ROLES", "ChatText", "Message", "choose_template", "expect_messages", "expect_roles", "write_chat"]

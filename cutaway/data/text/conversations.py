@@ -20,7 +20,7 @@ from cutaway.data.files import open_plain, read_pieces
 from cutaway.data.fingerprints import Fingerprint, fingerprint_files
 from cutaway.data.labelled.labelled_sources import read_columns
 from cutaway.data.splits import Splits, split_rows
-from cutaway.data.text.chat_templates import Message
+from cutaway.data.text.chat_templates import ROLES, Message, expect_roles
 from cutaway.data.text.token_rows import TokenRows
 from cutaway.data.text.tokenizers import Tokenizer
 
@@ -28,7 +28,7 @@ PAIRS = (
     *(("prompt", "response"), ("prompt", "completion"), ("instruction", "output"), ("question", "answer")),
     *(("user", "assistant"), ("input", "output")),
 )
-ROLES = {"human": "user", "gpt": "assistant", "bot": "assistant", "model": "assistant"}
+_OTHER_NAMES = {"human": "user", "gpt": "assistant", "bot": "assistant", "model": "assistant", "ai": "assistant"}
 # Written where a tokenizer has no template of its own; a model learns it as it learns the answers.
 PLAIN_TEMPLATE = (
     "{% for message in messages %}{{ message['role'] }}: {{ message['content'] }}"
@@ -59,15 +59,23 @@ class Conversations:
 
 
 def read_conversations(
-    data: str | Path, validation: float = 0.1, test: float = 0.1, seed: int = 0, encoding: str = "utf-8"
+    data: str | Path,
+    validation: float = 0.1,
+    test: float = 0.1,
+    seed: int = 0,
+    encoding: str = "utf-8",
+    template: str = "",
 ) -> Conversations:
-    """Conversations of a file: JSON lines (or a JSON list), or a table with a column of prompts and one of answers."""
+    """Conversations of a file: JSON lines (or a JSON list), or a table with a column of prompts and one of answers.
+
+    ``template`` is the chat template that will write them: its roles are known beside the usual ones.
+    """
     path = Path(data).expanduser()
     if not path.is_file():
         raise ValueError(
             f"conversations are a file of JSON lines or a table, got {data}, which is none; check its path"
         )
-    found = list(_conversations(path, encoding))
+    found = list(_conversations(path, encoding, template))
     if not found:
         raise ValueError(f"there must be a conversation to learn from, got none in {path.name}; see what it holds")
     parts = split_rows(len(found), validation, test, seed)
@@ -84,10 +92,10 @@ def read_conversations(
     return Conversations(path.name, splits, counts, fingerprint_files({path.name: path}))
 
 
-def _conversations(path: Path, encoding: str) -> Iterator[Conversation]:
+def _conversations(path: Path, encoding: str, template: str) -> Iterator[Conversation]:
     if any(ending in path.name.casefold() for ending in _LINES):
         for number, row in _json_rows(path, encoding):
-            yield as_conversation(row, f"line {number} of {path.name}")
+            yield as_conversation(row, f"line {number} of {path.name}", template)
         return
     table = read_columns(path, encoding)
     named = {name.strip().casefold(): values for name, values in table.items()}
@@ -119,12 +127,16 @@ def _parsed(text: str, place: str) -> Any:
         raise ValueError(f"conversations must be JSON, one a line, got {place} ({error}); mend it") from None
 
 
-def as_conversation(row: Any, place: str) -> Conversation:
-    """The messages of a row of any of the known forms; some message must be an answer."""
+def as_conversation(row: Any, place: str, template: str = "") -> Conversation:
+    """The messages of a row of any of the known forms; some message must be an answer, and every role known."""
     fields = {str(name).casefold(): value for name, value in row.items()} if isinstance(row, Mapping) else {}
     listed = row if isinstance(row, list) else fields.get("messages", fields.get("conversations"))
     if isinstance(listed, list):
         messages = [_message(one, place) for one in listed]
+        try:
+            expect_roles(messages, template)
+        except ValueError as error:
+            raise ValueError(f"{error} (in {place})") from None
     else:
         pair = next((pair for pair in PAIRS if set(pair) <= set(fields)), None)
         if pair is None:
@@ -155,7 +167,18 @@ def _message(one: Any, place: str) -> Message:
         raise ValueError(
             f"a message must have a role and a content, both texts, got {sorted(map(str, one))} in {place}; mend it"
         )
-    return {"role": ROLES.get(role, role), "content": content}
+    return {"role": _role(role), "content": content}
+
+
+def _role(name: str) -> str:
+    """A role under its usual name: "Human" is a user; one that no one knows stays as it is.
+
+    >>> [_role(name) for name in ("gpt", "User", "critic")]
+    ['assistant', 'user', 'critic']
+    """
+    usual = name.strip().casefold()
+    usual = _OTHER_NAMES.get(usual, usual)
+    return usual if usual in ROLES else name
 
 
 class MarkedText(NamedTuple):

@@ -82,13 +82,16 @@ class TunedChatRecipe(TunedRecipe):
             )
         if not tokenizer.settings.get("chat_template"):
             tokenizer.settings["chat_template"] = PLAIN_TEMPLATE
-        return self.dataset()
+        return self.dataset(tokenizer=tokenizer)
 
-    def dataset(self, run: "Run | None" = None) -> "Conversations":
+    def dataset(self, run: "Run | None" = None, tokenizer: Any = None) -> "Conversations":
         """The conversations in their three parts; those of a ``run`` must be what they were."""
+        from cutaway.data.text.chat_templates import choose_template
         from cutaway.data.text.conversations import read_conversations
 
-        found = read_conversations(self.data, self.validation, self.test, self.seed, self.encoding)
+        reader = run.tokenizer if run is not None else tokenizer
+        template = "" if reader is None else choose_template(reader.settings.get("chat_template"))
+        found = read_conversations(self.data, self.validation, self.test, self.seed, self.encoding, template)
         if run is not None:
             run.expect_same_data(found.fingerprint)
         return found

@@ -131,3 +131,12 @@ def test_broken_settings(content: str, message: str, tmp_path, tokenizer):
     (tmp_path / "tokenizer_config.json").write_text(content)
     with pytest.raises(ValueError, match=rf"tokenizer_config.json must .*{message}|tokenizer_config.json {message}"):
         load_tokenizer(tmp_path)
+
+
+def test_roles_that_no_model_knows():
+    with pytest.raises(ValueError, match=r"one of system, developer, user, .*, got 'asistant'; no model has learned"):
+        write_chat(CHATML, [{"role": "user", "content": "Hi"}, {"role": "asistant", "content": "Ho"}], {})
+    own = "{% for m in messages %}{% if m.role == 'critic' %}!{% endif %}{{ m.content }}{% endfor %}"
+    assert write_chat(own, [{"role": "critic", "content": "bad"}], {}) == "!bad", "its template names it"
+    for role in ("system", "developer", "tool"):
+        assert role in write_chat(CHATML, [{"role": role, "content": "x"}], {})

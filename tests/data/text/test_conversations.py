@@ -41,3 +41,15 @@ def test_json_lines_lists_and_tables_are_read(tmp_path: Path):
         read_conversations(tmp_path / "b.csv")
     with pytest.raises(ValueError, match=r"file of JSON lines or a table, got .*none"):
         read_conversations(tmp_path / "none.jsonl")
+
+
+def test_roles_of_other_names_and_of_none(tmp_path):
+    row = {"conversations": [{"from": "Human", "value": "the cat"}, {"from": "GPT", "value": "sat"}]}
+    assert [message["role"] for message in as_conversation(row, "here")] == ["user", "assistant"]
+    path = tmp_path / "chats.jsonl"
+    odd = {"messages": [{"role": "narrator", "content": "a"}, {"role": "assistant", "content": "b"}]}
+    path.write_text("\n".join(json.dumps(one) for one in [row, row, odd]))
+    with pytest.raises(ValueError, match=r"the role of a message .* got 'narrator'; .*\(in line 3 of chats.jsonl\)"):
+        read_conversations(path, 0.0, 0.0)
+    template = '{% for m in messages %}{% if m.role == "narrator" %}…{% endif %}{% endfor %}'
+    assert read_conversations(path, 0.0, 0.0, template=template).counts["train"] == 3

@@ -73,6 +73,7 @@ def chats(path: Path, count: int = 40) -> Path:
     with path.open("w", encoding="utf-8") as file:
         for i in range(count):
             asked, said = OTHERS[i % len(OTHERS)], (GOOD if i % 2 else BAD)[i % 4]
-            told = [{"role": "user", "content": f"the {asked}"}, {"role": "assistant", "content": f"{said} {asked}"}]
+            question = f"the {asked} {OTHERS[i // len(OTHERS) % len(OTHERS)]}"  # each once: equal ones are in one part
+            told = [{"role": "user", "content": question}, {"role": "assistant", "content": f"{said} {asked}"}]
             file.write(json.dumps({"messages": told}) + "\n")
     return path

@@ -1,12 +1,16 @@
 r"""Splits of data into train, validation and test parts.
 
-The parts are disjoint and together hold all of the data. Train and validation are attributes; the test part is opened
+The parts are disjoint and together hold all of the data. One rule holds for all texts, whether they have a label, tags,
+an answer or a partner: texts that read the same are in one part (`split_groups`), so that no model is tested on what it
+learned. Train and validation are attributes; the test part is opened
 by `open_test()`, which counts its calls: a model that was tuned on test data has no test left.
 Notes: N0 §1.3, N1.
 """
 
 import math
-from collections.abc import Callable
+import re
+import unicodedata
+from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from typing import Generic, TypeVar
 
@@ -95,4 +99,50 @@ def split_rows(
     return np.sort(order[:a]), np.sort(order[a:b]), np.sort(order[b:])
 
 
-__all__ = ["Splits", "expect_shares", "split_points", "split_rows"]
+def text_key(text: str) -> str:
+    """One key for texts that read the same: case, white space and how characters are composed make no difference.
+
+    >>> text_key(" Cafe\u0301  ouvert ") == text_key("café ouvert")
+    True
+    """
+    return re.sub(r"\s+", " ", unicodedata.normalize("NFC", text)).strip().casefold()
+
+
+def split_groups(
+    keys: Sequence[Hashable],
+    validation: float,
+    test: float,
+    seed: int = 0,
+    classes: Shaped[np.ndarray, "n"] | None = None,
+) -> tuple[tuple[Int[np.ndarray, "_"], ...], Int[np.ndarray, "n"]]:
+    """Row numbers of the parts as by `split_rows`, rows with an equal key in one part; and the first row of each key.
+
+    Groups are drawn whole, so the shares are those of the groups; ``classes`` counts the class of a group's first row.
+    Without equal keys the parts are those of `split_rows`.
+
+    >>> [part.tolist() for part in split_groups(["a", "b", "a", "c", "b"], 0.4, 0.0)[0]]
+    [[0, 2], [1, 3, 4], []]
+    """
+    first: dict[Hashable, int] = {}
+    firsts = np.array([first.setdefault(key, i) for i, key in enumerate(keys)], dtype=np.int64)
+    alone = np.array(sorted(first.values()), dtype=np.int64)
+    part_of = np.zeros(len(keys), dtype=np.int64)
+    drawn = split_rows(len(alone), validation, test, seed, None if classes is None else classes[alone])
+    for number, rows in enumerate(drawn):
+        part_of[alone[rows]] = number
+    part_of = part_of[firsts]
+    return tuple(np.flatnonzero(part_of == number) for number in range(3)), firsts
+
+
+def told_repeats(firsts: Int[np.ndarray, "n"], what: str) -> list[str]:
+    """The line that says how many rows come again, by the first row of each; none if no row does.
+
+    >>> told_repeats(np.array([0, 1, 0]), "texts")
+    ['1 texts come again; each stays in one part, so that none is tested on what it learned']
+    """
+    again = int((firsts != np.arange(len(firsts))).sum())
+    rule = "each stays in one part, so that none is tested on what it learned"
+    return [f"{again:,} {what} come again; {rule}"] if again else []
+
+
+__all__ = ["Splits", "expect_shares", "split_groups", "split_points", "split_rows", "text_key", "told_repeats"]

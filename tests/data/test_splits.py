@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutaway.data.splits import Splits, split_points, split_rows
+from cutaway.data.splits import Splits, split_groups, split_points, split_rows, text_key, told_repeats
 
 SHARES = st.tuples(st.integers(0, 45), st.integers(0, 45)).map(lambda pair: (pair[0] / 100, pair[1] / 100))
 
@@ -90,3 +90,28 @@ def test_no_test_part():
         ValueError, match="open_test needs a test split, got mine with none; open the data with test above 0"
     ):
         splits.open_test()
+
+
+def test_groups_stay_together_and_lone_rows_are_drawn_as_ever():
+    keys = [f"text {i % 40}" for i in range(200)]
+    parts, firsts = split_groups(keys, 0.2, 0.1, seed=3)
+    owners = [{keys[i] for i in part} for part in parts]
+    assert not (owners[0] & owners[1])
+    assert not (owners[0] & owners[2])
+    assert not (owners[1] & owners[2])
+    assert [len(part) for part in parts] == [140, 40, 20], "shares of the groups"
+    assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(200))
+    assert np.array_equal(firsts, np.arange(200) % 40)
+    classes = np.arange(50) % 2
+    for some in (None, classes):
+        alone, _ = split_groups(list(range(50)), 0.2, 0.1, 7, some)
+        for part, drawn in zip(alone, split_rows(50, 0.2, 0.1, 7, some), strict=True):
+            assert np.array_equal(part, drawn)
+
+
+def test_texts_that_read_the_same():
+    same = ["Das  Café ist auf.", "das Cafe\u0301 ist auf.", " DAS CAFÉ\tIST AUF. "]
+    assert len({text_key(text) for text in same}) == 1
+    assert text_key("a b") != text_key("ab")
+    assert told_repeats(np.arange(4), "texts") == []
+    assert told_repeats(np.array([0, 0, 0, 3]), "sentences")[0].startswith("2 sentences come again; each stays in one")

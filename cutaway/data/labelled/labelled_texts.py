@@ -18,7 +18,7 @@ from jaxtyping import Int
 from cutaway.data.fingerprints import Fingerprint
 from cutaway.data.labelled.labelled_sources import LabelledForm, LabelledSource, open_labelled
 from cutaway.data.samples.embedded import resolve
-from cutaway.data.splits import Splits, expect_shares, split_rows
+from cutaway.data.splits import Splits, expect_shares, split_groups, text_key, told_repeats
 from cutaway.data.text.pairs import normalise
 
 _FEW = 10  # examples of a class, below which it is named
@@ -140,7 +140,7 @@ def _usable(source: LabelledSource) -> tuple[list[str], list[str], list[str]]:
 
 
 def _different(texts: Sequence[str]) -> str:
-    different = len({normalise(text).casefold() for text in texts})
+    different = len({text_key(text) for text in texts})
     return "" if different == len(texts) else f", of which only {different} are different"
 
 
@@ -170,23 +170,13 @@ def _split(
     texts: Sequence[str], ids: Int[np.ndarray, "n"], validation: float, test: float, seed: int
 ) -> tuple[tuple[np.ndarray, ...], list[str]]:
     """The rows of each part, the same text always in one; and notes on texts that come again."""
-    first: dict[str, int] = {}
-    groups = np.array([first.setdefault(normalise(text).casefold(), i) for i, text in enumerate(texts)])
-    alone = np.array(sorted(first.values()), dtype=np.int64)
-    parts = split_rows(len(alone), validation, test, seed, ids[alone])
-    part_of = np.zeros(len(texts), dtype=np.int64)
-    for number, rows in enumerate(parts):
-        part_of[alone[rows]] = number
-    part_of = part_of[groups]
-    notes = []
-    if len(alone) < len(texts):
-        again = len(texts) - len(alone)
-        notes.append(f"{again:,} texts come again; each stays in one part, so that none is tested on what it learned")
-        torn = int((ids != ids[groups]).sum())
-        if torn:
-            where = texts[int(np.flatnonzero(ids != ids[groups])[0])]
-            notes.append(f"{torn:,} texts come again with another label, such as {where[:60]!r}: look at these labels")
-    return tuple(np.flatnonzero(part_of == number) for number in range(3)), notes
+    parts, firsts = split_groups([text_key(text) for text in texts], validation, test, seed, ids)
+    notes = told_repeats(firsts, "texts")
+    torn = np.flatnonzero(ids != ids[firsts])
+    if len(torn):
+        where = texts[int(torn[0])]
+        notes.append(f"{len(torn):,} texts come again with another label, such as {where[:60]!r}: look at these labels")
+    return parts, notes
 
 
 def _notes_on_classes(names: Sequence[str], ids: Int[np.ndarray, "n"], train: Int[np.ndarray, "m"]) -> list[str]:
@@ -224,8 +214,8 @@ def _open_other(path: Path, form: LabelledForm, names: tuple[str, ...]) -> TextR
 
 def count_shared(train: TextRows, other: TextRows) -> int:
     """How many texts of one part are also in training: they test memory, not understanding."""
-    seen = {normalise(text).casefold() for text in train.texts}
-    return sum(normalise(text).casefold() in seen for text in other.texts)
+    seen = {text_key(text) for text in train.texts}
+    return sum(text_key(text) in seen for text in other.texts)
 
 
 __all__ = ["LabelledTexts", "TextRows", "count_shared", "read_labelled"]

@@ -4,8 +4,8 @@ r"""Pairs of texts that belong together, for models that embed texts.
     text 1, text 2, score               how alike two texts are
     text                                without a partner: it is its own, seen twice through dropout (SimCSE)
 
-Rows with an equal first text stay in one part, so that no question is tested on that was learned. Of texts without a
-partner held-out ones are halved: the first half is to find the second. Gao, Yao and Chen 2021 (SimCSE), §3.
+Rows whose first texts read the same stay in one part, so that no question is tested on that was learned. Of texts
+without a partner held-out ones are halved: the first half is to find the second. Gao, Yao and Chen 2021 (SimCSE), §3.
 """
 
 import os
@@ -21,7 +21,7 @@ from cutaway.data.checks import nearest
 from cutaway.data.fingerprints import Fingerprint, fingerprint_files
 from cutaway.data.labelled.labelled_sources import read_columns
 from cutaway.data.labelled.unlabelled_texts import has_lines, read_texts
-from cutaway.data.splits import Splits, split_rows
+from cutaway.data.splits import Splits, split_groups, text_key, told_repeats
 
 FIRSTS = ("anchor", "query", "question", "sentence1", "text1", "text_a", "source", "title", "premise")
 SECONDS = ("positive", "passage", "answer", "sentence2", "text2", "text_b", "document", "summary", "hypothesis")
@@ -127,21 +127,20 @@ def read_text_pairs(
     test: float = 0.1,
     seed: int = 0,
     encoding: str = "utf-8",
+    together: bool = True,
 ) -> TextPairs:
     """Pairs of texts of a table: CSV, TSV, JSON lines, Parquet, a DataFrame or a dict of columns; or lines of a file.
 
-    A file whose name does not end as that of a table has one text a line, unless its lines have tabs.
+    A file whose name does not end as that of a table has one text a line, unless its lines have tabs. Runs made before
+    first texts were compared without regard to white space have ``together`` False.
     """
     table = _columns(data, encoding)
     names = find_columns(list(table), columns)
     rows, notes = _usable(table, *names)
-    groups = {text: i for i, text in enumerate(dict.fromkeys(text.casefold() for text in rows.firsts))}
-    parts = split_rows(len(groups), validation, test, seed)
-    part_of = np.zeros(len(groups), np.int64)
-    for number, part in enumerate(parts):
-        part_of[part] = number
-    own = part_of[[groups[text.casefold()] for text in rows.firsts]]
-    train, held, tested = (rows.take(np.flatnonzero(own == number)) for number in range(3))
+    keys = [text_key(text) if together else text.casefold() for text in rows.firsts]
+    parts, firsts = split_groups(keys, validation, test, seed)
+    train, held, tested = (rows.take(part) for part in parts)
+    notes += told_repeats(firsts, "first texts" if names[1] else "texts")
     unpaired = not names[1]
     if len(train) < 2:
         what = "texts" if unpaired else "pairs"

@@ -8,7 +8,7 @@ learned                             x     x   x                 the answers alon
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from jaxtyping import Int
 from cutaway.data.files import open_plain, read_pieces
 from cutaway.data.fingerprints import Fingerprint, fingerprint_files
 from cutaway.data.labelled.labelled_sources import read_columns
-from cutaway.data.splits import Splits, split_rows
+from cutaway.data.splits import Splits, split_groups, text_key, told_repeats
 from cutaway.data.text.chat_templates import ROLES, Message, expect_roles
 from cutaway.data.text.token_rows import TokenRows
 from cutaway.data.text.tokenizers import Tokenizer
@@ -48,12 +48,14 @@ class Conversations:
     splits: Splits[list[Conversation]]
     counts: dict[str, int]
     fingerprint: Fingerprint
+    notes: tuple[str, ...] = ()
 
     def summary(self) -> str:
+        notes = "".join(f"{self.name}: {note}\n" for note in self.notes)
         parts = ", ".join(f"{part} {count:,}" for part, count in self.counts.items() if count)
         turns = np.mean([sum(m["role"] == "assistant" for m in one) for one in self.splits.train])
         return (
-            f"{self.name}: conversations for {parts}; {turns:.1f} answers in each\n"
+            f"{self.name}: conversations for {parts}; {turns:.1f} answers in each\n{notes}"
             f"digest: sha256 {self.fingerprint.digest}"
         )
 
@@ -65,10 +67,12 @@ def read_conversations(
     seed: int = 0,
     encoding: str = "utf-8",
     template: str = "",
+    together: bool = True,
 ) -> Conversations:
     """Conversations of a file: JSON lines (or a JSON list), or a table with a column of prompts and one of answers.
 
     ``template`` is the chat template that will write them: its roles are known beside the usual ones.
+    Conversations that ask the same are in one part, unless ``together`` is False (of runs made before they were).
     """
     path = Path(data).expanduser()
     if not path.is_file():
@@ -78,18 +82,31 @@ def read_conversations(
     found = list(_conversations(path, encoding, template))
     if not found:
         raise ValueError(f"there must be a conversation to learn from, got none in {path.name}; see what it holds")
-    parts = split_rows(len(found), validation, test, seed)
+    keys = [_asked(one) if together else i for i, one in enumerate(found)]
+    parts, firsts = split_groups(keys, validation, test, seed)
     names = ("train", "validation", "test")
     for name, wanted, rows in zip(names[1:], (validation, test), parts[1:], strict=True):
         if wanted and not len(rows):
             raise ValueError(
-                f"every part must have a conversation, got none for {name}={wanted} of {len(found)}; "
-                f"use more of them or {name}=0"
+                f"every part must have a conversation, got none for {name}={wanted} of {len(found)}"
+                f"{_different(keys)}; use more of them or {name}=0"
             )
     train, held, last = ([found[i] for i in rows] for rows in parts)
     splits = Splits(path.name, train, held or None, (lambda: last) if last else None)
     counts = dict(zip(names, map(len, parts), strict=True))
-    return Conversations(path.name, splits, counts, fingerprint_files({path.name: path}))
+    notes = tuple(told_repeats(firsts, "conversations"))
+    return Conversations(path.name, splits, counts, fingerprint_files({path.name: path}), notes)
+
+
+def _asked(messages: Conversation) -> tuple[tuple[str, str], ...]:
+    """What a conversation asks: all before its first answer, or all of it if it begins with one."""
+    first = next(i for i, message in enumerate(messages) if message["role"] == "assistant")
+    return tuple((message["role"], text_key(message["content"])) for message in messages[:first] or messages)
+
+
+def _different(keys: Sequence[Hashable]) -> str:
+    count = len(set(keys))
+    return "" if count == len(keys) else f", which ask {count} different things (equal ones are in one part)"
 
 
 def _conversations(path: Path, encoding: str, template: str) -> Iterator[Conversation]:

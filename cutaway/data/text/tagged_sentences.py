@@ -1,7 +1,8 @@
 r"""Sentences of words with a tag each, in three parts: train, validation and test.
 
 The parts are files of their own where there are some (a folder with train, dev and test in the names of its files, or
-``validation_file`` and ``test_file``); else shares of the sentences, drawn at random.
+``validation_file`` and ``test_file``); else shares of the sentences, drawn at random. Sentences
+of the same words are in one part.
 """
 
 import os
@@ -14,7 +15,7 @@ from typing import NamedTuple
 from cutaway.data.files import TextSource, find_files
 from cutaway.data.fingerprints import Fingerprint, fingerprint_files
 from cutaway.data.samples.embedded import resolve
-from cutaway.data.splits import Splits, split_rows
+from cutaway.data.splits import Splits, split_groups, text_key, told_repeats
 from cutaway.data.text.conllu import Sentence, expect_column, parse_sentences, read_sentences, tags_of
 
 KIND = "tagged text"  # of samples
@@ -38,6 +39,7 @@ class TaggedText:
     splits: Splits[list[Tagged]]
     fingerprint: Fingerprint
     is_conllu: bool
+    notes: tuple[str, ...] = ()
 
     @property
     def train(self) -> list[Tagged]:
@@ -56,9 +58,10 @@ class TaggedText:
         parts = {"train": self.train} | ({} if self.validation is None else {"validation": self.validation})
         sizes = ", ".join(f"{name} {len(part):,} ({_words(part):,} words)" for name, part in parts.items())
         kinds = {tag for sentence in self.train for tag in sentence.tags if tag is not None}
+        notes = "".join(f"{self.name}: {note}\n" for note in self.notes)
         return (
             f"{self.name}: sentences for {sizes}{', and a test' if self.splits.has_test else ''}\n"
-            f"tags: {len(kinds):,} ({_listed(kinds)})\n"
+            f"tags: {len(kinds):,} ({_listed(kinds)})\n{notes}"
             f"digest: sha256 {self.fingerprint.digest}"
         )
 
@@ -81,10 +84,12 @@ def read_tagged(
     test_file: str = "",
     seed: int = 0,
     encoding: str = "utf-8",
+    together: bool = True,
 ) -> TaggedText:
     """Tagged sentences from CoNLL-U or plain columns: a file, a folder of files, or the name of a sample.
 
-    ``validation`` and ``test`` are shares of the sentences, for which there is no file.
+    ``validation`` and ``test`` are shares of the sentences, for which there is no file; sentences of the same words
+    are in one part, unless ``together`` is False (of runs made before they were).
     """
     expect_column(column)
     source = resolve(data, KIND)
@@ -102,9 +107,9 @@ def read_tagged(
         }
         fingerprint, name = fingerprint_files(labels), Path(source).name
     whole = _tagged(sentences, column, name)
-    a, b, c = split_rows(
-        len(whole), 0.0 if "validation" in files else validation, 0.0 if "test" in files else test, seed
-    )
+    keys = [text_key(" ".join(sentence.words)) if together else i for i, sentence in enumerate(whole)]
+    shares = 0.0 if "validation" in files else validation, 0.0 if "test" in files else test
+    (a, b, c), firsts = split_groups(keys, *shares, seed)
     if not len(a):
         raise ValueError(
             f"training needs sentences, got {len(whole)} in {name}; lower validation={validation} or test={test}"
@@ -120,7 +125,12 @@ def read_tagged(
     elif len(c):
         last = lambda: [whole[i] for i in c]
     splits = Splits(name, [whole[i] for i in a], held_out, last)
-    return TaggedText(name, splits, fingerprint, sentences[0].is_conllu)
+    notes = told_repeats(firsts, "sentences") if len(b) or len(c) else []
+    if "validation" in files and together and held_out:
+        learned = set(keys)
+        known = sum(text_key(" ".join(sentence.words)) in learned for sentence in held_out)
+        notes += [f"{known:,} of {len(held_out):,} sentences to evaluate on are also in training"] if known else []
+    return TaggedText(name, splits, fingerprint, sentences[0].is_conllu, tuple(notes))
 
 
 def _tagged(sentences: list[Sentence], column: str, name: str) -> list[Tagged]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
+from cutaway.recipes.equal_texts import TOGETHER, expect_same_parts, kept_together
 from cutaway.recipes.settings import DATA, FIRST, MODEL, setting
 from cutaway.training.optimizers.schedules import Shape
 
@@ -163,10 +164,15 @@ class TaggerRecipe(Recipe):
             self.test_file,
             seed=self.seed,
             encoding=self.encoding,
+            together=kept_together(run),
         )
         if run is not None:
             run.expect_same_data(found.fingerprint)
         return found
+
+    def expect_resumable(self, run: "Run") -> None:
+        super().expect_resumable(run)
+        expect_same_parts(run, lambda made: self.dataset(made).train)
 
     def given_vectors(self, text: "TaggedText") -> "Vectors | None":
         """The vectors of the file that are taken: its first, and those of words of the training data."""
@@ -233,6 +239,7 @@ class TaggerRecipe(Recipe):
         told: dict[str, Any] = {
             "summary": text.summary(),
             "fingerprint": text.fingerprint.to_dict(),
+            TOGETHER: True,
             "source": self.data,
         }
         if text.validation is None:

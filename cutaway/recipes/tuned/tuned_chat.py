@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from cutaway.recipes.checks import expect_at_least
+from cutaway.recipes.equal_texts import TOGETHER, expect_same_parts, kept_together
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
 from cutaway.recipes.tuned.tuned_base import TunedRecipe
 
@@ -91,10 +92,16 @@ class TunedChatRecipe(TunedRecipe):
 
         reader = run.tokenizer if run is not None else tokenizer
         template = "" if reader is None else choose_template(reader.settings.get("chat_template"))
-        found = read_conversations(self.data, self.validation, self.test, self.seed, self.encoding, template)
+        found = read_conversations(
+            self.data, self.validation, self.test, self.seed, self.encoding, template, kept_together(run)
+        )
         if run is not None:
             run.expect_same_data(found.fingerprint)
         return found
+
+    def expect_resumable(self, run: "Run") -> None:
+        super().expect_resumable(run)
+        expect_same_parts(run, lambda made: self.dataset(made, run.tokenizer).splits.train)
 
     def count(self, data: "Conversations") -> int:
         return len(data.splits.train)
@@ -120,7 +127,7 @@ class TunedChatRecipe(TunedRecipe):
             )
         share = sum(train.marks.ids) / len(train.marks.ids)
         lines.append(f"learned: {share:.1%} of the tokens, those of answers")
-        told: dict[str, Any] = {"fingerprint": data.fingerprint.to_dict(), "source": self.data}
+        told: dict[str, Any] = {"fingerprint": data.fingerprint.to_dict(), "source": self.data, TOGETHER: True}
         told["summary"] = "\n".join(lines)
         if validation is not None and len(validation.tokens):
             model.eval()

@@ -5,6 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cutaway.recipes.checks import expect_at_least, expect_share
+from cutaway.recipes.equal_texts import TOGETHER, expect_same_parts, kept_together
 from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, setting
 from cutaway.recipes.tables.in_memory import STORED, TableInMemory
 from cutaway.recipes.tuned.tuned_base import TunedRecipe
@@ -95,14 +96,18 @@ class TunedPairsRecipe(TunedRecipe):
         asked = tuple(name.strip() for name in self.columns.split(",")) if self.columns else ()
         if len(asked) > 3:
             raise ValueError(f"columns must name one to three columns, got {self.columns!r}; try columns='a,b'")
-        pairs = read_text_pairs(
-            self.data if held is None else held.frame(), asked, self.validation, self.test, self.seed, self.encoding
-        )
+        source = self.data if held is None else held.frame()
+        shares = self.validation, self.test
+        pairs = read_text_pairs(source, asked, *shares, self.seed, self.encoding, kept_together(run))
         if held is not None:
             pairs = replace(pairs, fingerprint=held.fingerprint())
         if run is not None:
             run.expect_same_data(pairs.fingerprint)
         return pairs
+
+    def expect_resumable(self, run: "Run") -> None:
+        super().expect_resumable(run)
+        expect_same_parts(run, lambda made: self.dataset(made).train.firsts)
 
     def headed(self, base: "Base", data: "TextPairs") -> "nn.Module":
         """The base without a head, and with its way to pool written out: the mean of tokens, if it says none."""
@@ -127,7 +132,7 @@ class TunedPairsRecipe(TunedRecipe):
 
         train = EncodedPairs.of(model, data.train)
         validation = None if data.validation is None else EncodedPairs.of(model, data.validation)
-        told: dict[str, Any] = {"fingerprint": data.fingerprint.to_dict(), "source": self.data}
+        told: dict[str, Any] = {"fingerprint": data.fingerprint.to_dict(), "source": self.data, TOGETHER: True}
         lines = [data.summary()]
         if train.cut:
             most = model.spec.sentence.context  # type: ignore[union-attr]

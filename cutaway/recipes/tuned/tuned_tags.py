@@ -5,6 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
+from cutaway.recipes.equal_texts import TOGETHER, expect_same_parts, kept_together
 from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, setting
 from cutaway.recipes.tuned.tuned_base import TunedRecipe, features_in_words
 
@@ -103,10 +104,15 @@ class TunedTagsRecipe(TunedRecipe):
             self.test_file,
             seed=self.seed,
             encoding=self.encoding,
+            together=kept_together(run),
         )
         if run is not None:
             run.expect_same_data(found.fingerprint)
         return found
+
+    def expect_resumable(self, run: "Run") -> None:
+        super().expect_resumable(run)
+        expect_same_parts(run, lambda made: self.dataset(made).train)
 
     def headed(self, base: "Base", data: "TaggedText") -> "nn.Module":
         from cutaway.recipes.tuned.heads.label_heads import with_labels
@@ -157,7 +163,7 @@ class TunedTagsRecipe(TunedRecipe):
                 for rows in (train, validation)
             ]
             lines.append(features_in_words(features, self.features_memory))
-        told: dict[str, Any] = {"fingerprint": data.fingerprint.to_dict(), "source": self.data}
+        told: dict[str, Any] = {"fingerprint": data.fingerprint.to_dict(), "source": self.data, TOGETHER: True}
         told["summary"] = "\n".join(lines)
         if held is not None:
             metrics = tagging.FrequentTags(data.train).metrics(held, lexicon)

@@ -53,3 +53,22 @@ def test_roles_of_other_names_and_of_none(tmp_path):
         read_conversations(path, 0.0, 0.0)
     template = '{% for m in messages %}{% if m.role == "narrator" %}…{% endif %}{% endfor %}'
     assert read_conversations(path, 0.0, 0.0, template=template).counts["train"] == 3
+
+
+def test_conversations_that_ask_the_same_are_in_one_part(tmp_path):
+    path = tmp_path / "chats.jsonl"
+    asked = [f"Question  {i % 25}?" if i % 2 else f" question {i % 25}? " for i in range(100)]
+    path.write_text("\n".join(json.dumps({"prompt": one, "response": f"answer {i}"}) for i, one in enumerate(asked)))
+    found = read_conversations(path, 0.2, 0.2)
+    parts = [found.splits.train, found.splits.validation or [], found.splits.open_test()]
+    keys = [{" ".join(one[0]["content"].lower().split()) for one in part} for part in parts]
+    assert not (keys[0] & keys[1])
+    assert not (keys[0] & keys[2])
+    assert not (keys[1] & keys[2])
+    assert [len(part) for part in parts] == [60, 20, 20]
+    assert "75 conversations come again; each stays in one part" in found.summary()
+    before = read_conversations(path, 0.2, 0.2, together=False)
+    assert "come again" not in before.summary()
+    path.write_text("\n".join(json.dumps({"prompt": "Hi", "response": f"{i}"}) for i in range(30)))
+    with pytest.raises(ValueError, match=r"none for validation=0.1 of 30, which ask 1 different things .*validation=0"):
+        read_conversations(path)

@@ -80,3 +80,24 @@ def test_messages(tmp_path):
         read_tagged(write(tmp_path / "a.tsv", 9), test_file=str(tmp_path / "nowhere"))
     with pytest.raises(ValueError, match=r"tagged text was asked for, got the table sample iris"):
         read_tagged("iris")
+
+
+def test_equal_sentences_are_in_one_part(tmp_path):
+    rows = [f"word{i % 30}\tNOUN\n{'Runs' if i % 2 else 'runs'}\tVERB\n" for i in range(120)]
+    (tmp_path / "data.conll").write_text("\n".join(rows))
+    found = read_tagged(tmp_path / "data.conll", validation=0.2, test=0.2)
+    parts = [{" ".join(s.words).lower() for s in part} for part in (found.train, found.validation, found.open_test())]
+    assert not (parts[0] & parts[1])
+    assert not (parts[0] & parts[2])
+    assert not (parts[1] & parts[2])
+    assert "90 sentences come again; each stays in one part" in found.summary()
+    before = read_tagged(tmp_path / "data.conll", validation=0.2, test=0.2, together=False)
+    assert {s.words for s in before.train} & {s.words for s in before.validation or ()}, "as runs made before have it"
+    assert "come again" not in before.summary()
+
+
+def test_a_validation_file_that_has_training_sentences(tmp_path):
+    (tmp_path / "train.conll").write_text("\n".join(f"word{i}\tNOUN\nruns\tVERB\n" for i in range(9)))
+    (tmp_path / "dev.conll").write_text("Word3\tNOUN\nruns\tVERB\n\nother\tNOUN\nruns\tVERB\n")
+    found = read_tagged(tmp_path)
+    assert "1 of 2 sentences to evaluate on are also in training" in found.summary()

@@ -52,7 +52,7 @@ def test_two_knots_make_an_affine_map(float64):
 numbers = st.floats(-10, 10).map(lambda x: round(x, 2))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(numbers, min_size=2, max_size=12, unique=True), st.randoms())
 def test_same_as_interpolation(knots, random):
     knots = np.array(sorted(knots))

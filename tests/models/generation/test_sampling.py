@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cutaway.models.generation.sampling import Sampling, choose, filtered, keep_top_p, log_softmax, penalise
@@ -71,7 +71,6 @@ def test_penalty_by_hand_counts_a_token_once():
     assert got.tolist() == [[1.0, -4.0, 1.0, 0.0]]
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(-20, 20), min_size=1, max_size=12), st.floats(0.0, 1.0))
 def test_top_p_keeps_the_fewest(values: list[float], p: float):
     logits = torch.tensor([values], dtype=torch.float64)

@@ -36,7 +36,7 @@ torch.set_num_threads(int(os.environ.get("CUTAWAY_TEST_THREADS", "2")))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests of numbers are marked `kernels`. Those marked `untyped` are left to the second pass, without type checks."""
+    """Tests of numbers are marked `kernels`. Those marked `untyped` wait for the second pass, without type checks."""
     for item in items:
         if item.path.is_relative_to(HERE) and str(item.path.relative_to(HERE).as_posix()).startswith(NUMERIC):
             item.add_marker("kernels")

@@ -97,7 +97,7 @@ def kernels_in_effect(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def not_in_effect(family: Family, said: Mapping[str, str]) -> list[str]:
-    """One sentence for each library that computes otherwise than it was told. A library that is not used is left out."""
+    """One sentence for each library that computes otherwise than it was told. A library that is not used has none."""
     expected = {**family.expected, "threads": str(family.threads)}
     return [
         f"{library} should say {words!r}, it says {said[library]!r}"

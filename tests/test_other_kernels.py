@@ -1,4 +1,4 @@
-"""`make kernels` sees that a family of kernels is in effect before its tests run, and names a setting that is ignored."""
+"""`make kernels` sees that a family of kernels is in effect before its tests run, and names a setting that failed."""
 
 import os
 import subprocess

@@ -14,8 +14,11 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
-# Folders whose tests are about numbers: all of their tests are marked `kernels`; other modules mark themselves.
-NUMERIC = ("blocks", "models", "inside", "data/graphs/spectra", "training/optimizers", "training/attacks")
+# The numeric tests: those of these folders and modules are marked `kernels`.
+NUMERIC = (
+    *("blocks", "models", "inside", "data/graphs/spectra", "training/optimizers", "training/attacks"),
+    *("test_battery.py", "test_depth.py", "test_equivalences.py"),
+)
 
 
 class Family(NamedTuple):

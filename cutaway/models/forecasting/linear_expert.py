@@ -5,7 +5,9 @@ r"""The linear expert: the least-squares line of one series on its own lags, the
     a = argmin Σ_t (z_t − e_t)² + λ ‖a‖²                                       of one series alone, in closed form
 
 With a = 0 it is the random walk. A network that is given e_t begins where linear models end, and e_t's mean error is
-the unit in which it measures everything else. Box, Jenkins 1970 (autoregression); Hoerl, Kennard 1970 (λ).
+the unit in which it measures everything else. The coefficients a are of the whole history, since more of it fits them
+better; the scale, the mean and the unit are of the window that the network reads (`window_constants`), so that they
+do not change with how much more history there is. Box, Jenkins 1970 (autoregression); Hoerl, Kennard 1970 (λ).
 """
 
 from collections.abc import Sequence
@@ -86,6 +88,105 @@ def _fit(
     for lag, value in zip(used, a[:-1], strict=True):
         coefficients[list(lags).index(lag)] = value
     return a[-1], coefficients, y - x @ a
+
+
+class Coefficients(NamedTuple):
+    """What the history of each series says of its linear expert, and between which values it lay."""
+
+    pull: Float[Tensor, "b"]  # a₀
+    lags: Float[Tensor, "b l"]  # a_l; 0 for lag 1
+    low: Float[Tensor, "b"]  # in the units of the values
+    high: Float[Tensor, "b"]
+
+    def where(self, chosen: Bool[Tensor, "b"], other: "Coefficients") -> "Coefficients":
+        """These where ``chosen``, and the others elsewhere."""
+        pairs = zip(self, other, strict=True)
+        return Coefficients(*(torch.where(chosen.view(-1, *[1] * (x.ndim - 1)), x, y) for x, y in pairs))
+
+
+def fit_coefficients(
+    values: Float[Tensor, "b n"], lags: Sequence[int], fitted: Sequence[int] | None = None
+) -> Coefficients:
+    """The least-squares coefficients of each row of values; NaN where missing, and before a series begins.
+
+    As `fit_local` for each row, all at once: a lag must leave enough steps of its row for the fit, else it gets 0.
+    """
+    there = ~values.isnan()
+    low = torch.where(there, values, torch.inf).amin(1)
+    high = torch.where(there, values, -torch.inf).amax(1)
+    none = ~there.any(1)
+    low, high = low.masked_fill(none, 0.0), high.masked_fill(none, 0.0)
+    z, mean, _ = _scaled_rows(values, there)
+    n = z.shape[1]
+    begin = n - there.cummax(1).values.sum(1)
+    used = _used_lags(n - begin, lags, lags if fitted is None else fitted)
+    reach = (used * torch.tensor(lags)).amax(1).clamp(min=1)
+    count = used.sum(1)
+    most = int(reach.max()) if len(reach) else 1
+    if n <= most:
+        return Coefficients(low.new_zeros(len(low)), low.new_zeros(len(low), len(lags)), low, high)
+    before = z[:, most - 1 : -1]
+    columns = [
+        (z[:, most - lag : n - lag] - before) * used[:, j, None] if lag <= most else torch.zeros_like(before)
+        for j, lag in enumerate(lags)
+    ]
+    x = torch.stack([*columns, before - mean[:, None]], 2)
+    counts = there[:, most:] & (torch.arange(most, n) >= (begin + reach)[:, None])
+    x = x * counts[..., None]
+    y = torch.where(counts, z[:, most:] - before, 0.0)
+    steps = torch.where(torch.arange(1, n) > begin[:, None], torch.diff(z), 0.0)
+    squares = steps.square().sum(1) / (n - begin - 1).clamp(min=1)
+    ridge = (_RIDGE * (n - begin) * squares).clamp(min=1e-12)
+    gram = x.mT @ x + ridge[:, None, None] * torch.eye(x.shape[2], dtype=x.dtype)
+    a = torch.linalg.solve(gram, (x.mT @ y[..., None]))[..., 0]
+    enough = n - begin > torch.maximum(reach + count + 2, torch.tensor(8))
+    a = torch.where(enough[:, None], a, 0.0)
+    return Coefficients(a[:, -1], a[:, :-1] * used, low, high)
+
+
+def window_constants(values: Float[Tensor, "b n"], lags: Sequence[int], known: Coefficients) -> Float[Tensor, "b p"]:
+    """The constants of each series (see `Local`), from the window of values that a network reads before it forecasts.
+
+    ``known`` are the expert's coefficients, of this window or of more history.
+    """
+    there = ~values.isnan()
+    begun = there.cummax(1).values
+    z, mean, scale = _scaled_rows(values, there)
+    n, most = z.shape[1], max(lags)
+    seen = there & begun
+    count = seen.sum(1).clamp(min=1)
+    spread = torch.where(seen, (z - mean[:, None]).abs(), 0.0).sum(1) / count
+    moved = begun[:, :-1]
+    step = torch.where(moved, torch.diff(z).abs(), 0.0).sum(1) / moved.sum(1).clamp(min=1)
+    padded = torch.nn.functional.pad(z, (most, 0))
+    began = torch.nn.functional.pad(begun, (most, 0))
+    lagged, available = (torch.stack([x[:, most - lag : most - lag + n] for lag in lags]) for x in (padded, began))
+    local = Local(scale, mean, *[scale] * 4, known.pull, known.lags)
+    rows = Local(*(part[:, None] for part in local))
+    errors = (z - expert_forecast(lagged, available, rows)).abs()
+    needed = available | (known.lags.T[:, :, None] == 0)
+    whole = there & available[0] & needed.all(0)
+    whole = torch.where(whole.any(1, keepdim=True), whole, there & available[0])
+    unit = torch.where(whole, errors, 0.0).sum(1) / whole.sum(1).clamp(min=1)
+    unit = torch.where(whole.any(1), unit, step)
+    least = 1e-6 + 1e-4 * (step + spread)
+    numbers = (scale, mean, spread.maximum(least), unit.maximum(least), known.low / scale, known.high / scale)
+    return torch.cat([torch.stack([*numbers, known.pull], 1), known.lags], 1)
+
+
+def _scaled_rows(values: Tensor, there: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """z, its mean and the scale of each row."""
+    count = there.sum(1).clamp(min=1)
+    scale = torch.where(there, values.abs(), 0.0).sum(1) / count
+    scale = torch.where(scale > 0, scale, 1.0)
+    z = carry_forward(values / scale[:, None])
+    return z, torch.where(there, z, 0.0).sum(1) / count, scale
+
+
+def _used_lags(lengths: Tensor, lags: Sequence[int], fitted: Sequence[int]) -> Tensor:
+    """Which lags have a coefficient, for each row."""
+    chosen = torch.tensor([1 < lag and lag in fitted for lag in lags])
+    return chosen & (torch.tensor(lags) < lengths[:, None] - _SPARE)
 
 
 def expert_forecast(

@@ -44,6 +44,7 @@ from cutaway.models.specs.plain_data import NamedSpec
 
 Likelihood = Gaussian | StudentT | NegativeBinomial
 LIKELIHOODS = ("student-t", "gaussian", "negative-binomial")
+SUPPORTS = ("real", "nonnegative", "counts")
 _SHARPNESS = 3.0  # of the mixture: how fast its weights learn, beside other outputs
 _EXPERT = 1.5  # the expert's logit at the start: most of the mixture
 _LEAST = 0.02  # of running scales, in units
@@ -66,6 +67,9 @@ class ForecastSpec(NamedSpec):
     width: int = 48
     depth: int = 2
     dropout: float = 0.1
+    windowed: bool = False  # whether scale and age are of the window that is read; else of the whole history
+    calibrated: int = 0  # steps that have a widening of their own; 0 for the horizon
+    support: str = ""  # what values can be: "real", "nonnegative", "counts"; "": it was not looked for
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -73,6 +77,7 @@ class ForecastSpec(NamedSpec):
         expect_positive(embedding=self.embedding)
         expect_probability(dropout=self.dropout)
         expect_choice("likelihood", self.likelihood, LIKELIHOODS)
+        expect_choice("support", self.support, ("", *SUPPORTS))
         needed = {1, *self.seasons, *(m + 1 for m in self.seasons)}
         if self.lags != tuple(sorted(set(self.lags))) or not needed <= set(self.lags):
             raise ValueError(
@@ -89,6 +94,11 @@ class ForecastSpec(NamedSpec):
     def past(self) -> int:
         """Values that a window holds before its first modelled step."""
         return self.lags[-1] + BURN
+
+    @property
+    def reads(self) -> int:
+        """Values that are read before the first forecast, those of lags and running scales included."""
+        return self.past + self.context
 
     @property
     def candidates(self) -> int:
@@ -142,7 +152,7 @@ class PredictiveModel(Model):
         self.out = Linear(spec.width + spec.inputs, spec.candidates + 3)
         self.register_buffer("covariate_mean", torch.zeros(spec.covariates))
         self.register_buffer("covariate_spread", torch.ones(spec.covariates))
-        self.register_buffer("widening", torch.ones(spec.horizon))
+        self.register_buffer("widening", torch.ones(spec.calibrated or spec.horizon))
         self.inputs, self.mixture, self.location, self.scale = Tap(), Tap(), Tap(), Tap()
 
     def standardise(self, covariates: Float[Tensor, "n c"]) -> None:

@@ -109,6 +109,7 @@ class ProbabilisticRecipe(ForecastRecipe):
                 "width": self.width,
                 "depth": self.depth,
                 "dropout": self.dropout,
+                "windowed": True,
             }
         )
 

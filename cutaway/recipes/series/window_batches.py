@@ -4,6 +4,8 @@ r"""Windows of many series as batches: cut from one long tensor by a single gath
     batch    rows (series, first step) → indices → one gather; NaN before a series begins and after it ends
 
 Half of the rows fall on each series alike, half by length, so that neither short series nor long ones are forgotten.
+Constants of a row (scale, unit …) are of what came before its forecast, as they are when it is used; half of the rows
+see only a part of the history, so that a forecast from a short history has been practised too.
 """
 
 from collections.abc import Sequence
@@ -17,9 +19,16 @@ from torch import Tensor
 from cutaway.data.batches import Batches
 from cutaway.data.seeded_draws import draw_uniform
 from cutaway.data.series.series_table import SeriesTable
-from cutaway.models.forecasting.linear_expert import fit_local
+from cutaway.models.forecasting.linear_expert import Coefficients, fit_coefficients, fit_local, window_constants
 from cutaway.models.forecasting.predictive import ForecastSpec
 from cutaway.models.forecasting.series_windows import SeriesWindow
+from cutaway.recipes.series.histories import tails
+
+
+_SHORTENED = 0.5  # share of training rows that see a part of the history alone
+_FITTED = 5000  # newest steps that coefficients are fitted to: enough for a dozen
+_WHOLE = 1 << 40  # a history that is not shortened
+_AT_ONCE = 64  # series that are fitted side by side
 
 
 class SeriesTensors(NamedTuple):
@@ -31,6 +40,7 @@ class SeriesTensors(NamedTuple):
     static: Int[Tensor, "s k"]
     starts: Int[Tensor, "s"]
     lengths: Int[Tensor, "s"]
+    age: int = 0  # which of the covariates is the age of a step
 
     def windows(self, series: Int[Tensor, "b"], first: Int[Tensor, "b"], past: int, steps: int) -> SeriesWindow:
         """Windows of some series whose first modelled step is ``first``."""
@@ -55,12 +65,11 @@ def has_dates(table: SeriesTable) -> bool:
     return table.grid is not None and not all(start.value == 0 for start in table.starts)
 
 
-def covariates_of(table: SeriesTable, i: int, start: int, stop: int) -> Float[np.ndarray, "_ c"]:
-    """The covariates of some steps of one series."""
+def covariates_of(table: SeriesTable, i: int, start: int, stop: int, oldest: int = 0) -> Float[np.ndarray, "_ c"]:
+    """The covariates of some steps of one series; no age is above ``oldest``, if that is above 0."""
     place = table.calendar(i, start, stop).astype(np.float64) if has_dates(table) else np.zeros((stop - start, 0))
     calendar = np.stack([place, np.sin(2 * np.pi * place), np.cos(2 * np.pi * place)], -1).reshape(stop - start, -1)
-    age = np.log1p(np.maximum(np.arange(start, stop), 0))[:, None]
-    parts = [calendar, age]
+    parts = [calendar, np.log1p(np.clip(np.arange(start, stop), 0, oldest or None))[:, None]]
     if table.known_names:
         known = np.asarray(table.known[i], np.float64)[max(start, 0) : stop]
         filled = np.zeros((stop - start, known.shape[1]))
@@ -84,15 +93,23 @@ def static_ids(table: SeriesTable) -> Int[np.ndarray, "s k"]:
 def local_constants(values: Sequence[Float[np.ndarray, "_"]], spec: ForecastSpec) -> Float[Tensor, "s p"]:
     """The constants of every series, from its own values."""
     fitted = spec.expert_lags or spec.lags
-    return torch.stack(
-        [fit_local(torch.from_numpy(np.asarray(y, np.float64)), spec.lags, fitted) for y in values]
-    ).float()
+    if not spec.windowed:
+        return torch.stack(
+            [fit_local(torch.from_numpy(np.asarray(y, np.float64)), spec.lags, fitted) for y in values]
+        ).float()
+    parts = []
+    for a in range(0, len(values), _AT_ONCE):
+        rows = values[a : a + _AT_ONCE]
+        longest = min(max(map(len, rows)), _FITTED)
+        known = fit_coefficients(torch.from_numpy(tails(rows, longest)), spec.lags, fitted)
+        parts.append(window_constants(torch.from_numpy(tails(rows, spec.reads)), spec.lags, known))
+    return torch.cat(parts).float()
 
 
 def series_tensors(table: SeriesTable, spec: ForecastSpec) -> SeriesTensors:
     """A table of series as tensors, for training."""
     lengths = table.lengths
-    covariates = [covariates_of(table, i, 0, int(n)) for i, n in enumerate(lengths)]
+    covariates = [covariates_of(table, i, 0, int(n), oldest_age(spec)) for i, n in enumerate(lengths)]
     return SeriesTensors(
         torch.from_numpy(np.concatenate(table.values).astype(np.float32)),
         torch.from_numpy(np.concatenate(covariates).astype(np.float32)),
@@ -100,17 +117,22 @@ def series_tensors(table: SeriesTable, spec: ForecastSpec) -> SeriesTensors:
         torch.from_numpy(static_ids(table)),
         torch.from_numpy(np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)),
         torch.from_numpy(lengths.astype(np.int64)),
+        covariate_names(table).index("age"),
     )
+
+
+def oldest_age(spec: ForecastSpec) -> int:
+    """The greatest age of a step that a model knows; 0 for any."""
+    return spec.reads if spec.windowed else 0
 
 
 def windows_at_end(table: SeriesTable, spec: ForecastSpec, horizon: int) -> SeriesWindow:
     """The last values of every series, and the covariates of the steps to come: what `sample_paths` takes."""
-    steps = spec.past + spec.context
-    values = np.full((len(table), steps), np.nan, np.float32)
-    for row, y in enumerate(table.values):
-        last = y[-steps:]
-        values[row, steps - len(last) :] = last
-    covariates = [covariates_of(table, i, len(y) - spec.context, len(y) + horizon) for i, y in enumerate(table.values)]
+    values = tails(table.values, spec.reads).astype(np.float32)
+    covariates = [
+        covariates_of(table, i, len(y) - spec.context, len(y) + horizon, oldest_age(spec))
+        for i, y in enumerate(table.values)
+    ]
     return SeriesWindow(
         torch.from_numpy(values),
         local_constants(table.values, spec),
@@ -126,7 +148,7 @@ class WindowBatches(Batches[SeriesWindow]):
         self, tensors: SeriesTensors, spec: ForecastSpec, batch: int, seed: int = 0, rank: int = 0, world: int = 1
     ) -> None:
         super().__init__(batch, seed, rank, world)
-        self.tensors, self.past, self.steps = tensors, spec.past, spec.context + spec.horizon
+        self.tensors, self.spec, self.past, self.steps = tensors, spec, spec.past, spec.context + spec.horizon
         # The first modelled step has a value before it; a window of a short series ends after it.
         self.places = (tensors.lengths - self.steps).clamp(min=1).numpy()
         usable = (tensors.lengths > 1).numpy()
@@ -140,7 +162,33 @@ class WindowBatches(Batches[SeriesWindow]):
         series = np.minimum(np.searchsorted(self.bounds, u, side="right"), len(self.bounds) - 1)
         first = 1 + (v * self.places[series]).astype(np.int64)
         chosen = torch.from_numpy(self.share(series)), torch.from_numpy(self.share(first))
-        return self.tensors.windows(*chosen, self.past, self.steps)
+        window = self.tensors.windows(*chosen, self.past, self.steps)
+        if not self.spec.windowed:
+            return window
+        u, v = draw_uniform(self.seed, "history", step, 2 * self.batch).reshape(2, -1)
+        least, most = np.log(self.spec.context + 2), np.log(self.spec.reads)
+        lengths = np.where(u < _SHORTENED, np.exp(least + v * (most - least)).astype(np.int64), _WHOLE)
+        return self._as_used(window, *chosen, torch.from_numpy(self.share(lengths)))
+
+    def _as_used(
+        self, window: SeriesWindow, series: Int[Tensor, "b"], first: Int[Tensor, "b"], lengths: Int[Tensor, "b"]
+    ) -> SeriesWindow:
+        """The rows as they are when the model is used: ``lengths`` of history, and constants of that."""
+        spec, reads = self.spec, self.spec.reads
+        short = lengths < reads
+        hidden = torch.arange(window.values.shape[1]) < (reads - lengths)[:, None]
+        values = window.values.masked_fill(hidden, torch.nan)
+        before = values[:, :reads].double()
+        whole = self.tensors.local[series].double()
+        known = Coefficients(whole[:, 6], whole[:, 7:], whole[:, 4] * whole[:, 0], whole[:, 5] * whole[:, 0])
+        if short.any():
+            own = fit_coefficients(before, spec.lags, spec.expert_lags or spec.lags)
+            known = own.where(short, known)
+        begin = torch.where(short, first + spec.context - lengths, 0)
+        age = (first - begin)[:, None] + torch.arange(self.steps)
+        covariates = window.covariates.clone()
+        covariates[..., self.tensors.age] = torch.log1p(age.clamp(0, reads).to(covariates.dtype))
+        return SeriesWindow(values, window_constants(before, spec.lags, known).float(), covariates, window.static)
 
 
 __all__ = [

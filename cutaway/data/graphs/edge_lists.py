@@ -83,7 +83,11 @@ def _parse_edges(path: Path, encoding: str, header: bool | None) -> tuple[CsvTab
         first = ", ".join(layout.names[:3]) if layout.header else ""
         if header:
             known = all(_bare(name) in _KNOWN_ENDS for name in layout.names[:2])
-            notes += [] if known else [f"header: the first row ({first}) is taken for names; if it is an edge, use --no-header"]
+            notes += (
+                []
+                if known
+                else [f"header: the first row ({first}) is taken for names; if it is an edge, use --no-header"]
+            )
             if layout.names[0].startswith(("#", "%")):
                 text = text.lstrip().lstrip("#%")
         elif layout.header:
@@ -118,7 +122,11 @@ def _without_comments(text: str, name: str, notes: list[str]) -> str:
         layout = find_layout(like, name)
         reader = csv.reader([lines[i].strip() for i in tight], delimiter=layout.separator, skipinitialspace=True)
         counts = [len(row) for row in reader]
-        rows = {i for i, count in zip(tight, counts) if count == len(layout.names) > 1} if len(counts) == len(tight) else set()
+        rows = (
+            {i for i, count in zip(tight, counts) if count == len(layout.names) > 1}
+            if len(counts) == len(tight)
+            else set()
+        )
     left = [i for i in marked if i not in rows]
     if left and len(left) == len([line for line in lines if line.strip()]) and len(left) > 1:
         raise ValueError(
@@ -148,7 +156,9 @@ def _are_names(text: str, separator: str, names: Sequence[str]) -> bool:
         return False
     rows = list(csv.reader(text[below:].split("\n")[:100], delimiter=separator, skipinitialspace=True))
     rows = [row for row in rows if len(row) >= 2]
-    if any(_is_numeral(row[k]) for row in rows for k in range(len(row)) if k < len(names) and not _is_numeral(names[k])):
+    if any(
+        _is_numeral(row[k]) for row in rows for k in range(len(row)) if k < len(names) and not _is_numeral(names[k])
+    ):
         return True
     if not known and not (one in _KNOWN_ENDS or two in _KNOWN_ENDS):
         return False
@@ -410,7 +420,9 @@ def _edges_of_rows(rows: Sequence[Sequence[Any]], name: str, vertices: int | Non
         return None
     if lengths != {3}:
         odd = next(i for i, row in enumerate(rows) if len(row) == 2)
-        raise ValueError(f"every edge must have a weight where some have one, got none in row {odd + 1} of {name}; add it")
+        raise ValueError(
+            f"every edge must have a weight where some have one, got none in row {odd + 1} of {name}; add it"
+        )
     weights = [row[2].get("weight", 1.0) if isinstance(row[2], dict) else row[2] for row in rows]
     try:
         values = np.array([float(weight) for weight in weights])

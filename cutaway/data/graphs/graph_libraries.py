@@ -51,7 +51,9 @@ def from_networkx(graph: "networkx.Graph", weight: str | None = None, name: str 
     elif weight:
         raise ValueError(f"weight must be an attribute of the edges, got {weight!r}, which none has; give another")
     edge_x, edge_names, edge_table = _attributes([values for *_, values in rows], (key,), _EDGE, "edges", label)
-    x, x_names, vertex_table = _attributes([values for _, values in graph.nodes(data=True)], (), _VERTEX, "vertices", label)
+    x, x_names, vertex_table = _attributes(
+        [values for _, values in graph.nodes(data=True)], (), _VERTEX, "vertices", label
+    )
     content = repr((names, pairs.tolist(), None if weights is None else weights.tolist())).encode()
     for table in (edge_table, vertex_table):
         content += b"" if table is None else table.to_csv().encode()

@@ -164,8 +164,13 @@ def test_one_way_edges_of_pyg_stay_directed():
     mixed = torch_geometric.data.Data(edge_index=torch.tensor([[0, 1, 1], [1, 0, 2]]), num_nodes=3)
     for data, way in ((one_way, "0 → 1"), (mixed, "1 → 2")):
         assert cut.data.as_graph(data).directed
-        assert f"edges have a direction ({way} has no way back): kept as a directed graph" in cut.data.read_graph(data).notes
-        with pytest.raises(ValueError, match=rf"edges have a direction \({way} has no way back\); make them undirected"):
+        assert (
+            f"edges have a direction ({way} has no way back): kept as a directed graph"
+            in cut.data.read_graph(data).notes
+        )
+        with pytest.raises(
+            ValueError, match=rf"edges have a direction \({way} has no way back\); make them undirected"
+        ):
             cut.data.as_graph(data, directed=False)
     both = torch_geometric.data.Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=3)
     assert not cut.data.as_graph(both).directed
@@ -239,7 +244,9 @@ def test_parallel_edges_there_and_back(way: str, directed: bool):
 
 @pytest.mark.parametrize("way", ["networkx", "pyg"])
 def test_names_labels_and_names_of_features_there_and_back(way: str):
-    vertices = pd.DataFrame({"id": list("abcd"), "age": [1.0, 2, 3, 5], "kind": list("xyxy"), "label": ["u", "v", None, "u"]})
+    vertices = pd.DataFrame(
+        {"id": list("abcd"), "age": [1.0, 2, 3, 5], "kind": list("xyxy"), "label": ["u", "v", None, "u"]}
+    )
     edges = pd.DataFrame({"source": list("abc"), "target": list("bcd"), "close": [0.5, 1.0, 0.25]})
     data = cut.data.read_graph(edges, vertices=vertices, validation=0, test=0)
     again = cut.data.read_graph(WAYS[way](data), validation=0, test=0)

@@ -130,8 +130,8 @@ def _without_comments(text: str, name: str, notes: list[str]) -> str:
     left = [i for i in marked if i not in rows]
     if left and len(left) == len([line for line in lines if line.strip()]) and len(left) > 1:
         raise ValueError(
-            f"a graph needs at least one edge, got {name}, which is empty but for comments: its {len(left):,} lines begin "
-            "with # or %; write names that begin so without a space after it, or in quotes"
+            f"a graph needs at least one edge, got {name}, which is empty but for comments: its {len(left):,} lines "
+            "begin with # or %; write names that begin so without a space after it, or in quotes"
         )
     if left:
         shown = lines[left[0]].strip()[:40]
@@ -152,6 +152,8 @@ def _are_names(text: str, separator: str, names: Sequence[str]) -> bool:
         return True
     if {one, *rest, two} >= {"source", "target"}:
         return True
+    if not text[below:].strip() or names[1] == f"{names[0]}_2":  # a row alone, or a self-loop, is an edge
+        return False
     if any(_is_a_field(name, text, separator, below) for name in names[:2]):
         return False
     rows = list(csv.reader(text[below:].split("\n")[:100], delimiter=separator, skipinitialspace=True))
@@ -360,8 +362,8 @@ def edges_of_array(array: Any, name: str = "edges", vertices: int | None = None,
         pairs = np.empty((0, 2), np.int64)
     if pairs.shape == (2, 2) and index is None and _two_readings(pairs):
         raise ValueError(
-            f"an array of shape (2, 2) must say which way it lists its edges, got {pairs.tolist()} in {name}, whose rows "
-            "or whose columns may be the edges; give a list of tuples, [(source, target), …]"
+            f"an array of shape (2, 2) must say which way it lists its edges, got {pairs.tolist()} in {name}, whose "
+            "rows or whose columns may be the edges; give a list of tuples, [(source, target), …]"
         )
     if index or (index is None and pairs.ndim == 2 and pairs.shape[1] != 2 and pairs.shape[0] == 2):
         pairs = pairs.T
@@ -378,8 +380,8 @@ def edges_of_array(array: Any, name: str = "edges", vertices: int | None = None,
             )
         if pairs.dtype.kind in "fc":
             raise ValueError(
-                f"the ends of edges must be whole numbers or names, got {pairs.dtype} such as {pairs.flat[0]} in {name}; "
-                "give weights apart, or a square matrix of 3 or more vertices"
+                f"the ends of edges must be whole numbers or names, got {pairs.dtype} such as {pairs.flat[0]} in "
+                f"{name}; give weights apart, or a square matrix of 3 or more vertices"
             )
         frame = need("pandas", "tables", "names of vertices").DataFrame(pairs, columns=["source", "target"])
         return edges_of_frame(frame, name)
@@ -414,8 +416,8 @@ def _edges_of_rows(rows: Sequence[Sequence[Any]], name: str, vertices: int | Non
     if not all(isinstance(row, tuple) for row in rows) and not any(isinstance(row[0], str) for row in rows):
         if len(rows) == 2 or len(rows) == 3:
             raise ValueError(
-                f"lists of three numbers must say what they are, got {list(map(list, rows))} in {name}; give edges with "
-                "weights as tuples (source, target, weight), or an array of NumPy"
+                f"lists of three numbers must say what they are, got {list(map(list, rows))} in {name}; give edges "
+                "with weights as tuples (source, target, weight), or an array of NumPy"
             )
         return None
     if lengths != {3}:

@@ -221,8 +221,8 @@ def as_graph(
 ) -> Graph:
     """The graph of any source that `read_graph` takes, with all its self-loops: tensors alone, for blocks and models.
 
-    ``directed`` and ``repeats`` are as in `read_graph`: an edge that comes again is kept once, and its weights add up if
-    there are weights; a warning tells how many there were.
+    ``directed`` and ``repeats`` are as in `read_graph`: an edge that comes again is kept once, and its weights add up
+    if there are weights; a warning tells how many there were.
 
     >>> import networkx
     >>> as_graph(networkx.path_graph(3))

@@ -1,4 +1,4 @@
-r"""Files that hold one graph: lists of edges, GraphML, GML, GEXF, Pajek, JSON, Matrix Market, NumPy's .npz; packed or not.
+r"""Files that hold one graph: lists of edges, GraphML, GML, GEXF, Pajek, JSON, Matrix Market, .npz; packed or not.
 
 .npz    edges (m, 2); x (n, f), or its sparse rows x_indptr, x_indices, x_data, x_shape; names and y (n,), −1 for none;
         edge_y (m,), labels of edges; numbers of the vertices of train, val and test. Or a sparse matrix as
@@ -80,8 +80,8 @@ def _read_json(path: Path, weight: str | None, columns: Sequence[str], encoding:
         found = [parse_json(line) for line in text.split("\n") if line.strip()] if lines else parse_json(text)
     except json.JSONDecodeError as error:
         raise ValueError(
-            f"a .json must hold JSON, got {path.name}, which does not ({error.msg.lower()} in line {error.lineno}); save "
-            "it again"
+            f"a .json must hold JSON, got {path.name}, which does not ({error.msg.lower()} in line {error.lineno}); "
+            "save it again"
         ) from None
     if isinstance(found, list) and found and all(isinstance(row, dict) for row in found):
         frame = need("pandas", "tables", "a list of edges").DataFrame(found)

@@ -1,8 +1,8 @@
 r"""Graphs of networkx, SciPy and PyTorch Geometric, in and out.
 
     as_graph(to_networkx(graph)) and as_graph(to_pyg(graph)) give the same graph again, with its weights, features of
-    vertices, edges and the whole, and its direction; `read_graph` also gives names and labels. as_graph(to_scipy(graph))
-    gives the same adjacency: a matrix holds weights alone. Parallel edges need repeats="keep" to stay apart.
+    vertices, edges and the whole, and its direction; `read_graph` also gives names and labels. as_graph(to_scipy(
+    graph)) gives the same adjacency: a matrix holds weights alone. Parallel edges need repeats="keep" to stay apart.
 
 A matrix of SciPy and PyG's `Data` hold an undirected edge in both directions; `blocks.Graph` holds it once.
 """

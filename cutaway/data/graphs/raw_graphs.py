@@ -268,7 +268,7 @@ def _expect_one_sign(
 
 
 def expect_agreement(raw: RawGraph, edges: SettledEdges, name: str, values: Any, repeats: str) -> None:
-    """The repeats of an edge must have one value each (a row of ``values`` for every raw edge), unless one is chosen."""
+    """The repeats of an edge must have one value (``values`` has a row for every raw edge), unless one is chosen."""
     if edges.rows is None or edges.edge_of is None or repeats in ("first", "last"):
         return
     own, kept = values[edges.rows], values[edges.kept][edges.edge_of]

@@ -106,7 +106,7 @@ def feature_numbers(
     frame: "pandas.DataFrame", what: str
 ) -> tuple[Float[np.ndarray, "n f"], tuple[Column, ...], list[str]]:
     """The columns of a table as numbers, what each of them is, and notes on what was left out."""
-    frame = tidy(frame)
+    whole, frame = frame, tidy(frame)
     columns: list[Column] = []
     dropped: list[str] = []
     for name in frame.columns:
@@ -119,7 +119,7 @@ def feature_numbers(
             columns.append(column)
     notes = [f"features of {what} left out: {', '.join(dropped[:5])}{', …' * (len(dropped) > 5)}"] if dropped else []
     x, gaps = _table_numbers(frame, columns)
-    infinite = _infinite(frame, columns, what)
+    infinite = _infinite(whole, columns, what)
     notes += infinite
     if gaps and not infinite:
         notes.append(f"{gaps:,} {what} lack a feature: filled in by the mean, and marked")
@@ -130,6 +130,8 @@ def _infinite(frame: "pandas.DataFrame", columns: Sequence[Column], what: str) -
     """A note for each column of numbers some of which are infinite."""
     notes = []
     for column in columns:
+        if column.name not in frame:
+            continue
         values = frame[column.name]
         count = int(np.isinf(values.to_numpy(np.float64, na_value=np.nan)).sum()) if values.dtype.kind == "f" else 0
         if count:

@@ -1,5 +1,6 @@
 """networkx, SciPy and PyG, there and back."""
 
+
 import networkx
 import numpy as np
 import pandas as pd

@@ -19,6 +19,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
+_DEEP = "it is nested too deep"  # for Python's own reader
+
 
 def _beside(path: Path, ending: str) -> Path:
     # In the same folder, so that the rename stays inside one file system; the random part keeps two writers apart.
@@ -88,7 +90,7 @@ def parse_json(text: str | bytes) -> Any:
         return json.loads(text)
     except RecursionError:
         shown = text if isinstance(text, str) else text[:1].decode("latin-1")
-        raise json.JSONDecodeError("it is nested too deep", shown, 0) from None
+        raise json.JSONDecodeError(_DEEP, shown, 0) from None
 
 
 def read_json(path: str | os.PathLike[str], *names: str) -> Any:
@@ -99,7 +101,8 @@ def read_json(path: str | os.PathLike[str], *names: str) -> Any:
     try:
         value = parse_json(path.read_bytes().decode("utf-8"))
     except json.JSONDecodeError as error:
-        damage = f"{error.msg.lower()} in line {error.lineno}"
+        deep = error.msg == _DEEP
+        damage = _DEEP if deep else f"{error.msg.lower()} in line {error.lineno}"
     except UnicodeDecodeError as error:
         damage = f"byte 0x{error.object[error.start]:02x} at position {error.start} is not UTF-8"
     else:

@@ -24,7 +24,7 @@ from cutaway.extras import need
 
 _ELEMENTS = ("C", "N", "O", "S", "F", "Cl", "Br", "I", "P", "B", "Si")
 _HYBRIDS = ("SP", "SP2", "SP3")
-_LONGEST = 4_000  # characters of a SMILES
+_LONGEST = 1_000  # characters of a SMILES
 _BONDS = ("SINGLE", "DOUBLE", "TRIPLE", "AROMATIC")
 ATOM_FEATURES = (
     *(f"element={e}" for e in (*_ELEMENTS, "other")),

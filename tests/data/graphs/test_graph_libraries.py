@@ -1,6 +1,5 @@
 """networkx, SciPy and PyG, there and back."""
 
-
 import networkx
 import numpy as np
 import pandas as pd

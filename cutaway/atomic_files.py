@@ -19,6 +19,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
+_DEEP = "it is nested too deep"  # for Python's own reader
+
 
 def _beside(path: Path, ending: str) -> Path:
     # In the same folder, so that the rename stays inside one file system; the random part keeps two writers apart.
@@ -82,19 +84,27 @@ def write_json(path: str | os.PathLike[str], value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
+def parse_json(text: str | bytes) -> Any:
+    """The value of a JSON text, as `json.loads`; text that is nested too deep for it is a JSONDecodeError too."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        shown = text if isinstance(text, str) else text[:1].decode("latin-1")
+        raise json.JSONDecodeError(_DEEP, shown, 0) from None
+
+
 def read_json(path: str | os.PathLike[str], *names: str) -> Any:
     """The value of a JSON file, an object that has these ``names`` if any are given; damage is a ValueError."""
     path = Path(path)
     if not path.is_file():
         raise ValueError(f"{path.name} must be there, got {path.parent} without it; take it from a copy")
     try:
-        value = json.loads(path.read_bytes().decode("utf-8"))
+        value = parse_json(path.read_bytes().decode("utf-8"))
     except json.JSONDecodeError as error:
-        damage = f"{error.msg.lower()} in line {error.lineno}"
+        deep = error.msg == _DEEP
+        damage = _DEEP if deep else f"{error.msg.lower()} in line {error.lineno}"
     except UnicodeDecodeError as error:
         damage = f"byte 0x{error.object[error.start]:02x} at position {error.start} is not UTF-8"
-    except RecursionError:
-        damage = "it is nested too deep"
     else:
         missing = [name for name in names if not isinstance(value, dict) or name not in value]
         if not missing:

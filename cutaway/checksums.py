@@ -17,6 +17,8 @@ import zlib
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from cutaway.atomic_files import parse_json
+
 FILE = "checksums.json"
 _PIECE = 1 << 20  # bytes read at once
 
@@ -55,7 +57,7 @@ def write_checksums(folder: Path) -> None:
 def find_damage(folder: Path) -> str:
     """The first file of a folder that is not as it was written, and in what; empty if all are sound."""
     try:
-        listed = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        listed = parse_json((folder / FILE).read_text(encoding="utf-8"))
         for name, written in listed.items():
             size, checksum = written["bytes"], written["crc32"]
             path = folder / name

@@ -48,6 +48,10 @@ class ClusterGraph:
     """a table of the vertices beside the edges"""
     weight: str | None = None
     """the column of weights of the edges (default: one called weight)"""
+    repeats: Literal["auto", "add", "first", "last", "keep"] = "auto"
+    """an edge that comes again; auto: kept once, and its weights add up; add: each counts; first, last: that one"""
+    header: bool | None = None
+    """whether the first row of a list of edges holds the names of its columns (default: by its looks)"""
     neighbours: int = 10
     """of points: how many near ones each is joined to"""
     radius: float | None = None
@@ -158,7 +162,14 @@ def _open(asked: ClusterGraph) -> Source:
     from cutaway.data.graphs.graph_data import read_graph
 
     data = read_graph(
-        asked.data, vertices=asked.vertices or None, target=asked.target, weight=asked.weight, encoding=asked.encoding
+        asked.data,
+        vertices=asked.vertices or None,
+        target=asked.target,
+        directed=False,
+        weight=asked.weight,
+        encoding=asked.encoding,
+        header=asked.header,
+        repeats=asked.repeats,
     )
     labels = None if data.targets is None else [data.label_of(v) for v in range(data.graph.vertices)]
     labels = labels if data.classes else None

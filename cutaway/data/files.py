@@ -66,6 +66,8 @@ def find_files(path: str | os.PathLike[str], pattern: str = "*", setting: str = 
 
 
 def _absent(path: Path, setting: str) -> str:
+    if path.exists():
+        return f"{setting} must be a file or folder, got {path}, which is a pipe or a device; write it to a file first"
     beside = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
     near = difflib.get_close_matches(path.name, beside, n=3, cutoff=0.6)
     hint = f"did you mean {', '.join(near)}?" if near else "look for a misspelling, or give the full path"

@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from cutaway.atomic_files import read_json, write_json, writing
+from cutaway.atomic_files import parse_json, read_json, write_json, writing
 from cutaway.blocks.low_rank.dora import DoRA
 from cutaway.blocks.low_rank.linear_layers import matrix_of
 from cutaway.blocks.low_rank.lora import LoRA
@@ -73,7 +73,7 @@ def save_adapter(model: nn.Module, folder: str | Path, name: str = "default") ->
 def _in_order(file: bytes) -> bytes:
     """A safetensors file with its metadata sorted by name, in the room that they had: the library shuffles them."""
     size = int.from_bytes(file[:8], "little")
-    header = json.loads(file[8 : 8 + size])
+    header = parse_json(file[8 : 8 + size])
     header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     return file[:8] + text.ljust(size) + file[8 + size :] if len(text) <= size else file
@@ -212,7 +212,7 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor], dict[str, An
     try:
         with safe_open(path, framework="pt") as file:
             tensors = {key.removeprefix(PREFIX): file.get_tensor(key) for key in list(file.keys())}
-            about = json.loads((file.metadata() or {}).get("cutaway", "{}"))
+            about = parse_json((file.metadata() or {}).get("cutaway", "{}"))
     except (SafetensorError, OSError, ValueError) as error:
         raise ValueError(f"{path} must be a whole safetensors file, got one that does not read ({error})") from None
     return config, tensors, about

@@ -3,10 +3,11 @@ r"""A checkpoint folder in the Hugging Face layout: config.json and tensors in s
 The tensors themselves are read by mapped_tensors.py.
 """
 
-import json
 import os
 from pathlib import Path
 from typing import Any
+
+from cutaway.atomic_files import parse_json
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
@@ -77,7 +78,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 def read_json(path: Path) -> dict[str, Any]:
     """A file that holds one JSON object."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = parse_json(path.read_text(encoding="utf-8"))
     except RecursionError:
         raise ValueError(
             f"{path.name} must be JSON of a few levels, got {path} with brackets inside brackets without end; "

@@ -5,7 +5,6 @@ file. Tensors that are asked for together and lie one behind the other in the fi
 read from the file straight into their place, so that no second copy of them is held.
 """
 
-import json
 from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
@@ -17,6 +16,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from cutaway.atomic_files import parse_json
 from cutaway.hub.checkpoint_files import tensor_files
 
 FLOATS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
@@ -118,7 +118,7 @@ def read_header(path: Path) -> list[Stored]:
         ) from None
     with open(path, "rb") as file:
         length = int.from_bytes(file.read(8), "little")
-        header = json.loads(file.read(length))
+        header = parse_json(file.read(length))
     found = []
     for name, told in header.items():
         if name != "__metadata__":

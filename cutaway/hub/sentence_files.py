@@ -10,7 +10,6 @@ They become the ``sentence`` of a model's spec. The classes that the files name 
 imported. Reimers and Gurevych 2019.
 """
 
-import json
 import warnings
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from cutaway.atomic_files import write_json, writing
+from cutaway.atomic_files import parse_json, write_json, writing
 from cutaway.hub.checkpoint_files import SINGLE, read_json
 from cutaway.models.specs.parts import SentenceSpec
 
@@ -62,7 +61,7 @@ def read_sentence(folder: Path) -> tuple[SentenceSpec | None, dict[str, Tensor]]
 
 def _read(folder: Path) -> tuple[SentenceSpec, dict[str, Tensor]]:
     try:
-        steps = json.loads((folder / MODULES).read_text(encoding="utf-8"))
+        steps = parse_json((folder / MODULES).read_text(encoding="utf-8"))
         kinds = [(str(step["type"]).rpartition(".")[2], folder / str(step["path"])) for step in steps]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ValueError(f"{MODULES} must be JSON that lists the steps, got {folder / MODULES}; download it") from None

@@ -5,7 +5,6 @@ r"""A log of the gradient flow during training, measured every so many steps and
 Measuring does not change the step by a bit. On the steps between, the model has no hooks.
 """
 
-import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from cutaway.atomic_files import write_bytes
+from cutaway.atomic_files import parse_json, write_bytes
 from cutaway.training.callbacks import Callback
 from cutaway.training.run_folder.checkpoints import writing_to
 from cutaway.training.run_folder.folder import json_line
@@ -127,7 +126,7 @@ class FlowCallback(Callback):
 def read_flow(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """The lines of a run's flow.jsonl, none if it has no such file; a last one cut short by a crash is left out."""
     path = Path(folder) / FILE
-    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]] if path.is_file() else []
+    return [parse_json(line) for line in path.read_bytes().split(b"\n")[:-1]] if path.is_file() else []
 
 
 def _short(value: Any) -> Any:
@@ -140,6 +139,6 @@ def _forget_later(path: Path, step: int) -> None:
     if not path.is_file():
         return
     whole = path.read_bytes()
-    kept = b"".join(line + b"\n" for line in whole.split(b"\n")[:-1] if json.loads(line)["step"] <= step)
+    kept = b"".join(line + b"\n" for line in whole.split(b"\n")[:-1] if parse_json(line)["step"] <= step)
     if kept != whole:
         write_bytes(path, kept)

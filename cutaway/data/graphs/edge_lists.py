@@ -7,6 +7,7 @@ The ends are found by their names (source, from, u …), else they are the first
 called weight, or an only other column without a name if it holds numbers.
 """
 
+import csv
 import os
 import re
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ import numpy as np
 from cutaway.data.checks import nearest
 from cutaway.data.files import expect_encoding, open_plain, read_pieces
 from cutaway.data.fingerprints import Fingerprint, fingerprint_bytes, fingerprint_files
-from cutaway.data.graphs.raw_graphs import RawGraph
+from cutaway.data.graphs.raw_graphs import RawGraph, number_names
 from cutaway.data.tables.csv_files import CsvTable, find_layout, parse_csv
 from cutaway.data.tables.reading import fingerprint_frame
 from cutaway.data.tables.table_files import open_table
@@ -32,7 +33,6 @@ SOURCES = ("source", "src", "from", "u", "head", "node1", "node_1", "vertex1", "
 TARGETS = ("target", "dst", "to", "v", "tail", "node2", "node_2", "vertex2", "end", "receiver", "id2", "id_2", "b")
 _WEIGHTS = ("weight", "weights", "w", "strength", "similarity")
 _TIMES = ("time", "timestamp", "datetime", "valid_from", "valid_to", "start_time", "end_time")
-_COMMENT = re.compile(r"^[ \t]*[#%].*(?:\n|\Z)", re.MULTILINE)
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
 
 
@@ -52,8 +52,8 @@ def read_edge_file(
         assert not isinstance(frame, CsvTable)
         written = frame
     else:
-        table = _parse_edges(path, encoding, header)
-        notes += table.notes()
+        table, notes = _parse_edges(path, encoding, header)
+        notes += [note for note in table.notes() if "header: " not in note]
         decimal = "," if table.layout.separator == ";" else "."
         frame, written = table.frame, table.frame
         ends = _find_ends(list(frame.columns), columns, path.name)
@@ -65,13 +65,14 @@ def read_edge_file(
     return edges_of_frame(frame, path.name, fingerprint_files({path.name: path}), weight, columns, written, notes)
 
 
-def _parse_edges(path: Path, encoding: str, header: bool | None) -> CsvTable:
+def _parse_edges(path: Path, encoding: str, header: bool | None) -> tuple[CsvTable, list[str]]:
     """The table of an edge list: without its comments, and with a header only where the first row cannot be an edge."""
     expect_encoding(encoding)
     with open_plain(path) as stream:
         text = "".join(read_pieces(stream, encoding, path.name))
+    notes: list[str] = []
     if "#" in text or "%" in text:
-        text = _COMMENT.sub("", text)
+        text = _without_comments(text, path.name, notes)
     if " \n" in text or "\t\n" in text or text.endswith((" ", "\t")):
         text = _TRAILING.sub("", text)
     if not text.strip():
@@ -79,15 +80,95 @@ def _parse_edges(path: Path, encoding: str, header: bool | None) -> CsvTable:
     if header is None:
         layout = find_layout(text, path.name)
         header = layout.header and _are_names(text, layout.separator, layout.names)
-    return parse_csv(text, path.name, None, header)
+        first = ", ".join(layout.names[:3]) if layout.header else ""
+        if header:
+            known = all(_bare(name) in _KNOWN_ENDS for name in layout.names[:2])
+            notes += (
+                []
+                if known
+                else [f"header: the first row ({first}) is taken for names; if it is an edge, use --no-header"]
+            )
+            if layout.names[0].startswith(("#", "%")):
+                text = text.lstrip().lstrip("#%")
+        elif layout.header:
+            notes.append(f"no header: the first row ({first}) is taken for an edge; if it holds names, use --header")
+    return parse_csv(text, path.name, None, header), notes
+
+
+_STRONG = ("source", "src", "from", "head", "sender", "start", "who", "person", "user", "follower", "citing", "parent")
+_OTHERS = ("target", "dst", "to", "tail", "receiver", "end", "whom", "friend", "item", "followee", "cited", "child")
+_KNOWN_ENDS = {*SOURCES, *TARGETS, *_STRONG, *_OTHERS, "film", "movie", "author", "paper", "name", "name1", "name2"}
+
+
+def _bare(name: str) -> str:
+    return name.lstrip("#% ").casefold()
+
+
+def _without_comments(text: str, name: str, notes: list[str]) -> str:
+    """The text without lines that are comments: # or % and a space, or another count of fields than the rows have.
+
+    A line whose # or % begins a name, as #python,#ai, is a row.
+    """
+    lines = text.split("\n")
+    marked = [i for i, line in enumerate(lines) if line.lstrip(" \t").startswith(("#", "%"))]
+    if not marked:
+        return text
+    places = set(marked)
+    bare = [line for i, line in enumerate(lines) if i not in places and line.strip()]
+    tight = [i for i in marked if not re.match(r"[ \t]*[#%]+(?:[ \t]|$)", lines[i])]
+    like = "\n".join(bare or [lines[i] for i in tight])
+    rows = set()
+    if tight and like.strip():
+        layout = find_layout(like, name)
+        reader = csv.reader([lines[i].strip() for i in tight], delimiter=layout.separator, skipinitialspace=True)
+        counts = [len(row) for row in reader]
+        rows = (
+            {i for i, count in zip(tight, counts) if count == len(layout.names) > 1}
+            if len(counts) == len(tight)
+            else set()
+        )
+    left = [i for i in marked if i not in rows]
+    if left and len(left) == len([line for line in lines if line.strip()]) and len(left) > 1:
+        raise ValueError(
+            f"a graph needs at least one edge, got {name}, which is empty but for comments: its {len(left):,} lines "
+            "begin with # or %; write names that begin so without a space after it, or in quotes"
+        )
+    if left:
+        shown = lines[left[0]].strip()[:40]
+        notes.append(f"{len(left):,} line{'s' * (len(left) > 1)} left out as comments, the first {shown!r}")
+    gone = set(left)
+    return "\n".join(line for i, line in enumerate(lines) if i not in gone)
 
 
 def _are_names(text: str, separator: str, names: Sequence[str]) -> bool:
-    """Whether the first row is names of columns: well-known ones, or words that no edge has for an end."""
-    if len(names) < 2 or names[0].casefold() in SOURCES or names[1].casefold() in TARGETS:
+    """Whether the first row is names of columns: well-known ones, words above numbers, or columns with known names."""
+    if len(names) < 2:
         return True
     below = text.find("\n") + 1 or len(text)
-    return not any(_is_a_field(name, text, separator, below) for name in names[:2])
+    one, two = (_bare(name) for name in names[:2])
+    rest = [_bare(name) for name in names[2:]]
+    known = one in _KNOWN_ENDS and two in _KNOWN_ENDS
+    if (known and len(one) > 1 and len(two) > 1) or any(name in (*_WEIGHTS, *_TIMES) for name in rest):
+        return True
+    if {one, *rest, two} >= {"source", "target"}:
+        return True
+    if not text[below:].strip() or names[1] == f"{names[0]}_2":  # a row alone, or a self-loop, is an edge
+        return False
+    if any(_is_a_field(name, text, separator, below) for name in names[:2]):
+        return False
+    rows = list(csv.reader(text[below:].split("\n")[:100], delimiter=separator, skipinitialspace=True))
+    rows = [row for row in rows if len(row) >= 2]
+    if any(
+        _is_numeral(row[k]) for row in rows for k in range(len(row)) if k < len(names) and not _is_numeral(names[k])
+    ):
+        return True
+    if not known and not (one in _KNOWN_ENDS or two in _KNOWN_ENDS):
+        return False
+    return not (len(one) == len(two) == 1 and all(len(row[0].strip()) == 1 for row in rows))
+
+
+def _is_numeral(field: str) -> bool:
+    return re.fullmatch(r"[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?", field.strip()) is not None
 
 
 def _is_a_field(name: str, text: str, separator: str, start: int) -> bool:
@@ -135,7 +216,8 @@ def edges_of_frame(
     if all(written[column].dtype.kind in "iu" for column in ends):
         names, pairs = _number_whole([written[column].to_numpy() for column in ends])
     else:
-        names, pairs = number_vertices([as_names(written[column]) for column in ends])
+        columns_of_names = whole_names([as_names(written[column]) for column in ends])
+        names, pairs = number_vertices(columns_of_names)
     return RawGraph(
         name,
         names,
@@ -157,6 +239,22 @@ def as_names(column: "pandas.Series") -> np.ndarray:
     if len(texts) and texts.iloc[0].endswith(".0") and texts.str.fullmatch(r"-?\d+\.0").all():
         texts = texts.str[:-2]
     return texts.to_numpy(object)
+
+
+def whole_names(columns: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Names of which 2.0 is 2, where 2 is a name too or all names with a point are such; 1.10 stays as it is written.
+
+    >>> [column.tolist() for column in whole_names([np.array(["2", "x"], object), np.array(["2.0", "1.10"], object)])]
+    [['2', 'x'], ['2', '1.10']]
+    """
+    pointed = {name for column in columns for name in column.tolist() if "." in name}
+    whole = {name: name.split(".")[0] for name in pointed if re.fullmatch(r"-?[0-9]+\.0+", name)}
+    if not whole:
+        return list(columns)
+    if len(whole) < len(pointed):
+        known = {name for column in columns for name in column.tolist()}
+        whole = {name: plain for name, plain in whole.items() if plain in known}
+    return [np.array([whole.get(name, name) for name in column.tolist()], object) for column in columns]
 
 
 def number_vertices(columns: Sequence[np.ndarray]) -> tuple[list[str], np.ndarray]:
@@ -251,20 +349,39 @@ def _expect_still(frame: "pandas.DataFrame", ends: tuple[str, str], source: str)
         )
 
 
-def edges_of_array(array: Any, name: str = "edges", vertices: int | None = None) -> RawGraph:
-    """The graph of an array of pairs, (edges, 2) or (2, edges), that are numbers of vertices from 0."""
+def edges_of_array(array: Any, name: str = "edges", vertices: int | None = None, index: bool | None = None) -> RawGraph:
+    """The graph of pairs that are numbers of vertices from 0, or names: a list of (source, target) or (source, target,
+    weight), or an array (edges, 2) or (2, edges). ``index`` says which of the two an array of shape (2, 2) is."""
+    if isinstance(array, (list, tuple)) and array and all(isinstance(row, (list, tuple)) for row in array):
+        found = _edges_of_rows(array, name, vertices)
+        if found is not None:
+            return found
+        index = False if index is None and all(len(row) == 2 for row in array) else index
     pairs = np.asarray(array.detach().cpu() if hasattr(array, "detach") else array)
     if pairs.size == 0:
         pairs = np.empty((0, 2), np.int64)
-    if pairs.ndim == 2 and pairs.shape[1] != 2 and pairs.shape[0] == 2:
+    if pairs.shape == (2, 2) and index is None and _two_readings(pairs):
+        raise ValueError(
+            f"an array of shape (2, 2) must say which way it lists its edges, got {pairs.tolist()} in {name}, whose "
+            "rows or whose columns may be the edges; give a list of tuples, [(source, target), …]"
+        )
+    if index or (index is None and pairs.ndim == 2 and pairs.shape[1] != 2 and pairs.shape[0] == 2):
         pairs = pairs.T
     if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise ValueError(f"an array of edges must have shape (edges, 2), got {pairs.shape}; give two ends a row")
+        raise ValueError(
+            f"an array of edges must have shape (edges, 2), got {pairs.shape}; give two ends a row, and weights as the "
+            "third of a tuple, (source, target, weight), or as a column of a table"
+        )
     if pairs.dtype.kind not in "iu":
         if pairs.dtype.kind == "f" and np.isfinite(pairs).all() and (pairs % 1 == 0).all():
             raise ValueError(
                 f"the ends of edges must be whole numbers, got {pairs.dtype}; convert them by .astype(int), and give "
                 "weights apart"
+            )
+        if pairs.dtype.kind in "fc":
+            raise ValueError(
+                f"the ends of edges must be whole numbers or names, got {pairs.dtype} such as {pairs.flat[0]} in "
+                f"{name}; give weights apart, or a square matrix of 3 or more vertices"
             )
         frame = need("pandas", "tables", "names of vertices").DataFrame(pairs, columns=["source", "target"])
         return edges_of_frame(frame, name)
@@ -278,7 +395,47 @@ def edges_of_array(array: Any, name: str = "edges", vertices: int | None = None)
             f"every edge must end at a vertex, got one to vertex {count - 1} in {name} where there are {n} (0 to "
             f"{n - 1}); raise vertices, or mend the edge"
         )
-    return RawGraph(name, [str(i) for i in range(n)], pairs, fingerprint_bytes(pairs.tobytes()))
+    return RawGraph(name, number_names(n, name), pairs, fingerprint_bytes(pairs.tobytes()))
+
+
+def _two_readings(pairs: np.ndarray) -> bool:
+    """Whether the rows and the columns of an array are different edges."""
+    return {frozenset(row) for row in pairs.tolist()} != {frozenset(row) for row in pairs.T.tolist()}
+
+
+def _edges_of_rows(rows: Sequence[Sequence[Any]], name: str, vertices: int | None) -> RawGraph | None:
+    """The graph of a list of (source, target, weight); None where it is pairs or an array written as lists."""
+    lengths = {len(row) for row in rows}
+    if lengths == {2} and any(isinstance(end, str) for row in rows for end in row):
+        frame = need("pandas", "tables", "names of vertices").DataFrame(
+            {"source": [row[0] for row in rows], "target": [row[1] for row in rows]}, dtype=object
+        )
+        return edges_of_frame(frame, name)
+    if not lengths <= {2, 3} or 3 not in lengths:
+        return None
+    if not all(isinstance(row, tuple) for row in rows) and not any(isinstance(row[0], str) for row in rows):
+        if len(rows) == 2 or len(rows) == 3:
+            raise ValueError(
+                f"lists of three numbers must say what they are, got {list(map(list, rows))} in {name}; give edges "
+                "with weights as tuples (source, target, weight), or an array of NumPy"
+            )
+        return None
+    if lengths != {3}:
+        odd = next(i for i, row in enumerate(rows) if len(row) == 2)
+        raise ValueError(
+            f"every edge must have a weight where some have one, got none in row {odd + 1} of {name}; add it"
+        )
+    weights = [row[2].get("weight", 1.0) if isinstance(row[2], dict) else row[2] for row in rows]
+    try:
+        values = np.array([float(weight) for weight in weights])
+    except (TypeError, ValueError):
+        odd = next(weight for weight in weights if not isinstance(weight, (int, float, np.number)))
+        raise ValueError(
+            f"the third of an edge must be its weight, a number, got {odd!r} in {name}; give other features in a table"
+        ) from None
+    found = edges_of_array([(row[0], row[1]) for row in rows], name, vertices)
+    found.weights, found.fingerprint = values, fingerprint_bytes(found.fingerprint.digest.encode() + values.tobytes())
+    return found
 
 
 def is_path(source: Any) -> bool:
@@ -293,4 +450,5 @@ __all__ = [
     "is_path",
     "number_vertices",
     "read_edge_file",
+    "whole_names",
 ]

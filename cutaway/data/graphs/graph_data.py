@@ -4,6 +4,7 @@ All vertices and edges are seen in training; the labels of validation and test v
 are numbers as they come: see vertex_tables.py. What was merged or left out is counted in the notes: see raw_graphs.py.
 """
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +16,18 @@ from torch import Tensor
 
 from cutaway.blocks.graphs.compressed_rows import sparse_rows
 from cutaway.blocks.graphs.graph import Graph
+from cutaway.data.checks import expect_choice
 from cutaway.data.fingerprints import Fingerprint
 from cutaway.data.graphs.graph_sources import open_graph
-from cutaway.data.graphs.raw_graphs import NO_COLUMNS, GraphColumns, RawGraph, settle_edges
+from cutaway.data.graphs.raw_graphs import (
+    NO_COLUMNS,
+    REPEATS,
+    GraphColumns,
+    RawGraph,
+    SettledEdges,
+    expect_agreement,
+    settle_edges,
+)
 from cutaway.data.graphs.vertex_labels import read_labels
 from cutaway.data.graphs.vertex_tables import (
     feature_labels,
@@ -26,6 +36,7 @@ from cutaway.data.graphs.vertex_tables import (
     known_feature_numbers,
 )
 from cutaway.data.splits import Splits, expect_shares, split_rows
+from cutaway.data.tables.columns import plain_text
 from cutaway.data.tables.schema import Column
 from cutaway.extras import need
 
@@ -118,7 +129,7 @@ def read_graph(
     *,
     vertices: Any = None,
     target: str = "",
-    directed: bool = False,
+    directed: bool | None = None,
     weight: str | None = None,
     columns: Sequence[str] = (),
     edge_target: str = "",
@@ -133,6 +144,7 @@ def read_graph(
     header: bool | None = None,
     like: GraphColumns | None = None,
     edge_classes: Sequence[str] = (),
+    repeats: str = "auto",
 ) -> GraphData:
     """A graph for training: a sample's name, a file, a table of edges, networkx, SciPy, PyG, or an array of pairs.
 
@@ -144,10 +156,19 @@ def read_graph(
     Parts that the data brings are kept; else labelled vertices are drawn by ``seed``, each class in its share. ``like``
     are the columns of another graph (`GraphData.columns`): those of this one then become the same numbers, and its
     labels are read only if it must be ``labelled``; ``edge_classes`` are then the names of the classes of edges.
+
+    Without ``directed`` a graph is what its source says: networkx's `DiGraph` and a `Data` object with an edge that has
+    no way back are directed, lists of edges and matrices are not. An edge that comes again is kept once, and its
+    weights add up if there are weights; repeats with other features or labels are refused. ``repeats`` chooses another
+    rule, the same for every source: "add", "first", "last" or "keep" (see raw_graphs.py).
     """
     expect_shares(validation, test)
+    expect_choice("repeats", repeats, REPEATS)
     raw = open_graph(source, vertices, weight or (None if weight is None else ""), columns, bipartite, encoding, header)
-    edges = settle_edges(raw, directed, self_loops)
+    if directed is None and raw.directed and raw.one_way:
+        raw.notes.append(f"edges have a direction ({raw.one_way}): kept as a directed graph")
+    directed = bool(raw.directed) if directed is None else directed
+    edges = settle_edges(raw, directed, self_loops, repeats)
     notes = [*raw.notes, *edges.notes]
     reads_labels = like is None or labelled
     label = _take_target(raw, target) if reads_labels else ""
@@ -156,13 +177,17 @@ def read_graph(
             f"column {label!r} of the vertices is taken as their class, not as a feature; rename it if it is one"
         )
     classes, targets = read_labels(raw, label, notes, labels) if reads_labels else ((), None)
+    if labelled and targets is None and raw.no_labels:
+        raise ValueError(raw.no_labels)
+    if raw.no_labels and reads_labels:
+        notes.append(f"no labels: {raw.no_labels}")
     if labelled and targets is None:
         raise ValueError(
             f"a model of vertices needs labels to learn from, got {raw.name} without any; name their column by target, "
             "in a table of vertices"
         )
-    kinds, edge_targets = _edge_labels(raw, edge_target, edges.kept, labels, tuple(edge_classes))
-    graph, feature_names, edge_feature_names, made_of = _tensors(raw, edges, directed, notes, like)
+    kinds, edge_targets = _edge_labels(raw, edge_target, edges, labels, tuple(edge_classes), repeats)
+    graph, feature_names, edge_feature_names, made_of = _tensors(raw, edges, directed, notes, like, repeats)
     notes += _shape_notes(graph) if reads_labels else []
     train, held, last = _parts(raw, targets, bool(classes), validation, test, seed, notes)
     return GraphData(
@@ -187,8 +212,17 @@ def read_graph(
     )
 
 
-def as_graph(source: Any, directed: bool = False, vertices: Any = None, weight: str | None = None) -> Graph:
+def as_graph(
+    source: Any,
+    directed: bool | None = None,
+    vertices: Any = None,
+    weight: str | None = None,
+    repeats: str = "auto",
+) -> Graph:
     """The graph of any source that `read_graph` takes, with all its self-loops: tensors alone, for blocks and models.
+
+    ``directed`` and ``repeats`` are as in `read_graph`: an edge that comes again is kept once, and its weights add up
+    if there are weights; a warning tells how many there were.
 
     >>> import networkx
     >>> as_graph(networkx.path_graph(3))
@@ -196,9 +230,15 @@ def as_graph(source: Any, directed: bool = False, vertices: Any = None, weight: 
     """
     if isinstance(source, Graph):
         return source
+    expect_choice("repeats", repeats, REPEATS)
     raw = open_graph(source, vertices, weight, (), False, "utf-8", None)
     _take_target(raw, "")
-    return _tensors(raw, settle_edges(raw, directed, True), directed, [])[0]
+    directed = bool(raw.directed) if directed is None else directed
+    edges = settle_edges(raw, directed, True, repeats)
+    for note in edges.notes:
+        if "self-loop" not in note:
+            warnings.warn(f"{raw.name}: {note}", stacklevel=2)
+    return _tensors(raw, edges, directed, [], repeats=repeats)[0]
 
 
 def graph_tensors(raw: RawGraph, like: GraphColumns) -> tuple[Graph, tuple[str, ...], tuple[str, ...], GraphColumns]:
@@ -215,15 +255,23 @@ def _take_target(raw: RawGraph, target: str) -> str:
                 "give one by vertices"
             )
         return raw.target
-    column = find_target(raw.vertex_table, target, "the table of vertices")
+    if target and target == raw.target:
+        return raw.target
+    column = find_target(raw.vertex_table, target, raw.vertex_source or raw.name) if target or not raw.target else ""
     if column:
         raw.labels, raw.target = raw.vertex_table[column].to_numpy(), column
+        raw.label_source = raw.label_source or raw.vertex_source
         raw.vertex_table = raw.vertex_table.drop(columns=[column])
     return raw.target
 
 
 def _edge_labels(
-    raw: RawGraph, column: str, kept: Int[np.ndarray, "m"], kind: str, known: tuple[str, ...] = ()
+    raw: RawGraph,
+    column: str,
+    edges: SettledEdges,
+    kind: str,
+    known: tuple[str, ...] = (),
+    repeats: str = "auto",
 ) -> tuple[tuple[str, ...], Tensor | None]:
     """Classes or values of edges, taken out of their table; signed weights are classes of their own."""
     if not column and raw.edge_labels is None:
@@ -244,17 +292,27 @@ def _edge_labels(
     if values.isna().any():
         raise ValueError(f"every edge must have a label, got none for {int(values.isna().sum()):,} in {column!r}")
     raw.edge_target = column
+    texts = values.map(plain_text).to_numpy(object) if values.dtype.kind not in "iuf" else values.to_numpy()
+    expect_agreement(raw, edges, repr(column), texts, repeats)
     like = RawGraph(raw.name, (), raw.pairs, raw.fingerprint, labels=values.to_numpy())
     classes, targets = read_labels(like, column, [], kind, "edges", known)
     assert targets is not None
-    return classes, targets[torch.from_numpy(kept)]
+    return classes, targets[torch.from_numpy(edges.kept)]
 
 
 def _tensors(
-    raw: RawGraph, edges: Any, directed: bool, notes: list[str], like: GraphColumns | None = None
+    raw: RawGraph,
+    edges: SettledEdges,
+    directed: bool,
+    notes: list[str],
+    like: GraphColumns | None = None,
+    repeats: str = "auto",
 ) -> tuple[Graph, tuple[str, ...], tuple[str, ...], GraphColumns]:
     known = GraphColumns() if like is None else like
-    x, names, columns = _features(raw.x, raw.vertex_table, "vertices", notes, raw.columns.vertices, known.vertices)
+    _expect_same_features(raw, edges, known, repeats)
+    x, names, columns = _features(
+        raw.x, raw.vertex_table, "vertices", notes, raw.columns.vertices, known.vertices, raw.feature_names
+    )
     edge_x, edge_names, edge_columns = _features(
         None if raw.edge_x is None else raw.edge_x[_index(raw.edge_x, edges.kept)],
         None if raw.edge_table is None else raw.edge_table.iloc[edges.kept].reset_index(drop=True),
@@ -262,11 +320,30 @@ def _tensors(
         notes,
         raw.columns.edges,
         known.edges,
+        raw.edge_feature_names,
     )
     weights = None if edges.weights is None else torch.from_numpy(edges.weights.astype(np.float32))
     pairs = torch.from_numpy(np.ascontiguousarray(edges.pairs.T))
-    graph = Graph(pairs, len(raw.names), weights, x, edge_x, directed=directed)
+    graph = Graph(pairs, len(raw.names), weights, x, edge_x, raw.graph_x, raw.membership, directed)
     return graph, names, edge_names, GraphColumns(columns, edge_columns)
+
+
+def _expect_same_features(raw: RawGraph, edges: SettledEdges, known: GraphColumns, repeats: str) -> None:
+    """The repeats of an edge must have the same features; columns that do not become features may differ."""
+    if edges.rows is None or len(edges.rows) == len(edges.kept):
+        return
+    if raw.edge_x is not None:
+        values = raw.edge_x.detach().cpu().numpy() if isinstance(raw.edge_x, Tensor) else raw.edge_x
+        expect_agreement(raw, edges, "features", np.asarray(values), repeats)
+    if raw.edge_table is None or not len(raw.edge_table.columns):
+        return
+    used = known.edges or feature_numbers(raw.edge_table, "edges")[1]
+    for column in used:
+        if column.name in raw.edge_table:
+            values = raw.edge_table[column.name]
+            plain = values.dtype.kind in "iufb"
+            shown = values.to_numpy() if plain else values.map(plain_text).where(values.notna(), None).to_numpy(object)
+            expect_agreement(raw, edges, repr(column.name), shown, repeats)
 
 
 def _index(features: Any, kept: Int[np.ndarray, "m"]) -> Any:
@@ -280,11 +357,20 @@ def _features(
     notes: list[str],
     made_of: tuple[Column, ...],
     known: tuple[Column, ...],
+    called: tuple[str, ...] = (),
 ) -> tuple[Tensor | None, tuple[str, ...], tuple[Column, ...]]:
-    """Features as a tensor (sparse rows stay sparse), from numbers or from a table, their names and columns.
+    """Features as a tensor (sparse rows stay sparse), from numbers and from a table, their names and columns.
 
-    ``made_of`` are the columns of numbers, where it is known; ``known`` those that the columns of a table must be.
+    ``made_of`` are the columns of numbers, where it is known, or else their names are ``called``; ``known`` are those
+    that the columns of a table must be.
     """
+    if values is not None and table is not None and len(table.columns):
+        own, own_names, _ = _features(values, None, what, notes, (), (), called)
+        more, more_names, _ = _features(None, table, what, notes, (), known)
+        if own is None or more is None:
+            return (own, own_names, ()) if more is None else (more, more_names, ())
+        dense = own if own.layout == torch.strided else own.to_dense()
+        return torch.cat([dense.float(), more], 1), own_names + more_names, ()
     if values is None:
         if table is None or not len(table.columns):
             return None, (), ()
@@ -306,7 +392,10 @@ def _features(
     entries = x if x.layout == torch.strided else x.values()
     if not torch.isfinite(entries).all():
         raise ValueError(f"features of {what} must be finite numbers, got nan or inf; fill them in")
-    return x, feature_labels(made_of) or tuple(f"feature_{i + 1}" for i in range(x.shape[1])), made_of
+    if x.ndim != 2:
+        raise ValueError(f"features of {what} must have shape (rows, features), got {tuple(x.shape)}; give a row each")
+    named = feature_labels(made_of) or called
+    return x, named if len(named) == x.shape[1] else tuple(f"feature_{i + 1}" for i in range(x.shape[1])), made_of
 
 
 def _shape_notes(graph: Graph) -> list[str]:

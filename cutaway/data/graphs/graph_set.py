@@ -205,8 +205,9 @@ def open_graphs(
     found = resolve(source, KIND) if not isinstance(source, (list, tuple)) else source
     if isinstance(found, RawGraphSet):  # a sample
         return found
+    if isinstance(found, Path):
+        files = find_files(found)  # a pipe is none: it would be waited for
     if isinstance(found, Path) and found.is_dir():
-        files = find_files(found)
         if is_tu_folder(files):
             return read_tu_folder(found.name, files, known)
         return read_class_folders(found.name, files, like)

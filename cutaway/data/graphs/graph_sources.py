@@ -19,7 +19,7 @@ from cutaway.data.fingerprints import Fingerprint, fingerprint_files
 from cutaway.data.graphs.edge_lists import edges_of_array, edges_of_frame, is_path
 from cutaway.data.graphs.graph_files import read_graph_file
 from cutaway.data.graphs.graph_libraries import from_networkx, from_pyg, from_scipy
-from cutaway.data.graphs.raw_graphs import RawGraph, expect_different_names
+from cutaway.data.graphs.raw_graphs import RawGraph, expect_different_names, number_names
 from cutaway.data.graphs.vertex_tables import align_rows, read_vertex_table
 from cutaway.data.samples.embedded import resolve
 from cutaway.data.tables.table_files import as_frame
@@ -119,7 +119,8 @@ def _with_count(raw: RawGraph, count: int) -> RawGraph:
     """The graph with vertices 0 to count − 1; names must be those numbers."""
     if count < 0:
         raise ValueError(f"the number of vertices must be 0 or more, got {count}; leave vertices out")
-    if len(raw.names) == count and list(raw.names) == [str(i) for i in range(count)]:
+    names = number_names(count, "vertices")
+    if len(raw.names) == count and list(raw.names) == names:
         return raw
     try:
         numbers = np.array([int(name) for name in raw.names], np.int64)
@@ -138,7 +139,7 @@ def _with_count(raw: RawGraph, count: int) -> RawGraph:
         raise ValueError(
             f"{raw.name} says itself how many vertices there are, {len(raw.names)}, got vertices={count}; leave it out"
         )
-    return replace(raw, names=[str(i) for i in range(count)], pairs=numbers[raw.pairs])
+    return replace(raw, names=names, pairs=numbers[raw.pairs])
 
 
 def _with_table(raw: RawGraph, vertices: Any, encoding: str) -> RawGraph:
@@ -168,7 +169,7 @@ def _with_table(raw: RawGraph, vertices: Any, encoding: str) -> RawGraph:
     whole = hashlib.sha256(f"{raw.fingerprint.digest}  edges\n{print_of}  vertices\n".encode()).hexdigest()
     fingerprint = Fingerprint(whole, raw.fingerprint.size, (*raw.fingerprint.files, *stamp), raw.fingerprint.taken)
     pairs = order[raw.pairs] if len(order) else raw.pairs
-    return replace(raw, names=names, pairs=pairs, vertex_table=frame, fingerprint=fingerprint)
+    return replace(raw, names=names, pairs=pairs, vertex_table=frame, vertex_source=source, fingerprint=fingerprint)
 
 
 __all__ = ["open_graph"]

@@ -47,6 +47,9 @@ class PairDraws:
         self._keys = np.unique(pair_keys(edges, vertices))
         own = len(np.unique(pair_keys(edges[:, edges[0] != edges[1]], vertices)))
         room = len(self.sources) * len(self.targets) if self.bipartite else vertices * (vertices - 1) // 2
+        if self.bipartite and own >= room:  # every source is joined to every target: any other pair will do
+            self.sources = self.targets = np.arange(vertices)
+            self.bipartite, room = False, vertices * (vertices - 1) // 2
         if own >= room:
             raise ValueError(
                 f"links are told from pairs without one, got a graph of {vertices:,} vertices in which every pair is "

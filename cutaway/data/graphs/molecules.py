@@ -24,6 +24,7 @@ from cutaway.extras import need
 
 _ELEMENTS = ("C", "N", "O", "S", "F", "Cl", "Br", "I", "P", "B", "Si")
 _HYBRIDS = ("SP", "SP2", "SP3")
+_LONGEST = 1_000  # characters of a SMILES
 _BONDS = ("SINGLE", "DOUBLE", "TRIPLE", "AROMATIC")
 ATOM_FEATURES = (
     *(f"element={e}" for e in (*_ELEMENTS, "other")),
@@ -76,7 +77,12 @@ def parse_smiles(texts: Iterable[str]) -> list[Any]:
     chem = need("rdkit.Chem", "molecules", "reading SMILES")
     base = need("rdkit.rdBase", "molecules", "reading SMILES")
     with base.BlockLogs():
-        return [chem.MolFromSmiles(str(text).strip()) or None for text in texts]
+        return [None if is_too_long(str(text)) else chem.MolFromSmiles(str(text).strip()) or None for text in texts]
+
+
+def is_too_long(text: str) -> bool:
+    """Whether RDKit, which follows chains and branches by recursion, could overflow its stack on a SMILES."""
+    return len(text) > _LONGEST
 
 
 def scaffolds(molecules: Iterable[Any]) -> list[str]:
@@ -102,14 +108,24 @@ def read_molecules(source: Any, target: str = "", smiles: str = "", encoding: st
         label = _target_column(frame, target, column, name)
         texts = frame[column].fillna("").astype(str).tolist()
         values = frame[label].to_numpy() if label else None
+    long = [i for i, text in enumerate(texts) if is_too_long(str(text))]
+    if long and len(long) == len(texts):
+        raise ValueError(
+            f"a SMILES must have at most {_LONGEST:,} characters, got {len(texts[long[0]]):,} in {name}, which begins "
+            f"{texts[long[0]][:20]!r}; give smaller molecules"
+        )
     molecules = parse_smiles(texts)
     read = [i for i, molecule in enumerate(molecules) if molecule is not None and molecule.GetNumAtoms()]
     if not read:
-        raise ValueError(f"molecules must be SMILES, got {texts[0]!r} in {name}, and no better; name another column")
+        raise ValueError(
+            f"molecules must be SMILES, got {texts[0][:60]!r} in {name}, and no better; name another column"
+        )
     notes = []
-    if len(read) < len(texts):
-        odd = next(i for i in range(len(texts)) if i not in set(read))
-        notes.append(f"left out: {len(texts) - len(read):,} of {len(texts):,} that are no SMILES, first {texts[odd]!r}")
+    if long:
+        notes.append(f"left out: {len(long):,} of {len(texts):,} that have more than {_LONGEST:,} characters")
+    none = sorted(set(range(len(texts))) - set(read) - set(long))
+    if none:
+        notes.append(f"left out: {len(none):,} of {len(texts):,} that are no SMILES, first {texts[none[0]]!r}")
     kept, values = _without_repeats([chem.MolToSmiles(molecules[i]) for i in read], read, values, notes)
     return RawGraphSet(
         name,

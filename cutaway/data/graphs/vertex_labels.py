@@ -34,6 +34,7 @@ def read_labels(
     ``known`` are the names of the classes where others were read before.
     """
     expect_choice("labels", kind, KINDS)
+    source = raw.label_source or raw.name
     if raw.labels is None:
         return (), None
     pd = need("pandas", "tables", "labels of vertices")
@@ -44,26 +45,24 @@ def read_labels(
         values = values.map(lambda value: value.strip() or None if isinstance(value, str) else value)
     missing = values.isna().to_numpy()
     if missing.all():
-        raise ValueError(
-            f"labels must be there for some {what}, got none in {name!r} of {raw.name}; name another target"
-        )
+        raise ValueError(f"labels must be there for some {what}, got none in {name!r} of {source}; name another target")
     if missing.any():
         notes.append(f"{int(missing.sum()):,} of {len(values):,} {what} have no label")
     present = values[~missing]
     if not known and (kind == "values" or (kind == "auto" and _are_values(present))):
-        return (), torch.from_numpy(_numbers(values, name, raw.name).astype(np.float32))
+        return (), torch.from_numpy(_numbers(values, name, source).astype(np.float32))
     texts = present.map(plain_text).to_numpy(str)
     classes = list(known) or sorted(set(texts.tolist()), key=_label_order)
     unseen = sorted(set(texts.tolist()) - set(classes))
     if unseen:
         raise ValueError(
-            f"labels must be those of training, {', '.join(classes[:5])}, got {unseen[0]!r} in {name!r} of {raw.name}; "
+            f"labels must be those of training, {', '.join(classes[:5])}, got {unseen[0]!r} in {name!r} of {source}; "
             "mend it, or train again"
         )
     if len(classes) < 2:
         raise ValueError(
             f"labels must be of two classes or more, got {classes[0]!r} for all {len(present):,} {what} in {name!r} "
-            f"of {raw.name}; name another target"
+            f"of {source}; name another target"
         )
     place = {text: i for i, text in enumerate(classes)}
     targets = np.full(len(values), -1, np.int64)

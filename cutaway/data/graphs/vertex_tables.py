@@ -46,7 +46,11 @@ def read_vertex_table(table: Any, encoding: str = "utf-8") -> "tuple[list[str], 
                 0
             ]
             written = opened.as_written(list(opened.frame.columns))
-            notes += [f"vertices: {note}" for note in opened.notes() if "header: " in note]
+            if not opened.layout.header:
+                notes.append(
+                    f"vertices: no header in {opened.name}: its columns are called column_1 to "
+                    f"column_{len(opened.layout.names)}; add a first row with their names if they have any"
+                )
         else:
             frame = written = opened
     frame = frame.set_axis(list(map(str, frame.columns)), axis=1)
@@ -102,7 +106,7 @@ def feature_numbers(
     frame: "pandas.DataFrame", what: str
 ) -> tuple[Float[np.ndarray, "n f"], tuple[Column, ...], list[str]]:
     """The columns of a table as numbers, what each of them is, and notes on what was left out."""
-    frame = tidy(frame)
+    whole, frame = frame, tidy(frame)
     columns: list[Column] = []
     dropped: list[str] = []
     for name in frame.columns:
@@ -115,9 +119,24 @@ def feature_numbers(
             columns.append(column)
     notes = [f"features of {what} left out: {', '.join(dropped[:5])}{', …' * (len(dropped) > 5)}"] if dropped else []
     x, gaps = _table_numbers(frame, columns)
-    if gaps:
+    infinite = _infinite(whole, columns, what)
+    notes += infinite
+    if gaps and not infinite:
         notes.append(f"{gaps:,} {what} lack a feature: filled in by the mean, and marked")
     return x, tuple(columns), notes
+
+
+def _infinite(frame: "pandas.DataFrame", columns: Sequence[Column], what: str) -> list[str]:
+    """A note for each column of numbers some of which are infinite."""
+    notes = []
+    for column in columns:
+        if column.name not in frame:
+            continue
+        values = frame[column.name]
+        count = int(np.isinf(values.to_numpy(np.float64, na_value=np.nan)).sum()) if values.dtype.kind == "f" else 0
+        if count:
+            notes.append(f"{count:,} {what} have an infinite {column.name}: taken as missing, and marked")
+    return notes
 
 
 def known_feature_numbers(

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cutaway.atomic_files import parse_json
 from cutaway.data.files import TextSource, expect_encoding, find_files, open_plain, read_pieces
 from cutaway.data.fingerprints import Fingerprint, fingerprint_files
 from cutaway.data.labelled.labelled_columns import Columns, find_text_and_label
@@ -208,14 +209,14 @@ def _json_columns(text: str, name: str) -> dict[str, list[str]]:
     rows: list[Any] = []
     if text.lstrip().startswith("["):
         try:
-            rows = json.loads(text)
+            rows = parse_json(text)
         except ValueError as error:
             raise ValueError(f"JSON must be whole, got {name} which is not ({error}); write it again") from None
     else:
         for number, line in enumerate(text.split("\n"), start=1):
             if line.strip():
                 try:
-                    rows.append(json.loads(line))
+                    rows.append(parse_json(line))
                 except ValueError as error:
                     raise ValueError(
                         f"every line must be a JSON object, got {line[:40]!r} in line {number:,} of {name} ({error}); "

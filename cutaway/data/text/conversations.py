@@ -7,7 +7,6 @@ tokens    <|user|> Hi <|assistant|> Hello ! <end>
 learned                             x     x   x                 the answers alone, with what ends them
 """
 
-import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Int
 
+from cutaway.atomic_files import parse_json
 from cutaway.data.files import open_plain, read_pieces
 from cutaway.data.fingerprints import Fingerprint, fingerprint_files
 from cutaway.data.labelled.labelled_sources import read_columns
@@ -139,7 +139,7 @@ def _json_rows(path: Path, encoding: str) -> Iterator[tuple[int, Any]]:
 
 def _parsed(text: str, place: str) -> Any:
     try:
-        return json.loads(text)
+        return parse_json(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"conversations must be JSON, one a line, got {place} ({error}); mend it") from None
 

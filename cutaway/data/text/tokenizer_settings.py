@@ -5,9 +5,10 @@ special_tokens_map.json     the roles once more; older checkpoints have some of 
 chat_template.jinja         the template in a file of its own, as newer checkpoints have it
 """
 
-import json
 from pathlib import Path
 from typing import Any
+
+from cutaway.atomic_files import parse_json
 
 Settings = dict[str, Any]
 FILE, ROLES_FILE, TEMPLATE_FILE = "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja"
@@ -32,7 +33,7 @@ def _read_object(path: Path) -> Settings:
     if not path.is_file():
         return {}
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = parse_json(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path.name} must be JSON, got {path} ({error}); download it again") from None
     if not isinstance(found, dict):

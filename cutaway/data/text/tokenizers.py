@@ -7,7 +7,6 @@ BPE: Gage 1994, Sennrich et al. 2016, on bytes as in Radford et al. 2019. Notes:
 """
 
 import hashlib
-import json
 import os
 import re
 from array import array
@@ -21,7 +20,7 @@ import tokenizers as hf
 from jaxtyping import Int, Integer
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
-from cutaway.atomic_files import write_json, write_text
+from cutaway.atomic_files import parse_json, write_json, write_text
 from cutaway.data.checks import expect_choice
 from cutaway.data.text.chat_templates import ChatText, Message, choose_template, write_chat
 from cutaway.data.text.chunks import batched, cut_safely, short_stretches
@@ -349,7 +348,7 @@ def parse_tokenizer(content: str) -> Tokenizer:
     from cutaway.data.text.word_tokenizer import WORD_PATTERN, Words  # which is built on this file
 
     inner = hf.Tokenizer.from_str(content)
-    settings = json.loads(content)
+    settings = parse_json(content)
     model, pre = settings["model"], settings["pre_tokenizer"] or {}
     special = [token["content"] for token in settings["added_tokens"]]
     if model["type"] == "WordLevel" and pre.get("pattern") == {"Regex": _EVERY_CHARACTER}:

@@ -84,6 +84,11 @@ class GraphRecipe(VertexVectors, Recipe):
     """messages go from the first vertex of an edge to the second alone"""
     weight: str = setting("", DATA)
     """the column of weights in the list of edges (default: one called weight)"""
+    repeats: Literal["auto", "add", "first", "last", "keep"] = setting("auto", DATA)
+    """an edge that comes again; auto: kept once, its weights add up, and refused if features or labels contradict; add:
+    each counts; first, last: that one is taken; keep: edges of their own"""
+    header: bool | None = setting(None, DATA)
+    """whether the first row of a list of edges holds the names of its columns (default: by its looks)"""
     features: Literal["auto", "rows", "columns", "as given", "identity"] = setting("auto", DATA)
     """scale of the features: each row sums to 1 (words), each column has spread 1 (measurements), as given, or none of
     them but a learned vector for every vertex (identity); auto: by what they look like"""
@@ -156,6 +161,8 @@ class GraphRecipe(VertexVectors, Recipe):
             test=self.test,
             seed=self.seed,
             encoding=self.encoding,
+            header=self.header,
+            repeats=self.repeats,
             like=like,
             **self.read_options(),
         )
@@ -173,6 +180,7 @@ class GraphRecipe(VertexVectors, Recipe):
             directed=self.directed,
             weight=self.weight or None,
             encoding=self.encoding,
+            repeats=self.repeats,
             like=reading.columns,
             **self.other_options(reading),
         )

@@ -13,6 +13,7 @@ Values
 Y has the known classes, one-hot. Zhou et al. 2004 (label propagation with α), with α = 0.9.
 """
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -121,7 +122,8 @@ def feature_scores(
     rows = _scipy_rows(x)
     from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
-    with threadpool_limits(1):  # small products: threads would only wait for one another
+    with threadpool_limits(1), warnings.catch_warnings():  # small products: threads would only wait for one another
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
         model = linear.LogisticRegression(max_iter=1000, C=10.0).fit(rows[train.numpy()], known.numpy())
     scores = np.full((len(asked), int(known.max()) + 1), -np.inf)
     scores[:, model.classes_] = model.predict_log_proba(rows[asked.numpy()])

@@ -3,8 +3,9 @@ r"""Vectors of rows: what a model of a table knows of a row before it answers.
 h = the last hidden layer;      alike(row, row') = cos(h, h')
 """
 
-import json
 from typing import TYPE_CHECKING, Any
+
+from cutaway.atomic_files import parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -72,7 +73,7 @@ def read_objects(inputs: Any) -> Any:
     rows = []
     for row in inputs:
         try:
-            found = json.loads(row)
+            found = parse_json(row)
         except (ValueError, TypeError):
             found = None
         if not isinstance(found, dict):

@@ -3,11 +3,12 @@ r"""What kind of data a path holds, as far as its name and first lines tell: by 
 Each function gives what it saw, in words, or "" if the data is of another kind.
 """
 
-import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+from cutaway.atomic_files import parse_json
 
 _TABLES = (".csv", ".tsv", ".parquet", ".pq", ".xlsx", ".xls", ".ods")
 _LINES = (".jsonl", ".ndjson", ".json")
@@ -168,7 +169,7 @@ def _columns(path: Path) -> set[str]:
         first = stream.read(_BEGINNING).decode("utf-8", errors="replace").lstrip("\ufeff").split("\n")[0]
     if endings(path)[0] in _LINES:
         try:
-            found = json.loads(first)
+            found = parse_json(first)
         except ValueError:
             return set()
         return set(found) if isinstance(found, dict) else set()

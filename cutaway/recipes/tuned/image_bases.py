@@ -1,10 +1,11 @@
 r"""Models of images as bases: the shape of their images, the scale of their pixels, and heads with the same labels."""
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
+
+from cutaway.atomic_files import parse_json
 
 if TYPE_CHECKING:
     from cutaway.recipes.tuned.bases import Base
@@ -18,7 +19,7 @@ def base_shape(base: "Base") -> tuple[int, tuple[int, int]]:
     spec = base.model.spec
     path = base.file(IMAGES)
     if path is not None:
-        channels, height, width = json.loads(path.read_text(encoding="utf-8"))["shape"]
+        channels, height, width = parse_json(path.read_text(encoding="utf-8"))["shape"]
         return int(channels), (int(height), int(width))
     return spec.channels, tuple(spec.image)
 
@@ -39,7 +40,7 @@ def checkpoint_scale(base: "Base") -> tuple[torch.Tensor, torch.Tensor]:
     """The mean and spread that a checkpoint's preprocessor_config.json says."""
     channels = base.model.spec.channels
     path = base.file(PREPROCESSOR)
-    told = {} if path is None else json.loads(path.read_text(encoding="utf-8"))
+    told = {} if path is None else parse_json(path.read_text(encoding="utf-8"))
     found = [told.get(name) or [_HALF] * channels for name in ("image_mean", "image_std")]
     if told.get("do_normalize") is False:
         found = [[0.0] * channels, [1.0] * channels]
@@ -59,7 +60,7 @@ def keep_head(base: "Base", model: Any, labels: Sequence[str], pooling: str | No
     head = getattr(model.spec, "head", None)
     known = list(getattr(head, "labels", ()))
     if path is not None:
-        known = json.loads(path.read_text(encoding="utf-8"))["labels"]
+        known = parse_json(path.read_text(encoding="utf-8"))["labels"]
     return model if list(labels) == list(known) and pooling in (None, getattr(head, "pooling", None)) else None
 
 

@@ -17,7 +17,15 @@ from typing import Any
 
 from torch import Tensor
 
-from cutaway.atomic_files import read_json, remove_leftovers, sync_folder, write_bytes, write_json, write_text
+from cutaway.atomic_files import (
+    parse_json,
+    read_json,
+    remove_leftovers,
+    sync_folder,
+    write_bytes,
+    write_json,
+    write_text,
+)
 from cutaway.checksums import crc32_of
 from cutaway.training.run_folder.checkpoints import FolderError, writing_to
 from cutaway.training.run_folder.lock import FolderLock
@@ -310,7 +318,7 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     rows = []
     for number, line in enumerate(file.read_bytes().split(b"\n")[:-1], 1):
         try:
-            row = json.loads(line)
+            row = parse_json(line)
         except (ValueError, RecursionError):
             row = None
         if not isinstance(row, dict):

@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
 
-from cutaway.atomic_files import writing
+from cutaway.atomic_files import parse_json, writing
 from cutaway.checksums import crc32_of_stream
 
 _ZEROS = "00000000"
@@ -38,7 +38,7 @@ def write_tensors(path: Path, tensors: dict[str, Tensor]) -> str:
     """Writes a whole file of tensors that carries its checksum, which is returned."""
     content = memoryview(save(separate(tensors), metadata={"format": "pt"}))
     end = 8 + int.from_bytes(content[:8], "little")
-    header = json.loads(bytes(content[8:end]))
+    header = parse_json(bytes(content[8:end]))
     # Added here, not above: safetensors writes several entries in no order, and equal weights must be equal files.
     header["__metadata__"]["crc32"] = _ZEROS
     text = json.dumps(header, separators=(",", ":")).encode()
@@ -125,7 +125,7 @@ def checksum_of(path: Path) -> str:
 def _beginning_of(file: BinaryIO) -> tuple[bytes, str]:
     beginning = file.read(8)
     beginning += file.read(int.from_bytes(beginning, "little"))
-    return beginning, json.loads(beginning[8:]).get("__metadata__", {}).get("crc32", "")
+    return beginning, parse_json(beginning[8:]).get("__metadata__", {}).get("crc32", "")
 
 
 def _find_cut(path: Path) -> str:
@@ -134,7 +134,7 @@ def _find_cut(path: Path) -> str:
         length = int.from_bytes(file.read(8), "little")
         header = file.read(min(length, size))
     try:
-        tensors = {name: value for name, value in json.loads(header).items() if name != "__metadata__"}
+        tensors = {name: value for name, value in parse_json(header).items() if name != "__metadata__"}
         end = 8 + length + max((value["data_offsets"][1] for value in tensors.values()), default=0)
     except (ValueError, KeyError, TypeError, AttributeError, IndexError):
         return "its header does not read"

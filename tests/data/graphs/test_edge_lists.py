@@ -151,7 +151,8 @@ def test_numbering():
         ("ann,bob\ncid, bob \n", False),
         ('ann,bob\ncid,"ann"', False),
         ("who,whom\nann,bob\n", True),
-        ("an,bo\nann,bob\nban,abo\n", True),  # parts of longer names are other names
+        ("from,to\nfromm,tom\nafrom,ato\n", True),  # parts of longer names are other names
+        ("an,bo\nann,bob\nban,abo\n", False),  # words over words that no header has
     ],
 )
 def test_a_first_row_is_a_header_unless_its_words_are_ends(text: str, header: bool, tmp_path: Path):
@@ -182,3 +183,37 @@ def test_weights_that_are_words_are_refused(tmp_path: Path):
         read_edge_file(path)
     path.write_text("source,target,w\na,b,friend\nb,c,foe\n")  # a letter may mean anything
     assert read_edge_file(path).weights is None
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ("#a,b\n#c,#a\nd,#c\n%x,d\n", [("#a", "b"), ("#c", "#a"), ("d", "#c"), ("%x", "d")]),
+        ("# FromNodeId\tToNodeId\n0\t1\n", [("0", "1")]),
+        ("#source,target\na,b\nb,c\n", [("a", "b"), ("b", "c")]),
+        ("a,b\nb,c\nc,a\n", [("a", "b"), ("b", "c"), ("c", "a")]),
+        ("ann,bob\ncid,dan\n", [("ann", "bob"), ("cid", "dan")]),
+        ("a,a\n", [("a", "a")]),
+        ("source,target\n2,3\n2.0,4\n", [("2", "3"), ("2", "4")]),
+        ("source,target\n1.10,1.1\n", [("1.10", "1.1")]),
+    ],
+)
+def test_no_row_vanishes(text: str, pairs: list[tuple[str, str]], tmp_path: Path):
+    assert pairs_of(written(tmp_path, text)) == pairs
+
+
+def test_what_is_left_out_or_guessed_is_told(tmp_path: Path):
+    assert any("1 line left out as comments" in n for n in read_edge_file(written(tmp_path, "# by hand\n1 2\n")).notes)
+    notes = read_edge_file(written(tmp_path, "ann,bob\ncid,dan\n")).notes
+    assert "no header: the first row (ann, bob) is taken for an edge; if it holds names, use --header" in notes
+
+
+def test_weights_of_tuples_and_arrays_that_may_be_read_two_ways():
+    raw = edges_of_array([("a", "b", 2.0), ("b", "c", 1.5)])
+    assert (raw.names, raw.weights.tolist()) == (["a", "b", "c"], [2.0, 1.5])
+    with pytest.raises(
+        ValueError, match=r"shape \(2, 2\) must say which way it lists its edges, got \[\[0, 1\], \[2, 3\]\]"
+    ):
+        edges_of_array(np.array([[0, 1], [2, 3]]))
+    assert edges_of_array([(0, 1), (2, 3)]).pairs.tolist() == [[0, 1], [2, 3]]
+    assert edges_of_array(np.array([[0, 1], [2, 3]]), index=True).pairs.tolist() == [[0, 2], [1, 3]]

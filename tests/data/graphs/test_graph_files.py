@@ -80,3 +80,41 @@ def test_mistakes(tmp_path: Path):
     np.savez(tmp_path / "far.npz", edges=[[0, 5]], y=[0, 1])
     with pytest.raises(ValueError, match=r"got one to vertex 5 in far.npz where there are 2"):
         cut.data.as_graph(tmp_path / "far.npz")
+
+
+def test_json_and_pajek(tmp_path: Path):
+    import json
+
+    import networkx
+
+    club = networkx.karate_club_graph()
+    (tmp_path / "club.json").write_text(json.dumps(networkx.node_link_data(club)))
+    networkx.write_pajek(club, tmp_path / "club.net")
+    for name in ("club.json", "club.net"):
+        data = cut.data.read_graph(tmp_path / name)
+        assert (data.graph.vertices, data.graph.edges.shape[1], data.target) == (34, 78, "club")
+    (tmp_path / "club.json").write_text("[" * 100_000)
+    with pytest.raises(ValueError, match=r"must hold JSON, got club\.json.*nested too deep"):
+        cut.data.read_graph(tmp_path / "club.json")
+
+
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [
+        ("1000000000000 1000000000000 3", r"at most 50,000,000 vertices.*got 1,000,000,000,000 in a\.mtx"),
+        ("10 10 3000000000000", r"says that it has 3,000,000,000,000 entries in"),
+    ],
+)
+def test_headers_of_matrices_that_cannot_be_true(size: str, message: str, tmp_path: Path):
+    (tmp_path / "a.mtx").write_text(f"%%MatrixMarket matrix coordinate real general\n{size}\n1 2 1\n")
+    with pytest.raises(ValueError, match=message):
+        cut.data.read_graph(tmp_path / "a.mtx")
+
+
+def test_pipes_are_not_waited_for(tmp_path: Path):
+    import os
+
+    os.mkfifo(tmp_path / "edges.csv")
+    for read in (cut.data.read_graph, cut.data.read_graphs):
+        with pytest.raises(ValueError, match=r"must be a file or folder, got .*edges\.csv, which is a pipe"):
+            read(tmp_path / "edges.csv")

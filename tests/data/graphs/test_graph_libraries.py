@@ -2,6 +2,7 @@
 
 import networkx
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 import torch
@@ -72,10 +73,201 @@ def test_networkx_keeps_names_weights_and_attributes():
     assert back.nodes["bob"]["x"] == [5.0]
 
 
-def test_multigraphs_add_up_as_networkx_does():
+def repeated(weights: list[float] | None) -> dict[str, object]:
+    """The edges 0–1, 1–2, 0–1 from every kind of source, with weights or without."""
+    pairs = [(0, 1), (1, 2), (0, 1)]
+    i, j = np.array(pairs).T
+    there, back = np.r_[i, j], np.r_[j, i]
+    values = np.ones(3) if weights is None else np.array(weights)
+    multi = networkx.MultiGraph()
+    multi.add_edges_from((a, b, {} if weights is None else {"weight": w}) for (a, b), w in zip(pairs, values))
+    pyg = torch_geometric.data.Data(edge_index=torch.tensor(np.stack([there, back])), num_nodes=3)
+    if weights is not None:
+        pyg.edge_weight = torch.tensor(np.r_[values, values])
+    frame = pd.DataFrame(pairs, columns=["source", "target"])
+    return {
+        "list": pairs if weights is None else [(*pair, w) for pair, w in zip(pairs, values.tolist())],
+        "table": frame if weights is None else frame.assign(weight=values),
+        "networkx": multi,
+        "SciPy": scipy.sparse.coo_array((np.r_[values, values], (there, back)), (3, 3)),
+        "PyG": pyg,
+    }
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 5.0, 2.5]])
+def test_repeats_have_one_rule_whatever_they_come_from(weights: list[float] | None):
+    """Kept once, and weights add up; a warning of `as_graph` and a note of `read_graph` tell it."""
+    expected = torch.tensor([[0, 1, 0], [1, 0, 1], [0, 1, 0.0]])
+    if weights is not None:
+        expected = torch.tensor([[0, 3.5, 0], [3.5, 0, 5], [0, 5, 0]])
+    done = "each counted once" if weights is None else "their weights added up"
+    for name, source in repeated(weights).items():
+        with pytest.warns(UserWarning, match=f"1 edge came again: {done}"):
+            graph = cut.data.as_graph(source)
+        torch.testing.assert_close(graph.adjacency().to_dense(), expected, msg=name)
+        assert (graph.weights is None) is (weights is None), name
+        data = cut.data.read_graph(source)
+        assert f"1 edge came again: {done}" in data.notes, name
+        assert data.repeats == 1
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 5.0, 2.5]])
+def test_repeats_that_are_chosen_are_so_for_every_source(weights: list[float] | None):
+    one, _, last = weights or [1.0, 1.0, 1.0]
+    for choice, expected in (("add", one + last), ("first", one), ("last", last), ("keep", one + last)):
+        for name, source in repeated(weights).items():
+            with pytest.warns(UserWarning, match=r"1 edge came again"):
+                graph = cut.data.as_graph(source, repeats=choice)
+            assert graph.adjacency().to_dense()[0, 1] == expected, (name, choice)
+            assert graph.edges.shape[1] == (3 if choice == "keep" else 2)
+
+
+def test_parallel_edges_add_up_as_in_networkx():
     theirs = networkx.MultiGraph([(0, 1), (0, 1), (1, 2)])
-    ours = cut.data.as_graph(theirs).adjacency().to_dense()
+    with pytest.warns(UserWarning, match=r"networkx graph: 1 edge came again: their weights added up"):
+        ours = cut.data.as_graph(theirs, repeats="add").adjacency().to_dense()
     torch.testing.assert_close(ours, torch.from_numpy(networkx.to_numpy_array(theirs)).float())
+
+
+def test_contradictions_are_refused_whatever_they_come_from():
+    multi = networkx.MultiGraph()
+    multi.add_edge("a", "b", kind="x")
+    multi.add_edge("a", "b", kind="y")
+    multi.add_edge("b", "c", kind="y")
+    frame = pd.DataFrame({"source": list("abb"), "target": list("bac"), "kind": list("xyy")})
+    index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    pyg = torch_geometric.data.Data(edge_index=index, edge_attr=torch.tensor([[1.0], [2.0], [3.0], [3.0]]), num_nodes=3)
+    for source, words in ((multi, "'x' and 'y' as 'kind' of a – b"), (frame, "'x' and 'y' as 'kind' of a – b")):
+        with pytest.raises(ValueError, match=f"must say the same where it comes again, got {words}"):
+            cut.data.as_graph(source)
+        with pytest.raises(ValueError, match=f"must say the same where it comes again, got {words}"):
+            cut.data.read_graph(source, edge_target="kind")
+        chosen = cut.data.read_graph(source, edge_target="kind", repeats="last")
+        assert [chosen.edge_classes[k] for k in chosen.edge_targets] == ["y", "y"] or chosen.edge_classes == ("x", "y")
+    with pytest.raises(ValueError, match=r"got 1 and 2 as features of 0 – 1 in PyG data.*directed=True"):
+        cut.data.as_graph(pyg)
+    assert cut.data.as_graph(pyg, repeats="last").edge_features.tolist() == [[2.0], [3.0]]
+    assert cut.data.as_graph(pyg, directed=True).edge_features.tolist() == [[1.0], [2.0], [3.0], [3.0]]
+
+
+def test_columns_that_are_no_features_may_differ():
+    """A number of the row or a free text does not contradict: it is left out anyway."""
+    texts = [f"remark {i}: {chr(97 + i % 26) * 9} and more words of its own {i * i}" for i in range(300)]
+    rows = {"source": ["a"] * 300, "target": [f"b{i // 2}" for i in range(300)], "remark": texts}
+    with pytest.warns(UserWarning, match="150 edges came again"):
+        graph = cut.data.as_graph(pd.DataFrame(rows))
+    assert graph.edge_features is None
+
+
+def test_one_way_edges_of_pyg_stay_directed():
+    one_way = torch_geometric.data.Data(edge_index=torch.tensor([[0, 1], [1, 2]]), num_nodes=3)
+    mixed = torch_geometric.data.Data(edge_index=torch.tensor([[0, 1, 1], [1, 0, 2]]), num_nodes=3)
+    for data, way in ((one_way, "0 → 1"), (mixed, "1 → 2")):
+        assert cut.data.as_graph(data).directed
+        assert (
+            f"edges have a direction ({way} has no way back): kept as a directed graph"
+            in cut.data.read_graph(data).notes
+        )
+        with pytest.raises(
+            ValueError, match=rf"edges have a direction \({way} has no way back\); make them undirected"
+        ):
+            cut.data.as_graph(data, directed=False)
+    both = torch_geometric.data.Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=3)
+    assert not cut.data.as_graph(both).directed
+
+
+def test_masks_of_several_splits_and_labels_of_several_columns():
+    index = torch.tensor([[0, 1], [1, 0]])
+    masks = torch.tensor([[True, False], [True, False], [False, True], [False, True]])
+    data = torch_geometric.data.Data(
+        edge_index=index, y=torch.tensor([0, 1, 0, 1]), num_nodes=4, train_mask=masks, test_mask=~masks
+    )
+    found = cut.data.read_graph(data)
+    assert (found.train.tolist(), found.open_test().tolist()) == ([0, 1], [2, 3])
+    assert any(note.startswith("train_mask has 2 splits: the first is taken") for note in found.notes)
+    data.y = torch.eye(4)
+    assert any("y of shape (4, 4)" in note for note in cut.data.read_graph(data).notes)
+    with pytest.raises(ValueError, match=r"labels must be one a vertex, got y of shape \(4, 4\) in PyG data; choose a"):
+        cut.data.read_graph(data, labelled=True)
+    data.y = torch.tensor([[0], [1], [0], [1]])
+    assert cut.data.read_graph(data).targets.tolist() == [0, 1, 0, 1]
+    data.train_mask = torch.tensor([True])
+    with pytest.raises(ValueError, match=r"each of the 4 vertices .* got train_mask of shape \(1,\)"):
+        cut.data.read_graph(data)
+
+
+FULL = {
+    "weights": torch.tensor([0.5, 2.0, 1.0, 3.0]),
+    "x": torch.tensor([[1.0, 0.25], [2.0, 0.25], [-1.0, 0.25], [0.0, 0.25]]),
+    "edge_features": torch.tensor([[1.0, 7.0], [2.0, 7.0], [3.0, 7.0], [4.0, 7.0]]),
+    "graph_features": torch.tensor([[0.5, 1.5, 2.5]]),
+}
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("way", ["networkx", "pyg"])
+def test_all_features_there_and_back(way: str, directed: bool):
+    """Constant columns too, a self-loop and a vertex without an edge; without being told the direction."""
+    graph = cut.blocks.Graph(torch.tensor([[0, 3, 1, 2], [1, 0, 1, 0]]), 4, directed=directed, **FULL)
+    again = cut.data.as_graph(WAYS[way](graph))
+    assert again.directed is directed
+    order = [again.edges.T.tolist().index(pair) for pair in _either(graph.edges.T.tolist(), again.edges.T.tolist())]
+    torch.testing.assert_close(again.x, graph.x)
+    torch.testing.assert_close(again.weights[order], graph.weights)
+    torch.testing.assert_close(again.edge_features[order], graph.edge_features)
+    torch.testing.assert_close(again.graph_features, graph.graph_features)
+    torch.testing.assert_close(again.adjacency().to_dense(), graph.adjacency().to_dense())
+
+
+def _either(pairs: list[list[int]], found: list[list[int]]) -> list[list[int]]:
+    return [pair if pair in found else pair[::-1] for pair in pairs]
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("way", ["networkx", "pyg"])
+def test_parallel_edges_there_and_back(way: str, directed: bool):
+    graph = cut.blocks.Graph(
+        torch.tensor([[0, 0, 1, 0], [1, 1, 2, 1]]), 3, edge_features=torch.arange(4.0)[:, None], directed=directed
+    )
+    theirs = WAYS[way](graph)
+    with pytest.warns(UserWarning, match="2 edges came again: kept as edges of their own"):
+        again = cut.data.as_graph(theirs, repeats="keep")
+    assert sorted(again.edge_features[:, 0].tolist()) == [0, 1, 2, 3]
+    torch.testing.assert_close(again.adjacency().to_dense(), graph.adjacency().to_dense())
+    with pytest.raises(ValueError, match=r"got 0 and 1 as features of 0 – 1"):
+        cut.data.as_graph(theirs)
+    plain = cut.blocks.Graph(graph.edges, 3, directed=directed)
+    with pytest.warns(UserWarning, match="2 edges came again: their weights added up"):
+        again = cut.data.as_graph(WAYS[way](plain))
+    torch.testing.assert_close(again.adjacency().to_dense(), plain.adjacency().to_dense())
+
+
+@pytest.mark.parametrize("way", ["networkx", "pyg"])
+def test_names_labels_and_names_of_features_there_and_back(way: str):
+    vertices = pd.DataFrame(
+        {"id": list("abcd"), "age": [1.0, 2, 3, 5], "kind": list("xyxy"), "label": ["u", "v", None, "u"]}
+    )
+    edges = pd.DataFrame({"source": list("abc"), "target": list("bcd"), "close": [0.5, 1.0, 0.25]})
+    data = cut.data.read_graph(edges, vertices=vertices, validation=0, test=0)
+    again = cut.data.read_graph(WAYS[way](data), validation=0, test=0)
+    assert again.names == data.names
+    assert again.classes == data.classes
+    assert [again.label_of(v) for v in range(4)] == ["u", "v", None, "u"]
+    assert again.feature_names == data.feature_names == ("age", "kind=x", "kind=y")
+    assert again.edge_feature_names == ("close",)
+    torch.testing.assert_close(again.graph.x, data.graph.x)
+
+
+def test_vectors_of_networkx_are_features():
+    theirs = networkx.path_graph(3)
+    for v in theirs:
+        theirs.nodes[v].update(place=np.array([v, 1.0]), age=v + 1)
+    graph = cut.data.read_graph(theirs)
+    assert graph.feature_names == ("place_1", "place_2", "age")
+    assert graph.graph.x.tolist() == [[0, 1, 1], [1, 1, 2], [2, 1, 3]]
+    theirs.nodes[1]["place"] = [1.0]
+    with pytest.raises(ValueError, match=r"vectors of vertices must all hold the same count.*got 1, 2 as 'place'"):
+        cut.data.as_graph(theirs)
 
 
 def test_karate_equals_networkxs_matrix():
@@ -98,7 +290,7 @@ def test_a_dense_or_sparse_matrix_is_an_adjacency():
 
 def test_mistakes():
     with pytest.raises(ValueError, match=r"whose edges have a direction; make them undirected"):
-        cut.data.as_graph(networkx.DiGraph([(0, 1)]))
+        cut.data.as_graph(networkx.DiGraph([(0, 1)]), directed=False)
     with pytest.raises(ValueError, match=r"got 1 and '1' in networkx graph"):
         cut.data.as_graph(networkx.Graph([(1, "1")]))
     with pytest.raises(ValueError, match=r"no weight|got none \('weight'\) for 1 – 2"):

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 import cutaway as cut
+from cutaway.data.graphs.graph_set import open_graphs
 from cutaway.data.graphs.molecules import ATOM_FEATURES, BOND_FEATURES, molecule_graph, parse_smiles
 
 
@@ -53,3 +54,9 @@ def test_mistakes():
         cut.data.read_graphs(frame, smiles="smile")
     with pytest.raises(ValueError, match="target must be a column of molecules, got 'lable'; the nearest are: label"):
         cut.data.read_graphs(frame, target="lable")
+
+
+def test_long_smiles_are_refused_before_they_are_parsed():
+    with pytest.raises(ValueError, match=r"a SMILES must have at most 1,000 characters, got 20,000 in molecules"):
+        cut.data.read_graphs(["C" * 20_000])
+    assert open_graphs(["C" * 20_000, "CCO"]).notes == ["left out: 1 of 2 that have more than 1,000 characters"]

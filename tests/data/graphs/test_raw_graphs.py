@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from cutaway.data.fingerprints import fingerprint_bytes
-from cutaway.data.graphs.raw_graphs import RawGraph, expect_different_names, settle_edges
+from cutaway.data.graphs.raw_graphs import (
+    RawGraph,
+    expect_agreement,
+    expect_different_names,
+    number_names,
+    settle_edges,
+)
 
 
 def raw(pairs: list[tuple[int, int]], weights: list[float] | None = None, **more: object) -> RawGraph:
@@ -69,10 +75,68 @@ def test_self_loops():
     assert kept.notes == ("3 self-loops kept", "1 edge came again: their weights added up")
 
 
-def test_parallel_edges_of_a_multigraph_count():
-    settled = settle_edges(raw([(0, 1), (1, 0), (0, 1)], multiple=True), directed=True, keep_loops=False)
-    assert settled.pairs.tolist() == [[0, 1], [1, 0]]
-    assert settled.weights.tolist() == [2, 1]
+def test_repeats_that_are_chosen():
+    edges = raw([(0, 1), (1, 0), (0, 1), (1, 2)])
+    added = settle_edges(edges, directed=True, keep_loops=False, repeats="add")
+    assert added.pairs.tolist() == [[0, 1], [1, 0], [1, 2]]
+    assert added.weights.tolist() == [2, 1, 1]
+    undirected = settle_edges(edges, directed=False, keep_loops=False, repeats="add")
+    assert undirected.pairs.tolist() == [[0, 1], [1, 2]]
+    assert undirected.weights.tolist() == [3, 1]
+    assert undirected.notes == ("2 edges came again: their weights added up",)
+    kept = settle_edges(edges, directed=True, keep_loops=False, repeats="keep")
+    assert kept.pairs.tolist() == edges.pairs.tolist()
+    assert kept.notes == ("1 edge came again: kept as edges of their own",)
+    weighted = raw([(0, 1), (1, 2), (1, 0), (0, 1)], [1, 2, 3, 4])
+    for choice, rows, weights in (("first", [0, 1], [1, 2]), ("last", [3, 1], [4, 2])):
+        settled = settle_edges(weighted, directed=False, keep_loops=False, repeats=choice)
+        assert settled.kept.tolist() == rows
+        assert settled.weights.tolist() == weights
+        assert settled.notes == (f"2 edges came again: the {choice} is taken",)
+    with pytest.raises(ValueError, match=r"repeats must be one of auto, add, first, last, keep, got 'sum'"):
+        settle_edges(edges, directed=False, keep_loops=False, repeats="sum")
+
+
+def test_parallel_edges_that_are_kept_go_with_their_ways_back():
+    """A matrix or PyG has both ways of each parallel edge: the second there goes with the second back."""
+    edges = raw([(2, 0), (2, 0), (0, 2), (0, 2), (1, 1), (1, 1)], [5, 7, 5, 7, 1, 2], both_ways=True)
+    kept = settle_edges(edges, directed=False, keep_loops=True, repeats="keep")
+    assert kept.pairs.tolist() == [[2, 0], [2, 0], [1, 1], [1, 1]]
+    assert kept.weights.tolist() == [5, 7, 1, 2]
+    once = settle_edges(edges, directed=False, keep_loops=True)
+    assert (once.pairs.tolist(), once.weights.tolist(), once.repeats) == ([[2, 0], [1, 1]], [12, 3], 2)
+
+
+def test_weights_of_opposite_sign_contradict():
+    edges = raw([(0, 1), (1, 2), (0, 1)], [1, 1, -1])
+    with pytest.raises(ValueError, match=r"weights of one sign where it comes again, got 1 and -1 for a – b in edges"):
+        settle_edges(edges, directed=False, keep_loops=False)
+    assert settle_edges(edges, directed=False, keep_loops=False, repeats="last").weights.tolist() == [-1, 1]
+
+
+def test_values_of_repeats_must_agree():
+    edges = raw([(0, 1), (1, 2), (1, 0)])
+    settled = settle_edges(edges, directed=False, keep_loops=False)
+    expect_agreement(edges, settled, "'kind'", np.array(["x", "y", "x"], object), "auto")
+    for values, words in (
+        (np.array(["x", "y", "z"], object), "'x' and 'z' as 'kind' of a – b"),
+        (np.array([1.0, 2.0, np.nan]), "1 and nan as 'kind' of a – b"),
+        (np.array([[1.0, 2], [1, 1], [1, 3]]), r"\(1, 2\) and \(1, 3\) as 'kind' of a – b"),
+    ):
+        with pytest.raises(ValueError, match=f"must say the same where it comes again, got {words}.*--directed"):
+            expect_agreement(edges, settled, "'kind'", values, "auto")
+        expect_agreement(edges, settled, "'kind'", values, "first")
+
+
+def test_a_triangle_of_a_matrix_is_told():
+    settled = settle_edges(raw([(0, 1), (0, 2)], both_ways=True), directed=False, keep_loops=True)
+    assert settled.notes == ("every edge is given one way alone: taken as undirected",)
+
+
+def test_vertices_that_no_memory_holds():
+    assert number_names(3, "a.mtx") == ["0", "1", "2"]
+    with pytest.raises(ValueError, match=r"at most 50,000,000 vertices.*got 1,000,000,000,000 in a\.mtx"):
+        number_names(10**12, "a.mtx")
 
 
 def test_direction_is_not_dropped_silently():

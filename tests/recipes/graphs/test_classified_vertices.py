@@ -260,7 +260,7 @@ def test_whole_numbers_are_classes_or_values_as_asked(tmp_path: Path):
     values = GCNRecipe.make(**files, task="values").dataset()
     assert values.classes == ()
     assert values.targets.tolist() == frame["warmth"].tolist()
-    with pytest.raises(ValueError, match=r"values must be numbers, got 'clay' in 'ground' of grid.csv"):
+    with pytest.raises(ValueError, match=r"values must be numbers, got 'clay' in 'ground' of places.csv"):
         GCNRecipe.make(**files | {"target": "ground"}, task="values").dataset()
 
 

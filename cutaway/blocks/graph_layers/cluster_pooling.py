@@ -42,6 +42,8 @@ def coarsen(graph: Graph, clusters: Int[Tensor, " n"], kind: str = "mean") -> Gr
     ends = clusters[graph.edges]
     ends = ends if graph.directed else ends.sort(0).values
     between = ends[0] != ends[1]
+    if graph.weights is not None and not graph.weights.requires_grad:
+        between = between & graph.present  # an edge of weight 0 is none
     keys, edge = torch.unique(ends[0, between] * c + ends[1, between], return_inverse=True)
     weights = torch.ones(len(edge), device=edge.device) if graph.weights is None else graph.weights[between]
     features = None
@@ -98,10 +100,10 @@ def match_neighbours(graph: Graph) -> Int[Tensor, " n"]:
 
 def _match(graph: Graph) -> Tensor:
     n, device = graph.vertices, graph.edges.device
-    proper = graph.edges[0] != graph.edges[1]
+    proper = (graph.edges[0] != graph.edges[1]) & graph.present
     i, j = graph.edges[:, proper]
     weights = torch.ones(len(i), device=device) if graph.weights is None else graph.weights[proper].detach()
-    degrees = torch.zeros(n, device=device).index_add(0, torch.cat([i, j]), torch.cat([weights, weights]).abs())
+    degrees = weights.new_zeros(n).index_add(0, torch.cat([i, j]), torch.cat([weights, weights]).abs())
     degrees = degrees.clamp(min=1e-12)
     value = weights.abs() * (1 / degrees[i] + 1 / degrees[j])
     rank = torch.empty(len(i), dtype=torch.int64, device=device)

@@ -26,7 +26,7 @@ def breadth_first_order(graph: Graph, priority: Int[Tensor, "n"] | None = None) 
     n = graph.vertices
     rank = list(range(n)) if priority is None else torch.argsort(priority).tolist()
     joined: list[list[int]] = [[] for _ in range(n)]
-    for i, j in graph.edges.T.tolist():
+    for i, j in _edges(graph).T.tolist():
         joined[i].append(j)
         joined[j].append(i)
     seen, order = [False] * n, []
@@ -45,11 +45,12 @@ def breadth_first_order(graph: Graph, priority: Int[Tensor, "n"] | None = None) 
 
 def order_bandwidth(graph: Graph, order: Int[Tensor, "n"]) -> int:
     """How far back an edge reaches at most, in this order; 0 without edges."""
-    if not graph.edges.shape[1]:
+    edges = _edges(graph)
+    if not edges.shape[1]:
         return 0
     place = torch.empty_like(order)
     place[order] = torch.arange(len(order))
-    i, j = place[graph.edges]
+    i, j = place[edges]
     return int((i - j).abs().max())
 
 
@@ -70,11 +71,16 @@ def adjacency_rows(graph: Graph, order: Int[Tensor, "n"], bandwidth: int) -> Boo
         )
     place = torch.empty_like(order)
     place[order] = torch.arange(len(order))
-    later, earlier = place[graph.edges].sort(0, descending=True).values
+    later, earlier = place[_edges(graph)].sort(0, descending=True).values
     rows = torch.zeros(len(order), bandwidth, dtype=torch.bool)
     own = later > earlier
     rows[later[own], (later - earlier - 1)[own]] = True
     return rows
+
+
+def _edges(graph: Graph) -> Int[Tensor, "2 m"]:
+    """The edges that are there: those of weight 0 are not."""
+    return graph.edges[:, graph.present]
 
 
 def graph_of_rows(rows: Bool[Tensor, "n m"]) -> Graph:

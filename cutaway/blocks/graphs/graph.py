@@ -5,12 +5,15 @@ r"""A graph: vertices, edges between them, and features of vertices, edges and t
 
 A message flows along an *arc*, from its source to its target. An edge of a directed graph is one arc; an undirected
 edge {i, j} is given once and is two arcs, i → j and j → i (a self-loop is one). Edges keep the order in which they are
-given, and so do the features that belong to them. Notes: N3 §7.1.
+given, and so do the features that belong to them.
+
+a_ij = 0 says that there is no edge: an edge of weight 0 joins nothing. It has no arc, no message runs along it, no walk
+takes it, and it connects no components. The one exception are weights that are learned (``requires_grad``): there 0 is
+a value on the way to another, and the arc stays, so that a gradient reaches it. Notes: N3 §7.1.
 """
 
 from collections.abc import Callable, Sequence
-from copy import copy
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -27,6 +30,29 @@ from cutaway.blocks.graphs.graph_checks import (
 )
 
 T = TypeVar("T")
+_FIELDS = (
+    "edges",
+    "vertices",
+    "weights",
+    "x",
+    "edge_features",
+    "graph_features",
+    "membership",
+    "directed",
+    "graphs",
+)
+_WATCHED = ("edges", "weights", "edge_features", "membership")  # tensors that something is worked out from
+
+
+class _Facts(NamedTuple):
+    """Numbers that layers need as Python's own, which a compiler could not ask a tensor for."""
+
+    loops: int  # edges that are self-loops
+    looped: int  # vertices that have an arc to themselves
+    silent: int  # edges without an arc: those of weight 0
+    silent_loops: int  # self-loops among them
+    largest: int  # vertices of the largest graph
+    signed: bool  # whether a weight is below 0
 
 
 class Graph:
@@ -35,7 +61,12 @@ class Graph:
     ``edges`` (2, m) are sources, then targets. ``vertices`` is their number, by default as many as ``x`` has rows, or
     the highest number plus 1. ``weights`` (m,) default to 1. ``x`` (n, features) may be dense or sparse (CSR). With
     ``membership`` (n,), the graph of each vertex, it holds several ``graphs`` side by side. Edges that are given twice
-    are kept, and their weights add in the adjacency.
+    are kept, and their weights add in the adjacency. An edge of weight 0 is no edge.
+
+    A graph does not change: ``graph.weights = …`` is an error, `but` gives another graph. Whoever changes a tensor of
+    it in place (``graph.weights[0] = 5``) is noticed by the tensor's version, and all that was worked out is worked out
+    anew. Changes through ``.data`` or a NumPy array that shares the memory have no version, and compiled code asks for
+    none: build a new graph there.
 
     >>> path = Graph(torch.tensor([[0, 1], [1, 2]]))
     >>> path.adjacency().to_dense()
@@ -68,9 +99,6 @@ class Graph:
             named = int(membership.max()) + 1 if membership is not None and membership.numel() else 1
             graphs = graph_features.shape[0] if graph_features is not None else named
         m = edges.shape[1]
-        expect_known_vertices(edges, vertices)
-        if weights is not None:
-            expect_weights(weights, m)
         for name, features, rows, what in (
             ("x", x, vertices, "vertex"),
             ("edge_features", edge_features, m, "edge"),
@@ -78,24 +106,152 @@ class Graph:
         ):
             if features is not None:
                 expect_rows(name, features, rows, what)
-        if membership is not None:
-            expect_membership(membership, edges, vertices, graphs)
+        values = (edges, vertices, weights, x, edge_features, graph_features, membership, directed, graphs)
+        for name, value in zip(_FIELDS, values, strict=True):
+            object.__setattr__(self, name, _watchable(value) if name in _WATCHED else value)
+        object.__setattr__(self, "_kept", {})
+        self.keep("facts", self._make_facts)  # from the start: compiled code cannot ask tensors
 
-        self.edges, self.vertices, self.weights, self.directed = edges, vertices, weights, directed
-        self.x, self.edge_features, self.graph_features = x, edge_features, graph_features
-        self.membership, self.graphs = membership, graphs
-        loops = edges[0][edges[0] == edges[1]]
-        self.loops, self.looped = len(loops), len(loops.unique())  # self-loops, and vertices that have one
+    edges: Int[Tensor, "2 m"]
+    vertices: int
+    weights: Float[Tensor, " m"] | None
+    x: Tensor | None
+    edge_features: Tensor | None
+    graph_features: Tensor | None
+    membership: Int[Tensor, " n"] | None
+    directed: bool
+    graphs: int
+    _kept: dict[Any, Any]
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        if name not in _FIELDS:
+            raise AttributeError(f"a graph has no {name!r} to set; it has {', '.join(_FIELDS)}")
+        raise AttributeError(
+            f"a graph does not change once it is built, since layers keep what they work out from it, got graph.{name} "
+            f"= …; build another: graph = graph.but({name}=…)"
+        )
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a graph does not change once it is built, got del graph.{name}; use graph.but(…)")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_kept": {}}  # a copy works out its own
+
+    def but(self, **changes: Any) -> "Graph":
+        """The same graph with other parts, checked as new: ``graph.but(weights=w, edge_features=None)``.
+
+        >>> path = Graph(torch.tensor([[0, 1], [1, 2]]))
+        >>> path.but(weights=torch.tensor([1.0, 5.0])).degrees()
+        tensor([1., 6., 5.])
+        """
+        unknown = [name for name in changes if name not in _FIELDS]
+        if unknown:
+            raise ValueError(f"a graph has {', '.join(_FIELDS)}, got {unknown[0]!r}; name one of these")
+        return Graph(**({name: getattr(self, name) for name in _FIELDS} | changes))
+
+    def _with(self, kept: dict[Any, Any], **changes: Any) -> "Graph":
+        """The same with parts that need no check, and what is known of it already."""
+        other = object.__new__(Graph)
+        for name in _FIELDS:
+            object.__setattr__(other, name, changes[name] if name in changes else getattr(self, name))
+        object.__setattr__(other, "_kept", kept)
+        return other
+
+    # ---- what is worked out once
+
+    def keep(self, name: Any, make: Callable[[], T]) -> T:
+        """What ``make()`` gives, made once: for what follows from edges and fixed weights alone.
+
+        Where one of the tensors was changed in place since, the graph is checked and all is made anew.
+        """
+        if torch.compiler.is_compiling():
+            if name not in self._kept:
+                self._kept[name] = make()
+            return self._kept[name]
+        now = self._versions()
+        if self._kept.get("versions") != now:
+            self._kept.clear()
+            self._kept["versions"] = now
+        if name not in self._kept:
+            if torch.is_inference_mode_enabled():
+                with torch.inference_mode(False):  # what is kept may be needed in training later
+                    self._kept[name] = make()
+            else:
+                self._kept[name] = make()
+        return self._kept[name]
+
+    def _versions(self) -> tuple[Any, ...]:
+        """How often each tensor was changed in place, and whether it is learned."""
+        parts = (getattr(self, name) for name in _WATCHED)
+        return tuple(None if x is None else (-1 if x.is_inference() else x._version, x.requires_grad) for x in parts)
+
+    def _known(self, facts: _Facts, **changes: Any) -> "Graph":
+        """The same with other parts, of which the facts are known: no tensor is asked."""
+        other = self._with({"facts": facts}, **changes)
+        if not torch.compiler.is_compiling():
+            other._kept["versions"] = other._versions()
+        return other
+
+    @property
+    def _facts(self) -> _Facts:
+        return self.keep("facts", self._make_facts)
+
+    def _make_facts(self) -> _Facts:
+        edges, weights, membership = self.edges, self.weights, self.membership
+        expect_known_vertices(edges, self.vertices)
+        if weights is not None:
+            expect_weights(weights, edges.shape[1])
+        if membership is not None:
+            expect_membership(membership, edges, self.vertices, self.graphs)
+        is_loop = edges[0] == edges[1]
+        is_silent = torch.zeros_like(is_loop) if weights is None or weights.requires_grad else weights.detach() == 0
         sizes = None if membership is None else torch.bincount(membership, minlength=1)
-        self.largest = vertices if sizes is None else int(sizes.max())  # vertices of the largest graph
-        self.signed = weights is not None and bool((weights.detach() < 0).any())  # whether a weight is below 0
-        self._kept: dict[Any, Any] = {}
+        return _Facts(
+            int(is_loop.sum()),
+            len(edges[0][is_loop & ~is_silent].unique()),
+            int(is_silent.sum()),
+            int((is_loop & is_silent).sum()),
+            self.vertices if sizes is None else int(sizes.max()),
+            weights is not None and bool((weights.detach() < 0).any()),
+        )
+
+    @property
+    def loops(self) -> int:
+        """How many edges are self-loops."""
+        return self._facts.loops
+
+    @property
+    def largest(self) -> int:
+        """The vertices of the largest graph."""
+        return self._facts.largest
+
+    @property
+    def signed(self) -> bool:
+        """Whether a weight is below 0."""
+        return self._facts.signed
+
+    @property
+    def present(self) -> Bool[Tensor, " m"]:
+        """(m,) which edges are there: those whose weight is not 0."""
+        if self.weights is None:
+            return torch.ones(self.edges.shape[1], dtype=torch.bool, device=self.edges.device)
+        return self.weights.detach() != 0
+
+    def without_absent(self) -> "Graph":
+        """Without the edges of weight 0, which are none."""
+        if self.weights is None:
+            return self
+        present = self.present
+        return self if bool(present.all()) else self._with_edges(present)
 
     # ---- arcs and neighbours
 
     @property
     def arcs(self) -> Int[Tensor, "2 a"]:
-        """The ways of messages: the edges as given, then, if undirected, their reverses without self-loops."""
+        """The ways of messages: the edges as given, then, if undirected, their reverses without self-loops.
+
+        Edges of weight 0 have none.
+        """
         return self.keep("arcs", self._make_arcs)[0]
 
     @property
@@ -103,12 +259,22 @@ class Graph:
         """The edge that each arc belongs to: ``edge_features[arc_edges]`` are the features of arcs."""
         return self.keep("arcs", self._make_arcs)[1]
 
-    def _make_arcs(self) -> tuple[Tensor, Tensor]:
-        edges, number = self.edges, torch.arange(self.edges.shape[1], device=self.edges.device)
+    def _make_arcs(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The arcs, the edge of each, and the places of those among the first that also run the other way."""
+        edges, facts = self.edges, self._facts
+        m = edges.shape[1]
+        number = torch.arange(m, device=edges.device)
+        if facts.silent:
+            assert self.weights is not None
+            number = _those_without(self.weights.detach() == 0, m - facts.silent)
+            edges = edges[:, number]
         if self.directed:
-            return edges, number
-        back = self._other_edges() if self.loops else number
-        return torch.cat([edges, edges[:, back].flip(0)], 1), torch.cat([number, back])
+            return edges, number, number[:0]
+        back = torch.arange(len(number), device=number.device)
+        if facts.loops:
+            loops = facts.loops - facts.silent_loops
+            back = _those_without(edges[0] == edges[1], len(number) - loops)
+        return torch.cat([edges, edges[:, back].flip(0)], 1), torch.cat([number, number[back]]), back
 
     @property
     def arc_weights(self) -> Float[Tensor, " a"] | None:
@@ -128,24 +294,11 @@ class Graph:
     def _make_outgoing(self) -> Neighbours:
         if self.directed:
             return list_neighbours(self.arcs[0], self.arcs[1], self.vertices)
-        m, (starts, ends, arcs) = self.edges.shape[1], self.incoming
-        back = torch.arange(
-            self.arcs.shape[1], device=arcs.device
-        )  # the arc that goes the other way; a loop's is itself
-        there, again = self.arc_edges[m:], back[m:]
-        back = torch.cat([back[:m].index_copy(0, there, again), there])
+        (starts, ends, arcs), there = self.incoming, self.keep("arcs", self._make_arcs)[2]
+        back = torch.arange(self.arcs.shape[1], device=arcs.device)  # the arc of the other way; a loop's is itself
+        forward = back.shape[0] - there.shape[0]
+        back = torch.cat([back[:forward].index_copy(0, there, back[forward:]), there])
         return Neighbours(starts, ends, back[arcs])
-
-    def keep(self, name: Any, make: Callable[[], T]) -> T:
-        """What ``make()`` gives, made once: for what follows from edges and fixed weights alone."""
-        if name not in self._kept:
-            # what is kept may be needed in training later; a compiler cannot ask for the mode
-            if not torch.compiler.is_compiling() and torch.is_inference_mode_enabled():
-                with torch.inference_mode(False):
-                    self._kept[name] = make()
-            else:
-                self._kept[name] = make()
-        return self._kept[name]
 
     @property
     def learns(self) -> bool:
@@ -188,9 +341,7 @@ class Graph:
         """The same graph with other vertex features."""
         if x is not None:
             expect_rows("x", x, self.vertices, "vertex")
-        other = copy(self)  # shares what it has worked out about its edges
-        other.x = x
-        return other
+        return self._with(self._kept, x=x)  # shares what it has worked out about its edges
 
     def to(self, *args: Any, **kwargs: Any) -> "Graph":
         """On another device, or with floats of another dtype: as Tensor.to."""
@@ -201,11 +352,38 @@ class Graph:
             device = torch.empty(0, device=x.device).to(*args, **kwargs).device
             return x.to(*args, **kwargs) if x.is_floating_point() else x.to(device)
 
-        other = copy(self)
-        other._kept = {}
-        for name in ("edges", "weights", "x", "edge_features", "graph_features", "membership"):
-            setattr(other, name, moved(getattr(self, name)))
-        return other
+        tensors = ("edges", "weights", "x", "edge_features", "graph_features", "membership")
+        changes = {name: moved(getattr(self, name)) for name in tensors}
+        rounded = self.weights is not None and changes["weights"].dtype != self.weights.dtype  # perhaps to 0
+        return self._with({}, **changes) if rounded else self._known(self._facts, **changes)
+
+    def weights_as_features(self, scale: float = 1.0) -> "Graph":
+        """Without weights, but with a last feature of each edge that tells them: weight / ``scale``; for attention.
+
+        >>> pair = Graph(torch.tensor([[0], [1]]), weights=torch.tensor([3.0]))
+        >>> pair.weights_as_features(2.0).edge_features
+        tensor([[1.5000]])
+        """
+        if self.weights is None:
+            raise ValueError("weights as features need weights, got a graph without any; leave it as it is")
+        if self.learns:
+            return self._tell_weights(scale)
+        return self.keep(("weights_as_features", scale), lambda: self._tell_weights(scale)).with_x(self.x)
+
+    def _tell_weights(self, scale: float) -> "Graph":
+        assert self.weights is not None
+        edges, weights, features, facts = self.edges, self.weights, self.edge_features, self._facts
+        if facts.silent:
+            there = _those_without(weights.detach() == 0, len(weights) - facts.silent)
+            edges, weights = edges[:, there], weights[there]
+            features = None if features is None else features[there]
+        told = (weights / scale)[:, None]
+        return self._known(
+            facts._replace(loops=facts.loops - facts.silent_loops, silent=0, silent_loops=0, signed=False),
+            edges=edges,
+            weights=None,
+            edge_features=told if features is None else torch.cat([features, told.to(features.dtype)], 1),
+        )
 
     def without_edges(self, chosen: Tensor | Sequence[tuple[int, int]]) -> "Graph":
         """Without the edges where a mask (m,) is True, or without given pairs: (2, k), or a list of (source, target).
@@ -249,23 +427,24 @@ class Graph:
     def _add_loops(self, replace: bool) -> "Graph":
         if replace and self.loops:
             return self.without_loops().with_loops()
-        n, (i, j) = self.vertices, self.edges
+        n, (i, j), facts = self.vertices, self.edges, self._facts
         bare = torch.arange(n, device=i.device)
-        if self.loops:
-            has = torch.zeros(n, dtype=torch.int64, device=i.device).index_put((i,), (i == j).long(), accumulate=True)
-            bare = torch.argsort(has.clamp(max=1), stable=True)[: n - self.looped]
-        other = copy(self)
-        other._kept = {}
-        other.edges = torch.cat([self.edges, bare.expand(2, -1)], 1)
-        other.loops, other.looped = self.loops + len(bare), n
+        if facts.loops:
+            is_loop = i == j
+            if facts.silent_loops:
+                is_loop = is_loop & self.present
+            has = torch.zeros(n, dtype=torch.int64, device=i.device).index_put((i,), is_loop.long(), accumulate=True)
+            bare = _those_without(has > 0, n - facts.looped)
+        changes: dict[str, Any] = {"edges": torch.cat([self.edges, bare.expand(2, -1)], 1)}
         if self.weights is not None:
-            other.weights = torch.cat([self.weights, self.weights.new_ones(len(bare))])
+            changes["weights"] = torch.cat([self.weights, self.weights.new_ones(len(bare))])
         if self.edge_features is not None:
             features, targets = self.edge_features[self.arc_edges], self.arcs[1]
             sums = features.new_zeros(n, features.shape[1]).index_add(0, targets, features)
             counts = features.new_zeros(n).index_add(0, targets, torch.ones_like(features[:, 0]))
-            other.edge_features = torch.cat([self.edge_features, (sums / counts.clamp(min=1)[:, None])[bare]])
-        return other
+            means = (sums / counts.clamp(min=1)[:, None])[bare]
+            changes["edge_features"] = torch.cat([self.edge_features, means])
+        return self._known(facts._replace(loops=facts.loops + len(bare), looped=n), **changes)
 
     def without_loops(self) -> "Graph":
         """Without self-loops."""
@@ -274,19 +453,14 @@ class Graph:
         return self._drop_loops() if self.learns else self.keep("without_loops", self._drop_loops)
 
     def _drop_loops(self) -> "Graph":
-        others = self._other_edges()
-        other = copy(self)
-        other._kept = {}
-        other.edges = self.edges[:, others]
-        other.weights = None if self.weights is None else self.weights[others]
-        other.edge_features = None if self.edge_features is None else self.edge_features[others]
-        other.loops = other.looped = 0
-        return other
-
-    def _other_edges(self) -> Tensor:
-        """The numbers of the edges that are no self-loops; how many is known, as compilers want it."""
-        is_loop = self.edges[0] == self.edges[1]
-        return torch.argsort(is_loop.int(), stable=True)[: self.edges.shape[1] - self.loops]
+        facts = self._facts
+        others = _those_without(self.edges[0] == self.edges[1], self.edges.shape[1] - facts.loops)
+        return self._known(
+            facts._replace(loops=0, looped=0, silent=facts.silent - facts.silent_loops, silent_loops=0),
+            edges=self.edges[:, others],
+            weights=None if self.weights is None else self.weights[others],
+            edge_features=None if self.edge_features is None else self.edge_features[others],
+        )
 
     def subgraph(self, vertices: Tensor) -> "Graph":
         """The chosen vertices (numbers, in this order, or a mask) and the edges between them."""
@@ -318,12 +492,7 @@ class Graph:
     def _with_edges(self, kept: Tensor, **changes: Any) -> "Graph":
         own = {"edges": self.edges, "weights": self.weights, "edge_features": self.edge_features}
         taken = {name: None if v is None else v[:, kept] if name == "edges" else v[kept] for name, v in own.items()}
-        return self._rebuilt(**(taken | changes))
-
-    def _rebuilt(self, **changes: Any) -> "Graph":
-        names = ("vertices", "weights", "x", "edge_features", "graph_features", "membership", "directed", "graphs")
-        fields = {"edges": self.edges} | {name: getattr(self, name) for name in names}
-        return Graph(**(fields | changes))
+        return self.but(**(taken | changes))
 
     # ---- several graphs as one
 
@@ -347,3 +516,16 @@ class Graph:
             value = getattr(self, name)
             parts += [] if value is None else [f"{name}={tuple(value.shape)}"]
         return f"Graph({', '.join(parts)})"
+
+
+def _those_without(mark: Bool[Tensor, " k"], count: int) -> Int[Tensor, " c"]:
+    """The numbers of those that have no mark; how many is known, as compilers want it."""
+    return torch.argsort(mark.int(), stable=True)[:count]
+
+
+def _watchable(x: Tensor | None) -> Tensor | None:
+    """The tensor; a copy of one made in inference mode, which would have no version."""
+    if x is None or torch.compiler.is_compiling() or not x.is_inference():
+        return x
+    with torch.inference_mode(False):
+        return x.clone()

@@ -1,7 +1,8 @@
 r"""Connected components: the pieces of a graph between which no edge runs.
 
 Their number is how often 0 is an eigenvalue of the Laplacian, and their indicator vectors span its null space. A
-directed graph is taken as if its edges ran both ways (weakly connected). Notes: N3 §7.4.2.
+directed graph is taken as if its edges ran both ways (weakly connected). An edge of weight 0 is no edge, here as in the
+Laplacian, and connects nothing. Notes: N3 §7.4.2.
 """
 
 from typing import NamedTuple
@@ -29,7 +30,7 @@ def connected_components(graph: Graph) -> Components:
     """
     sparse = need("scipy.sparse", "graphs", "components of a graph")
     csgraph = need("scipy.sparse.csgraph", "graphs", "components of a graph")
-    i, j = graph.edges.cpu().numpy()
+    i, j = graph.edges[:, graph.present].cpu().numpy()
     matrix = sparse.coo_array((np.ones(len(i), np.int8), (i, j)), shape=(graph.vertices, graph.vertices))
     _, of = csgraph.connected_components(matrix.tocsr(), directed=False)
     sizes = np.bincount(of)

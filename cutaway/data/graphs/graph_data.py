@@ -402,7 +402,7 @@ def _shape_notes(graph: Graph) -> list[str]:
     """What to know of the whole: vertices without edges, and how many pieces there are."""
     from cutaway.data.graphs.components import connected_components
 
-    alone = int((torch.bincount(graph.edges.reshape(-1), minlength=graph.vertices) == 0).sum())
+    alone = int((torch.bincount(graph.edges[:, graph.present].reshape(-1), minlength=graph.vertices) == 0).sum())
     notes = []
     if alone:
         notes.append(f"{alone:,} vert{'ices' if alone > 1 else 'ex'} without an edge")

@@ -39,7 +39,7 @@ def vertex_scores(
         elif name == "pagerank":
             found[name] = pagerank(graph)
         else:
-            plain = plain if plain is not None else to_networkx(graph)
+            plain = plain if plain is not None else to_networkx(graph.without_absent())
             found[name] = _by_networkx(plain, name, seed)
     return found
 

@@ -139,7 +139,7 @@ def kind_parts(graph: Graph, kinds: int) -> list[Graph]:
         raise ValueError(f"a model of {kinds} kinds of edges needs as many edge features, got {got}; give them one-hot")
 
     def parts() -> list[Graph]:
-        kind = features.argmax(1)
+        kind = torch.where(graph.present, features.argmax(1), -1)
         return [Graph(graph.edges[:, kind == k], graph.vertices, directed=graph.directed) for k in range(kinds)]
 
     return [part.with_x(graph.x) for part in graph.keep(("kind parts", kinds), parts)]

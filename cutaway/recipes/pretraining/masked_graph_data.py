@@ -118,7 +118,7 @@ class OneMaskedGraph(MaskedData):
 
     def __init__(self, recipe: "MaskedGraphRecipe", run: "Run | None" = None) -> None:
         self.recipe, self.data = recipe, recipe.dataset(run)
-        graph = self.data.graph
+        graph = self.data.graph.without_absent()
         shares = recipe.shares()
         if shares[0] and (recipe.features == "identity" or not _varies([graph])):
             raise ValueError(

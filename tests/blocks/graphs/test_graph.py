@@ -7,6 +7,14 @@ import pytest
 import torch
 
 from cutaway.blocks import Graph
+from cutaway.blocks.graph_layers.chebyshev import ChebyshevLayer
+from cutaway.blocks.graph_layers.cluster_pooling import match_neighbours
+from cutaway.blocks.graph_layers.fixed_point import FixedPointLayer
+from cutaway.blocks.graph_layers.gcn import GCNLayer
+from cutaway.blocks.graph_layers.graph_conv import GraphConvLayer
+from cutaway.blocks.graph_layers.structural_encodings import random_walk_encoding
+from cutaway.blocks.graphs.breadth_first import breadth_first_order
+from cutaway.blocks.graphs.neighbours import max_neighbours, mean_neighbours
 
 TRIANGLE = torch.tensor([[0, 1, 0], [1, 2, 2]])
 
@@ -137,6 +145,128 @@ def test_to_changes_floats_alone():
     assert (other.x.dtype, other.weights.dtype, other.edges.dtype) == (torch.float64, torch.float64, torch.int64)
     assert graph.to("meta").edges.device.type == "meta"
     assert graph.to(device="cpu", dtype=torch.float16).x.dtype == torch.float16
+
+
+def outputs_of(graph: Graph) -> torch.Tensor:
+    """What the layers of different caches give, side by side."""
+    torch.manual_seed(7)
+    layers = [GCNLayer(3, 2), GraphConvLayer(3, 2, aggregate="mean"), ChebyshevLayer(3, 2), FixedPointLayer(3, 2)]
+    layers = [layer.double() for layer in layers]
+    x = torch.arange(33.0, dtype=torch.float64).reshape(11, 3).sin()
+    bare = graph.but(edge_features=None)
+    walks = random_walk_encoding(bare, 3, torch.float64)
+    ours = [layer(x, graph) for layer in layers]
+    return torch.cat([*ours, walks, graph.adjacency().to_dense(), graph.degrees()[:, None]], 1).detach()
+
+
+CHANGES = {
+    "weights by index": lambda g: g.weights.__setitem__(0, 5.0),
+    "weights without gradients": lambda g: g.weights.mul_(3),
+    "a weight to 0": lambda g: g.weights.__setitem__(slice(0, 3), 0.0),
+    "a weight from 0": lambda g: g.weights.__setitem__(4, 2.0),
+    "edges by index": lambda g: g.edges.__setitem__((0, 2), 9),
+    "an edge to a loop": lambda g: g.edges.__setitem__((slice(None), 1), 3),
+    "all edges": lambda g: g.edges.copy_(g.edges.flip(0).roll(1, 1)),
+}
+
+
+@pytest.mark.parametrize("moved", [False, True])
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_in_place_is_noticed(name: str, moved: bool):
+    def fresh() -> Graph:
+        graph = random_graph().but(edge_features=None)
+        graph.weights[4] = 0.0
+        return graph.to(torch.float64) if moved else graph
+
+    graph = fresh()
+    beside = graph.with_x(torch.zeros(11, 1))  # shares what was worked out
+    before = outputs_of(graph)
+    CHANGES[name](graph)
+    right = Graph(graph.edges.clone(), 11, graph.weights.clone(), graph.x)
+    assert not torch.equal(outputs_of(graph), before)
+    assert torch.equal(outputs_of(graph), outputs_of(right))
+    assert torch.equal(outputs_of(beside), outputs_of(right))
+    assert graph.loops == right.loops
+    assert torch.equal(copy.deepcopy(graph).arcs, right.arcs)
+
+
+def test_features_of_edges_and_membership_changed_in_place_are_noticed():
+    graph = Graph(TRIANGLE, edge_features=torch.ones(3, 1), membership=torch.zeros(3, dtype=torch.int64), graphs=2)
+    assert graph.with_loops().edge_features.sum() == 6
+    graph.edge_features.mul_(2)
+    assert graph.with_loops().edge_features.sum() == 12
+    graph.membership[0] = 1
+    with pytest.raises(ValueError, match="an edge must stay inside one graph, got 0 → 1 from graph 1 to 0"):
+        graph.adjacency()
+    weighted = Graph(TRIANGLE.clone(), weights=torch.ones(3))
+    assert not weighted.signed
+    weighted.weights[1] = -1
+    assert weighted.signed
+    weighted.edges[0, 0] = 8
+    with pytest.raises(ValueError, match=r"must join vertices 0 to 2 \(vertices=3\), got edge 0: 8 → 1"):
+        weighted.adjacency()
+
+
+def test_weights_that_begin_to_learn_are_noticed():
+    graph = Graph(TRIANGLE, weights=torch.tensor([1.0, 0.0, 2.0]))
+    assert graph.arcs.shape[1] == 4
+    graph.weights.requires_grad_()
+    assert graph.arcs.shape[1] == 6  # 0 may become something else: its gradient is known
+    graph.degrees().sum().backward()
+    assert graph.weights.grad.tolist() == [2, 2, 2]
+    with torch.inference_mode():
+        made = Graph(TRIANGLE, weights=torch.ones(3))
+        assert made.degrees().tolist() == [2, 2, 2]
+        made.weights[0] = 4
+        assert made.degrees().tolist() == [5, 5, 2]
+
+
+@pytest.mark.parametrize("name", ["weights", "edges", "x", "edge_features", "membership", "directed", "vertices"])
+def test_a_graph_is_not_changed_but_built_anew(name: str):
+    graph = random_graph()
+    with pytest.raises(AttributeError, match=rf"does not change once it is built.*graph = graph\.but\({name}=…\)"):
+        setattr(graph, name, None)
+    with pytest.raises(AttributeError, match="does not change"):
+        delattr(graph, name)
+    other = graph.but(weights=None, edge_features=None, directed=True)
+    assert (other.weights, other.edge_features, other.directed) == (None, None, True)
+    assert torch.equal(other.arcs, graph.edges)
+    with pytest.raises(ValueError, match="got 'weight'; name one of these"):
+        graph.but(weight=None)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_an_edge_of_weight_0_is_no_edge(directed: bool):
+    """Every layer, sum and list is that of the graph without it; a self-loop of weight 0 is none either."""
+    graph = random_graph(directed=directed).but(edge_features=None)
+    zero = torch.zeros(29, dtype=torch.bool)
+    zero[[0, 5, 9]] = True
+    zero |= graph.edges[0] == graph.edges[1]
+    assert int((graph.edges[0] == graph.edges[1]).sum())
+    silent = graph.but(weights=graph.weights.masked_fill(zero, 0.0))
+    without = graph.without_edges(zero)
+    assert torch.equal(silent.arcs, without.arcs)
+    assert torch.equal(silent.arc_weights, without.arc_weights)
+    assert torch.equal(silent.with_loops().arcs, without.with_loops().arcs)
+    assert silent.without_absent().edges.tolist() == without.edges.tolist()
+    assert int(silent.present.sum()) == without.edges.shape[1]
+    for mix in (mean_neighbours, max_neighbours):
+        assert torch.equal(mix(graph.x, silent), mix(graph.x, without))
+    if not directed:
+        assert torch.equal(outputs_of(silent), outputs_of(without))
+        assert torch.equal(breadth_first_order(silent), breadth_first_order(without))
+        assert torch.equal(match_neighbours(silent), match_neighbours(without))
+
+
+def test_weights_as_features():
+    graph = random_graph()
+    told = graph.weights_as_features(2.0)
+    assert told.weights is None
+    assert torch.equal(told.edge_features, torch.cat([graph.edge_features, graph.weights[:, None] / 2], 1))
+    silent = graph.but(weights=graph.weights.clone().index_fill_(0, torch.tensor([3]), 0.0))
+    assert torch.equal(silent.weights_as_features().arcs, silent.arcs)
+    with pytest.raises(ValueError, match="need weights, got a graph without any"):
+        Graph(TRIANGLE).weights_as_features()
 
 
 def test_copies_are_apart():

@@ -107,18 +107,37 @@ def eigenpairs(
 
 
 def fiedler_vector(graph: Graph, kind: Kind = "plain") -> tuple[float, Float[np.ndarray, "n"]]:
-    """λ₂ and q₂: how well a graph can be cut in two, and how; of a connected graph.
+    """λ₂ and q₂, the unit vector f ⊥ q₁ with the least fᵀLf: how well a graph can be cut in two, and how.
+
+    A graph that is not connected is cut for nothing: λ₂ is 0, and q₂ tells the largest component (above 0) from all
+    others (below 0). Of its parts, take one by `connected_components` and ``graph.subgraph``.
 
     >>> (fiedler_vector(Graph(torch.tensor([[0, 1], [1, 2]])))[1].round(3) + 0).tolist()
     [0.707, 0.0, -0.707]
+    >>> value, vector = fiedler_vector(Graph(torch.tensor([[0, 1], [1, 2]]), vertices=4))  # a path, and one alone
+    >>> value, vector.round(3).tolist()
+    (0.0, [0.289, 0.289, 0.289, -0.866])
     """
-    pairs = eigenpairs(graph, 2, kind)
-    if pairs.components > 1:
+    if graph.vertices < 2:
         raise ValueError(
-            f"a Fiedler vector is of a connected graph, got {pairs.components:,} components; take the largest by "
-            "cut.data.connected_components and graph.subgraph"
+            f"a Fiedler vector is the second eigenvector, and needs two vertices or more, got {graph.vertices}; give a "
+            "larger graph"
         )
+    expect_choice("kind", kind, ("plain", "symmetric", "random_walk"))
+    of, sizes = connected_components(graph)
+    if len(sizes) > 1:
+        return 0.0, _largest_component(graph, kind, of == 0)
+    pairs = eigenpairs(graph, 2, kind)
     return float(pairs.values[1]), pairs.vectors[:, 1]
+
+
+def _largest_component(graph: Graph, kind: Kind, inside: Bool[np.ndarray, "n"]) -> Float[np.ndarray, "n"]:
+    """The vector that L takes to 0, at right angles to the first such, with one sign inside and the other outside."""
+    degrees = np.asarray(adjacency_matrix(graph).sum(1)).reshape(-1)
+    first = np.ones(len(inside)) if kind == "plain" else np.sqrt(np.where(degrees > 0, degrees, 1))
+    vector = first * np.where(inside, 1 / (first[inside] ** 2).sum(), -1 / (first[~inside] ** 2).sum())
+    vector = vector / first if kind == "random_walk" else vector
+    return vector / np.linalg.norm(vector)
 
 
 def adjacency_matrix(graph: Graph) -> "sparse.csr_array":
@@ -130,8 +149,9 @@ def adjacency_matrix(graph: Graph) -> "sparse.csr_array":
         )
     n = graph.vertices
     whole = np.int32 if n < 2**31 else np.int64
-    i, j = (end.astype(whole) for end in graph.edges.cpu().numpy())
-    w = np.ones(len(i)) if graph.weights is None else graph.weights.detach().cpu().numpy().astype(np.float64)
+    present = graph.present
+    i, j = (end.astype(whole) for end in graph.edges[:, present].cpu().numpy())
+    w = np.ones(len(i)) if graph.weights is None else graph.weights.detach()[present].cpu().numpy().astype(np.float64)
     if len(w) and w.min() < 0:
         raise ValueError(
             f"a Laplacian needs weights of 0 or more, got {w.min():.4g}; give how alike two vertices are, or the sizes "

@@ -56,7 +56,9 @@ class Clusters:
 
 
 def spectral_embedding(graph: Graph, dimensions: int = 2, kind: Kind = "random_walk") -> Float[np.ndarray, "n d"]:
-    """The first eigenvectors after the constant one as coordinates of the vertices; of a connected graph.
+    """The first eigenvectors after the constant one as coordinates of the vertices.
+
+    Of a graph that is not connected the first ones, of eigenvalue 0, tell its components apart.
 
     >>> path = Graph(torch.tensor([[0, 1], [1, 2]]))
     >>> (spectral_embedding(path, 1, "plain").round(3) + 0).reshape(-1).tolist()

@@ -184,7 +184,7 @@ def pair_metrics(scores: Float[np.ndarray, "n"], held: Pairs, signed: bool) -> d
 
 def edge_kinds(data: "GraphData", task: str) -> tuple[Graph, tuple[str, ...]]:
     """The graph, its two kinds of edges as weights −1 and 1, and their names; () where links are asked for."""
-    graph = data.graph
+    graph = data.graph if data.edge_targets is not None and task != "links" else data.graph.without_absent()
     if task == "links":
         return graph, ()
     if data.edge_targets is not None:
@@ -202,7 +202,7 @@ def edge_kinds(data: "GraphData", task: str) -> tuple[Graph, tuple[str, ...]]:
 
 def candidates(whole: Graph, vertex: int, bipartite: bool) -> Int[np.ndarray, "2 k"]:
     """The pairs of a vertex with all others that it has no edge with; of a bipartite graph, on the other side."""
-    edges = whole.edges.numpy()
+    edges = whole.edges[:, whole.present].numpy()
     others = sides(edges, whole.vertices)[1] if bipartite else np.arange(whole.vertices)
     if bipartite and vertex in others:
         others = sides(edges, whole.vertices)[0]

@@ -51,7 +51,7 @@ def plain_graphs(rows: GraphRows, largest: int) -> tuple[list[Graph], list[str]]
         notes.append(f"{loops:,} self-loops: left out")
     plain = []
     for graph in kept:
-        low, high = graph.without_loops().edges.sort(0).values
+        low, high = graph.without_absent().without_loops().edges.sort(0).values
         once = (low * graph.vertices + high).unique()
         plain.append(Graph(torch.stack([once // graph.vertices, once % graph.vertices]), graph.vertices))
     return plain, notes

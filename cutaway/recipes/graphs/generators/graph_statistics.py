@@ -80,7 +80,7 @@ def shape_hash(graph: Graph) -> str:
     Every vertex is named after its name and those of its neighbours, some times over.
     """
     joined: list[list[int]] = [[] for _ in range(graph.vertices)]
-    for i, j in graph.edges.T.tolist():
+    for i, j in graph.edges[:, graph.present].T.tolist():
         joined[i].append(j)
         joined[j].append(i)
     names = [""] * graph.vertices

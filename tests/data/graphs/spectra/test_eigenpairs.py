@@ -94,8 +94,34 @@ def test_the_fiedler_vector_cuts_the_karate_club():
     sides = (vector > 0).astype(int)
     agreement = np.mean(sides == data.targets.numpy())
     assert max(agreement, 1 - agreement) > 0.9
-    with pytest.raises(ValueError, match="of a connected graph, got 2 components"):
-        fiedler_vector(cut.blocks.Graph(torch.tensor([[0], [1]]), 3))
+
+
+@pytest.mark.parametrize("kind", ["plain", "symmetric", "random_walk"])
+def test_the_fiedler_vector_of_a_graph_in_pieces_tells_the_largest_from_the_rest(kind: str):
+    """L q = 0 and q is at right angles to the first such vector; one of the pieces hangs by an edge of weight 0."""
+    edges = torch.tensor([[0, 1, 2, 3, 5, 6], [1, 2, 3, 0, 6, 0]])
+    graph = cut.blocks.Graph(edges, 9, torch.tensor([1.0, 2.0, 3.0, 1.0, 2.0, 0.0]))
+    value, vector = fiedler_vector(graph, kind)
+    assert value == 0.0
+    matrix = laplacian(graph.adjacency(torch.float64).to_dense(), kind).numpy()
+    rounding = 9 * np.finfo(np.float64).eps * np.linalg.norm(matrix)
+    np.testing.assert_allclose(matrix @ vector, 0, atol=rounding)
+    assert np.linalg.norm(vector) == pytest.approx(1)
+    assert ((vector > 0) == np.isin(np.arange(9), [0, 1, 2, 3])).all()
+    degrees = graph.degrees().double().numpy()
+    degrees = np.where(degrees > 0, degrees, 1)
+    first = {"plain": np.ones(9), "symmetric": np.sqrt(degrees), "random_walk": degrees}[kind]
+    assert abs(vector @ first) <= rounding * np.linalg.norm(first)
+    assert networkx.algebraic_connectivity(networkx.Graph([(0, 1), (2, 3)]), weight=None) == 0.0  # theirs, too
+    with pytest.raises(ValueError, match="needs two vertices or more, got 1"):
+        fiedler_vector(cut.blocks.Graph(torch.zeros(2, 0, dtype=torch.int64), 1))
+
+
+def test_an_edge_of_weight_0_connects_neither_components_nor_the_laplacian():
+    graph = cut.blocks.Graph(torch.tensor([[0, 1, 2], [1, 2, 3]]), weights=torch.tensor([1.0, 0.0, 2.0]))
+    pairs = eigenpairs(graph, 4, "plain")
+    assert pairs.components == int((np.abs(pairs.values) < 1e-12).sum()) == 2
+    assert cut.data.connected_components(graph).sizes == (2, 2)
 
 
 def test_signs_and_seeds_are_fixed():

@@ -25,17 +25,31 @@ def test_a_cycle_is_symmetric_positive_and_near_the_inverse():
     matrix = grid_laplacian()
     multigrid = make_multigrid(matrix, np.ones((SIDE**2, 1)))
     assert len(multigrid.levels) >= 1
-    random = np.random.default_rng(0)
-    r = random.normal(size=(SIDE**2, 3))
+    r = np.random.default_rng(0).normal(size=(SIDE**2, 3))
     r -= r.mean(0)
-    z = multigrid.cycle(r)
-    np.testing.assert_allclose(z[:, :1], multigrid.cycle(r[:, :1]), atol=1e-9)  # columns do not meet
-    np.testing.assert_allclose(r.T @ z, (r.T @ z).T, rtol=1e-8)
-    assert (np.linalg.eigvalsh(r.T @ z) > 0).all()
+    assert (np.linalg.eigvalsh(r.T @ multigrid.cycle(r)) > 0).all()
     x = np.zeros_like(r)
     for _ in range(30):
         x += multigrid.cycle(r - matrix @ x)
     assert np.linalg.norm(r - matrix @ x) < 1e-3 * np.linalg.norm(r)
+
+
+def test_a_cycle_is_linear_and_symmetric():
+    """Columns do not meet; but a product of several columns may round otherwise than a product of one.
+
+    An inverse multiplies rounding by 1/λ. L itself has λ = 0 (made 1e-9 by a shift), so that digits would be lost along
+    the constant signal; of L + I no eigenvalue is below 1, and a result is known to n eps times the length of r.
+    """
+    matrix = grid_laplacian()
+    matrix.setdiag(matrix.diagonal() + 1)
+    multigrid = make_multigrid(matrix, np.ones((SIDE**2, 1)))
+    r = np.random.default_rng(0).normal(size=(SIDE**2, 3))
+    z, length = multigrid.cycle(r), np.linalg.norm(r)
+    rounding = SIDE**2 * np.finfo(np.float64).eps * length
+    np.testing.assert_allclose(z[:, :1], multigrid.cycle(r[:, :1]), rtol=0, atol=rounding)
+    np.testing.assert_allclose(multigrid.cycle(2 * r - 1), 2 * z - multigrid.cycle(np.ones_like(r)), atol=4 * rounding)
+    np.testing.assert_allclose(r.T @ z, (r.T @ z).T, rtol=0, atol=rounding * length)
+    assert np.abs(z[:, 1:] - z[:, :1]).max() > 1e6 * rounding  # the bound would notice another column
 
 
 def test_eigenvalues_of_a_grid_by_their_formula():

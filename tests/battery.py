@@ -7,6 +7,7 @@ import copy
 import inspect
 import re
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -17,6 +18,7 @@ from torch.utils import _pytree as pytree
 
 import cutaway as cut
 from cutaway.inside.address_globs import named_sites
+from cutaway.inside.results import LookError
 from cutaway.inside.taps import Tap
 from cutaway.registry import Entry
 
@@ -148,6 +150,22 @@ def check_taps_fire(entry: Entry) -> None:
         assert any(not torch.equal(x, y) for x, y in zip(plain, other, strict=True)), f"editing {tap} changes nothing"
 
 
+def check_looking_changes_nothing(entry: Entry) -> None:
+    """Reading what every module takes and gives, without gradients, leaves every bit of the output as it was."""
+    for dtype in (torch.float32, torch.float64):
+        for grads in (True, False):  # in training with gradients, in evaluation without
+            outputs = []
+            for looks in (False, True):
+                block, inputs = build(entry.example, dtype)
+                block.train(grads)
+                every = ["output", *(["**", "**.input"] if any(named_sites(block)) else [])]
+                with suppress(LookError), torch.set_grad_enabled(grads):  # where this pass reaches no inner address
+                    with cut.trace(block, every) if looks else nullcontext():
+                        outputs.append(floats(call(block, inputs)))
+            for x, y in zip(*outputs, strict=True):
+                assert torch.equal(x.nan_to_num(), y.nan_to_num()), f"reading changed the output in {dtype}"
+
+
 def _shake(value: Any) -> Any:
     return pytree.tree_map_only(
         Tensor, lambda x: x * 1.3 + 0.7 * torch.rand_like(x) if x.is_floating_point() else x, value
@@ -199,6 +217,7 @@ APPLIES: dict[Check, Callable[[Entry], bool]] = {
     # a function of whole numbers alone makes floats of torch's default dtype
     check_single_precision: lambda entry: traits(entry).is_module or traits(entry).float_inputs,
     check_taps_fire: lambda entry: bool(traits(entry).taps),
+    check_looking_changes_nothing: lambda entry: traits(entry).is_module,
     check_documented: lambda entry: True,
     check_extremes: lambda entry: True,
 }

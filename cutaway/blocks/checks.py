@@ -1,10 +1,14 @@
 r"""Checks of the arguments of blocks. Each error states the rule, what came, and what to do instead."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
+import numpy as np
 import torch
+from jaxtyping import Int
 from torch import Tensor
 
+Lengths = Tensor | np.ndarray | Sequence[Any]  # whole numbers, one for each sequence of a batch
 _TRIES = 10_000  # numbers tried on either side, a few milliseconds
 
 
@@ -12,6 +16,50 @@ def expect_float(name: str, x: Tensor) -> None:
     """Blocks compute with real numbers: integers and booleans are a mistake."""
     if not x.is_floating_point():
         raise ValueError(f"{name} must be a float tensor, got {x.dtype}; convert it with {name}.float()")
+
+
+def as_lengths(
+    lengths: Any, batch: Sequence[int] | None = None, steps: int | None = None, least: int = 0
+) -> Int[Tensor, "*b"]:
+    """The lengths of the sequences of a batch as a tensor; a list or an array of whole numbers will do.
+
+    They must lie between ``least`` and ``steps``. That is read on the CPU alone, where it costs next to nothing.
+
+    >>> as_lengths([3, 1], (2,))
+    tensor([3, 1])
+    """
+    shape = None if batch is None else tuple(batch)
+    came = ""
+    if not isinstance(lengths, Tensor):
+        try:
+            numbers = isinstance(lengths, np.ndarray) and lengths.dtype.kind in "iu"
+            lengths = torch.as_tensor(lengths.astype(np.int64) if numbers else list(lengths))
+        except (TypeError, ValueError, RuntimeError):  # a text, a number, rows of different length
+            came = repr(lengths)[:60] if isinstance(lengths, (str, int, float)) else f"type {type(lengths).__name__}"
+        else:
+            lengths = lengths if lengths.numel() else lengths.long()  # an empty list would be one of floats
+    if not came:
+        dtype = lengths.dtype
+        whole = not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool)
+        if not whole or (shape is not None and tuple(lengths.shape) != shape):
+            came = f"{dtype} of shape {tuple(lengths.shape)}"
+    if came:
+        form = "" if shape is None else f" of shape {shape}"
+        raise ValueError(
+            f"lengths must be whole numbers{form}, one for each sequence, got {came}; for a mask use mask.sum(-1)"
+        )
+    lengths = lengths.long()
+    if torch.compiler.is_compiling() or lengths.device.type != "cpu" or not lengths.numel():
+        return lengths
+    if torch._C._functorch.is_functorch_wrapped_tensor(lengths):
+        return lengths
+    low, high = (int(bound) for bound in lengths.aminmax())
+    if low < least:
+        rule = "a sequence must have at least one step" if least else "lengths must be at least 0"
+        raise ValueError(f"{rule}, got a length of {low}; leave empty ones out")
+    if steps is not None and high > steps:
+        raise ValueError(f"lengths must be at most the number of steps, {steps}, got {high}; pad x, or mend the length")
+    return lengths
 
 
 def expect_width(name: str, x: Tensor, width: int) -> None:

@@ -219,6 +219,13 @@ def is_changed(module: nn.Module) -> bool:
     )
 
 
+def is_read(module: nn.Module) -> bool:
+    """Whether a watch of this context looks at what a module takes or gives."""
+    if not (module._forward_hooks or module._forward_pre_hooks):
+        return False
+    return any(module in watch.watched for watch in active_watches())
+
+
 def _count(tap: Tap, which: str, undo: ExitStack) -> None:
     setattr(tap, which, getattr(tap, which) + 1)
     undo.callback(lambda: setattr(tap, which, getattr(tap, which) - 1))
@@ -315,4 +322,4 @@ def _changed(value: Any, change: Any) -> Any:
     return rebuilt(value, lambda _: next(made)[1])
 
 
-__all__ = ["AddressedWatch", "HookedWatch", "Stop", "into_graph", "watchable"]
+__all__ = ["AddressedWatch", "HookedWatch", "Stop", "into_graph", "is_changed", "is_read", "watchable"]

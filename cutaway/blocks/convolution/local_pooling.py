@@ -9,15 +9,15 @@ sequence see `pool_max` and `pool_mean`. LeCun et al. 1998 (mean); Ranzato et al
 """
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
-from cutaway.blocks.checks import expect_float, expect_positive
-from cutaway.blocks.convolution.one_dimensional import expect_lengths, step_mask
+from cutaway.blocks.checks import Lengths, as_lengths, expect_float, expect_positive
+from cutaway.blocks.convolution.one_dimensional import step_mask
 
 
 def max_pool_steps(
-    x: Float[Tensor, "*b t w"], kernel: int = 2, stride: int | None = None, lengths: Int[Tensor, "*b"] | None = None
+    x: Float[Tensor, "*b t w"], kernel: int = 2, stride: int | None = None, lengths: Lengths | None = None
 ) -> Float[Tensor, "*b n w"]:
     """y_t = max_j x_{s·t + j}; windows lie side by side unless there is a ``stride``.
 
@@ -30,7 +30,7 @@ def max_pool_steps(
 
 
 def mean_pool_steps(
-    x: Float[Tensor, "*b t w"], kernel: int = 2, stride: int | None = None, lengths: Int[Tensor, "*b"] | None = None
+    x: Float[Tensor, "*b t w"], kernel: int = 2, stride: int | None = None, lengths: Lengths | None = None
 ) -> Float[Tensor, "*b n w"]:
     """y_t = 1/k Σ_j x_{s·t + j}, over the real steps of a window.
 
@@ -41,7 +41,7 @@ def mean_pool_steps(
     return windows.masked_fill(~real, 0.0).sum(-1) / real.sum(-1).clamp(min=1)
 
 
-def _windows(x: Tensor, kernel: int, stride: int | None, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
+def _windows(x: Tensor, kernel: int, stride: int | None, lengths: Lengths | None) -> tuple[Tensor, Tensor]:
     """The windows (…, n, w, k), and which of their entries are real (…, n, 1, k)."""
     expect_float("x", x)
     stride = kernel if stride is None else stride
@@ -51,9 +51,10 @@ def _windows(x: Tensor, kernel: int, stride: int | None, lengths: Tensor | None)
             f"x must have shape (..., steps, channels) with at least kernel={kernel} steps, got {tuple(x.shape)}; "
             "try a smaller kernel"
         )
-    expect_lengths(lengths, x)
-    every = torch.ones(x.shape[-2], dtype=torch.bool, device=x.device)
-    mask = every if lengths is None else step_mask(lengths, x.shape[-2])
+    steps = x.shape[-2]
+    mask = torch.ones(steps, dtype=torch.bool, device=x.device)
+    if lengths is not None:
+        mask = step_mask(as_lengths(lengths, x.shape[:-2], steps).to(x.device), steps)
     return x.unfold(-2, kernel, stride), mask.unfold(-1, kernel, stride)[..., None, :]
 
 

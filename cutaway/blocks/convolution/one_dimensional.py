@@ -22,7 +22,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from cutaway.blocks.checks import expect_choice, expect_float, expect_positive, expect_width
+from cutaway.blocks.checks import Lengths, as_lengths, expect_choice, expect_float, expect_positive, expect_width
 from cutaway.blocks.convolution.grids import expect_groups
 from cutaway.inside.taps import Tap
 
@@ -37,7 +37,7 @@ def cross_correlate_open(
     stride: int = 1,
     dilation: int = 1,
     groups: int = 1,
-    lengths: Int[Tensor, "*b"] | None = None,
+    lengths: Lengths | None = None,
 ) -> Float[Tensor, "*b n o"]:
     """y_t = b + Σ_j x_{s·t + d·j − p} W_j, written out: cut the windows, weigh each, sum.
 
@@ -45,10 +45,11 @@ def cross_correlate_open(
     >>> cross_correlate_open(x[:, None], w[None, None]).squeeze()
     tensor([-1., -2., -3., -6.,  0.,  6.,  3.,  2.,  1.])
     """
-    kernel = _expect_fit(x, weight, padding, stride, dilation, groups, lengths)
+    kernel = _expect_fit(x, weight, padding, stride, dilation, groups)
+    lengths = None if lengths is None else as_lengths(lengths, x.shape[:-2], x.shape[-2]).to(x.device)
     padded = pad_steps(x, kernel, padding, dilation, lengths)
     windows = padded.unfold(-2, dilation * (kernel - 1) + 1, stride)[..., ::dilation]  # (…, n, i, k)
-    windows = windows.unflatten(-2, (groups, -1))
+    windows = windows.unflatten(-2, (groups, weight.shape[1]))
     y = torch.einsum("...ngjk,gojk->...ngo", windows, weight.unflatten(0, (groups, -1))).flatten(-2)
     y = y if bias is None else y + bias
     return _zero_after_end(y, output_lengths(lengths, kernel, padding, stride, dilation))
@@ -62,10 +63,11 @@ def cross_correlate(
     stride: int = 1,
     dilation: int = 1,
     groups: int = 1,
-    lengths: Int[Tensor, "*b"] | None = None,
+    lengths: Lengths | None = None,
 ) -> Float[Tensor, "*b n o"]:
     """y_t = b + Σ_j x_{s·t + d·j − p} W_j by torch's kernel; equal to `cross_correlate_open`."""
-    kernel = _expect_fit(x, weight, padding, stride, dilation, groups, lengths)
+    kernel = _expect_fit(x, weight, padding, stride, dilation, groups)
+    lengths = None if lengths is None else as_lengths(lengths, x.shape[:-2], x.shape[-2]).to(x.device)
     z = pad_steps(x, kernel, padding, dilation, lengths)
     rows = z.reshape(math.prod(z.shape[:-2]), *z.shape[-2:]).transpose(1, 2)
     y = nn.functional.conv1d(rows, weight, bias, stride, 0, dilation, groups).transpose(1, 2)
@@ -124,18 +126,18 @@ class Conv1d(nn.Module):
             nn.init.uniform_(parameter, -bound, bound)
 
     def correlate(
-        self, x: Tensor, filters: Tensor, bias: Tensor | None = None, lengths: Tensor | None = None
+        self, x: Tensor, filters: Tensor, bias: Tensor | None = None, lengths: Lengths | None = None
     ) -> Tensor:
         """What these filters, of any number, give in place of its own: padding, stride and groups are the same."""
         return cross_correlate(x, filters, bias, self.padding, self.stride, self.dilation, self.groups, lengths)
 
-    def forward(self, x: Float[Tensor, "*b t i"], lengths: Int[Tensor, "*b"] | None = None) -> Float[Tensor, "*b n o"]:
+    def forward(self, x: Float[Tensor, "*b t i"], lengths: Lengths | None = None) -> Float[Tensor, "*b n o"]:
         y = self.correlate(x, self.weight, self.bias, lengths)
         if self.output.live:
             y = self.output(y)
         return y
 
-    def output_lengths(self, lengths: Int[Tensor, "*b"]) -> Int[Tensor, "*b"]:
+    def output_lengths(self, lengths: Lengths) -> Int[Tensor, "*b"]:
         """How many outputs rows of these lengths have, for what comes after this layer."""
         found = output_lengths(lengths, self.kernel, self.padding, self.stride, self.dilation)
         assert found is not None
@@ -148,18 +150,19 @@ class Conv1d(nn.Module):
         return f"{self.inputs} → {self.outputs}, kernel={self.kernel}, {self.padding}{changed}{plain}"
 
 
-def step_mask(lengths: Int[Tensor, "*b"], steps: int) -> Bool[Tensor, "*b t"]:
+def step_mask(lengths: Lengths, steps: int) -> Bool[Tensor, "*b t"]:
     """True at the real steps of rows of these lengths.
 
     >>> step_mask(torch.tensor([1, 3]), 3).int()
     tensor([[1, 0, 0],
             [1, 1, 1]], dtype=torch.int32)
     """
-    return torch.arange(steps, device=lengths.device) < lengths[..., None]
+    known = lengths if isinstance(lengths, Tensor) else as_lengths(lengths)
+    return torch.arange(steps, device=known.device) < known[..., None]
 
 
 def output_lengths(
-    lengths: Int[Tensor, "*b"] | None, kernel: int, padding: Padding, stride: int = 1, dilation: int = 1
+    lengths: Lengths | None, kernel: int, padding: Padding, stride: int = 1, dilation: int = 1
 ) -> Int[Tensor, "*b"] | None:
     """⌈T′/s⌉ outputs of T steps, with T′ = T − d(k−1) for valid padding and T for the others; no row has fewer than 0.
 
@@ -168,7 +171,8 @@ def output_lengths(
     """
     if lengths is None:
         return None
-    whole = lengths - dilation * (kernel - 1) if padding == "valid" else lengths
+    known = as_lengths(lengths)
+    whole = known - dilation * (kernel - 1) if padding == "valid" else known
     return (torch.div(whole - 1, stride, rounding_mode="floor") + 1).clamp(min=0)
 
 
@@ -204,10 +208,8 @@ def _zero_after_end(x: Tensor, lengths: Tensor | None) -> Tensor:
     return x if lengths is None else x.masked_fill(~step_mask(lengths, x.shape[-2])[..., None], 0.0)
 
 
-def _expect_fit(
-    x: Tensor, weight: Tensor, padding: str, stride: int, dilation: int, groups: int, lengths: Tensor | None
-) -> int:
-    """The kernel's size, if sequence, weights and lengths fit together."""
+def _expect_fit(x: Tensor, weight: Tensor, padding: str, stride: int, dilation: int, groups: int) -> int:
+    """The kernel's size, if sequence and weights fit together."""
     expect_float("x", x)
     expect_choice("padding", padding, Padding.__args__)  # type: ignore[attr-defined]
     expect_positive(stride=stride, dilation=dilation, groups=groups)
@@ -223,21 +225,7 @@ def _expect_fit(
             f"{padding!r}, got shape {tuple(x.shape)}; "
             + ("use padding='same' or longer sequences" if least > 1 else "leave empty sequences out")
         )
-    expect_lengths(lengths, x)
     return kernel
-
-
-def expect_lengths(lengths: Tensor | None, x: Tensor) -> None:
-    """Lengths must be integers, one for each sequence. Their values are not read: that would wait for the device."""
-    if lengths is None:
-        return
-    if lengths.is_floating_point() or lengths.dtype == torch.bool:
-        raise ValueError(f"lengths must be integers, got {lengths.dtype}; use lengths.long()")
-    if lengths.shape != x.shape[:-2]:
-        raise ValueError(
-            f"lengths must hold one number for each sequence, got shape {tuple(lengths.shape)} for x of shape "
-            f"{tuple(x.shape)}; give it shape {tuple(x.shape[:-2])}"
-        )
 
 
 __all__ = [
@@ -245,7 +233,6 @@ __all__ = [
     "convolve",
     "cross_correlate",
     "cross_correlate_open",
-    "expect_lengths",
     "output_lengths",
     "pad_steps",
     "step_mask",

@@ -102,9 +102,12 @@ class HierarchicalSoftmax(OutputLayer):
         expect_vectors(z, self.width)
         y = flat_targets(z, targets, self.classes)
         flat = self.tree.depth * (self._arity - 1) >= self.classes - 1  # a path may touch all rows: one product
-        if self.scores.live or self.output.live or (flat and not self.sparse):
+        edited, read = self.scores.edited or self.output.edited, self.scores.live or self.output.live
+        if edited or (flat and not self.sparse):
             log_p = self.log_probabilities(z).reshape(-1, self.classes)
             return -log_p.gather(1, y[:, None])[:, 0].view(targets.shape)
+        if read:
+            self.log_probabilities(z)  # beside: looking does not change the losses by a bit
         nodes = self._ancestors(y)
         vertices, branches, passed = self.parents[nodes], self.branches[nodes], nodes > 0
         s = self._path_scores(z.reshape(-1, self.width), vertices)
@@ -152,10 +155,12 @@ class HierarchicalSoftmax(OutputLayer):
         expect_count(k, self.classes)
         expect_vectors(z, self.width)
         found = None
-        if not (self.scores.live or self.output.live or torch.compiler.is_compiling()):
+        if not (self.scores.edited or self.output.edited or torch.compiler.is_compiling()):
             found = search_tree(self, z.reshape(-1, self.width), k)
         if found is None:
             return super().top(z, k)
+        if self.scores.live or self.output.live:
+            self.log_probabilities(z)  # beside, as in `losses`
         return Top(*(part.view(*z.shape[:-1], k) for part in found))
 
     def branch_log_probabilities(self, z: Float[Tensor, "n w"], vertices: Integer[Tensor, "n"]) -> Float[Tensor, "n k"]:

@@ -129,9 +129,11 @@ class FullSoftmax(ClassVectors):
         self, z: Float[Tensor, "*b w"], targets: Integer[Tensor, "*b"], generator: torch.Generator | None = None
     ) -> Float[Tensor, "*b"]:
         expect_vectors(z, self.width)
-        if self.scores.live:
+        if self.scores.edited:
             flat_targets(z, targets, self.classes)
             return score_losses(self.logits(z), targets).to(z.dtype)
+        if self.scores.live:
+            self.logits(z)  # beside: looking does not change the losses by a bit
         return linear_cross_entropy(z, self.weight, targets, self.bias).to(z.dtype)
 
 

@@ -22,6 +22,7 @@ from cutaway.blocks.graphs.messages import sum_messages, take_sources
 from cutaway.blocks.graphs.neighbours import arc_weights, expect_vertices, sum_neighbours, sum_weighted
 from cutaway.blocks.graphs.sparse_features import multiply_sparse
 from cutaway.blocks.norms.batch import BatchNorm
+from cutaway.inside.hooks import is_changed, is_read
 from cutaway.inside.taps import Tap
 
 
@@ -62,8 +63,10 @@ class GINLayer(nn.Module):
 
     def forward(self, x: Float[Tensor, "n i"], graph: Graph) -> Float[Tensor, "n o"]:
         expect_vertices(x, graph, self.inputs)
-        looked_at = self.messages.live or self.sums.live
-        if is_sparse_rows(x) and self.map_edges is None and not looked_at and type(self.up) is Linear:
+        edited = self.messages.edited or self.sums.edited or is_changed(self.up)
+        if is_sparse_rows(x) and self.map_edges is None and not edited and type(self.up) is Linear:
+            if self.messages.live or self.sums.live or is_read(self.up):
+                self.up(self._sum(x.to_dense(), graph))  # beside: looking does not change the output by a bit
             u = multiply_sparse(x, self.up.weight)  # the product of the sum is the sum of the products
             h = (1 + self.epsilon) * u + sum_neighbours(u, graph)
             h = h if self.up.bias is None else h + self.up.bias

@@ -5,8 +5,8 @@ r"""A cell is one layer of a recurrent net in one direction: it reads a sequence
 
 What f is, the families say: equations.py, rnn.py, lstm.py, gru.py. Two paths compute it. The *fused* one is a kernel
 for the whole sequence. The *written-out* one takes the equation step by step, where every value of every step can be
-changed; it is taken where somebody edits a value or wants its gradient. Reading alone keeps the fused output and
-computes the values beside it. Elman 1990. Notes: N3 §5.1. Axis letters: docs/notation.md.
+changed; it is taken where somebody edits a value or wants its gradient. Reading alone, of the values or of the two
+maps, keeps the fused output and computes what is read beside it: looking never changes the output by a bit. Elman 1990. Notes: N3 §5.1. Axis letters: docs/notation.md.
 """
 
 import math
@@ -20,6 +20,7 @@ from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.recurrence.edits import StepEdits
 from cutaway.blocks.recurrence.equations import Name, unnamed
 from cutaway.blocks.recurrence.loops import Parts, unroll
+from cutaway.inside.hooks import is_changed, is_read
 from cutaway.inside.taps import Tap, Whole
 
 
@@ -56,7 +57,10 @@ class Cell(nn.Module, ABC):
 
     @abstractmethod
     def fused(self, x: Tensor, state: Parts, mask: Tensor | None, reverse: bool) -> tuple[Tensor, Parts]:
-        """The hidden states (t, b, w) and the last state by a kernel; x (t, b, i), mask (t, b, 1)."""
+        """The hidden states (t, b, w) and the last state by a kernel; x (t, b, i), mask (t, b, 1).
+
+        It reads the matrices of the two maps without calling them, so that nobody hears them twice.
+        """
 
     def forward(
         self, x: Tensor, state: Parts, mask: Tensor | None = None, reverse: bool = False
@@ -72,7 +76,7 @@ class Cell(nn.Module, ABC):
         else:
             first = state
             hidden, state = self.fused(x, first, mask, reverse)
-            if taps:
+            if taps or any(is_read(modules[name]) for name in self.bare_matrices):
                 values = self._written_out(x, first, mask, reverse, {})[2] | {"hidden": Whole(hidden.transpose(0, 1))}
         for name, tap in taps.items():
             value, source = values[name]
@@ -94,9 +98,9 @@ class Cell(nn.Module, ABC):
         return torch.stack(seen["hidden"]), state, values
 
     def _plain(self) -> bool:
-        """Whether a kernel computes what this cell does: its maps are its own, unwatched, outside torch.func."""
+        """Whether a kernel computes what this cell does: its maps are its own and unchanged, outside torch.func."""
         maps: tuple[Any, ...] = (self.map_input, self.map_hidden)
-        return all(type(m) is Linear and not m._forward_hooks and not m._forward_pre_hooks for m in maps) and (
+        return all(type(m) is Linear and not is_changed(m) for m in maps) and (
             torch.compiler.is_compiling() or torch._C._functorch.maybe_current_level() is None
         )
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from cutaway.blocks.dense.affine import linear
 from cutaway.blocks.recurrence.cells import Cell
 from cutaway.blocks.recurrence.equations import Name, gru_step, unnamed
 from cutaway.blocks.recurrence.gru_kernel import gru_forward
@@ -41,7 +42,7 @@ class GRUCell(Cell):
         return gru_step(a, self.map_hidden(state[0]) + b, state[0], name)
 
     def fused(self, x: Tensor, state: Parts, mask: Tensor | None, reverse: bool) -> tuple[Tensor, Parts]:
-        a, u = self.map_input(x), self.map_hidden.weight
+        a, u = linear(x, self.map_input.weight, self.map_input.bias), self.map_hidden.weight
         Z, z, _, _ = gru_forward(a, u, self.candidate_bias, state[0], mask, reverse)
         return Z, (z,)
 

@@ -47,7 +47,7 @@ def lstm_forward(
     twice[-2] = 2  # σ(2x) for the candidate
     twice = twice.view(-1)
     u = u * twice
-    sums = torch.addmm(b * twice, x.reshape(-1, inputs), w * twice).view(steps, batch, -1)
+    sums = torch.addmm(b * twice, x.reshape(-1, inputs), w * twice).view(steps, batch, count * width)
     gates = sums.view(steps, batch, count, width)
     z, c = hidden, cell
     Z, C = (x.new_empty(steps, batch, width) for _ in range(2))

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from cutaway.blocks.checks import expect_choice
+from cutaway.blocks.dense.affine import linear
 from cutaway.blocks.recurrence.cells import Cell
 from cutaway.blocks.recurrence.equations import Name, rnn_step, unnamed
 from cutaway.blocks.recurrence.loops import Parts
@@ -36,7 +37,8 @@ class RNNCell(Cell):
         return rnn_step(a + self.map_hidden(state[0]), self.relu, name)
 
     def fused(self, x: Tensor, state: Parts, mask: Tensor | None, reverse: bool) -> tuple[Tensor, Parts]:
-        Z, z = rnn_forward(self.map_input(x), self.map_hidden.weight, state[0], mask, self.relu, reverse)
+        a = linear(x, self.map_input.weight, self.map_input.bias)
+        Z, z = rnn_forward(a, self.map_hidden.weight, state[0], mask, self.relu, reverse)
         return Z, (z,)
 
 

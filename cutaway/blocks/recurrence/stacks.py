@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
-from cutaway.blocks.checks import expect_float, expect_positive, expect_probability, expect_width
+from cutaway.blocks.checks import Lengths, as_lengths, expect_float, expect_positive, expect_probability, expect_width
 from cutaway.blocks.depth.dropouts import fast_dropout
 from cutaway.blocks.recurrence.cells import Cell
 from cutaway.blocks.recurrence.states import State
@@ -88,12 +88,13 @@ class Recurrent(nn.Module):
         self,
         x: Float[Tensor, "*b t i"],
         state: State | None = None,
-        lengths: Int[Tensor, "*b"] | None = None,
+        lengths: Lengths | None = None,
     ) -> tuple[Float[Tensor, "*b t o"], State]:
         """The outputs of all steps, those of both directions side by side, and the state after the last one.
 
         ``lengths`` are the numbers of real steps where sequences are padded at their ends: each state is then the one
-        at the sequence's own last step (for the way back: its first), and the outputs of padded steps are 0.
+        at the sequence's own last step (for the way back: its first), and the outputs of padded steps are 0. A list or
+        an array of whole numbers will do. An empty batch gives empty outputs; a sequence has at least one step.
         """
         expect_sequence(x, self.inputs)
         batch, steps = x.shape[:-2], x.shape[-2]
@@ -111,8 +112,8 @@ class Recurrent(nn.Module):
         flat = math.prod(batch)
         mask = None
         if lengths is not None:
-            expect_lengths(lengths, batch, steps)
-            mask = torch.arange(steps, device=x.device) < lengths.reshape(flat, 1)
+            known = as_lengths(lengths, batch, steps, least=1).to(x.device)
+            mask = torch.arange(steps, device=x.device) < known.reshape(flat, 1)
         parts = [part.reshape(flat, self.depth, self.directions, self.width) for part in state]
         y = x.reshape(flat, steps, self.inputs)
         ends = []
@@ -186,21 +187,3 @@ def expect_dtype(x: Tensor, weights: Tensor) -> None:
             f"x must be of the type of the weights, {weights.dtype}, got {x.dtype}; convert one of the two, "
             f"x.to({weights.dtype}) or layer.to({x.dtype})"
         )
-
-
-def expect_lengths(lengths: Tensor, batch: tuple[int, ...], steps: int) -> None:
-    """One length for each sequence; values are read on the CPU only, where that costs next to nothing."""
-    if lengths.shape != batch or lengths.is_floating_point() or lengths.dtype == torch.bool:
-        raise ValueError(
-            f"lengths must be whole numbers of shape {tuple(batch)}, one for each sequence, got {lengths.dtype} of "
-            f"shape {tuple(lengths.shape)}; for a mask use mask.sum(-1)"
-        )
-    if torch.compiler.is_compiling() or lengths.device.type != "cpu" or not lengths.numel():
-        return
-    if torch._C._functorch.is_functorch_wrapped_tensor(lengths):
-        return
-    low, high = (int(bound) for bound in lengths.aminmax())
-    if low < 1:
-        raise ValueError(f"a sequence must have at least one step, got a length of {low}; leave empty ones out")
-    if high > steps:
-        raise ValueError(f"lengths must be at most the number of steps, {steps}, got {high}; pad x, or mend the length")

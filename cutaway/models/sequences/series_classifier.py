@@ -17,7 +17,14 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from cutaway.blocks.attention.pooling import pool_max, pool_mean
-from cutaway.blocks.checks import expect_choice, expect_positive, expect_probability, expect_width
+from cutaway.blocks.checks import (
+    Lengths,
+    as_lengths,
+    expect_choice,
+    expect_positive,
+    expect_probability,
+    expect_width,
+)
 from cutaway.blocks.convolution.one_dimensional import Conv1d, step_mask
 from cutaway.blocks.losses.tasks import Head, Task
 from cutaway.blocks.norms.batch import BatchNorm
@@ -110,10 +117,11 @@ class SeriesClassifier(Model):
         """Where its gates are, if it has any, and what their steps are."""
         return {"lstm": "steps"} if self.spec.design == "rnn" else {}
 
-    def forward(
-        self, values: Float[Tensor, "b t c"], lengths: Int[Tensor, "b"] | None = None
-    ) -> Float[Tensor, "b classes"]:
+    def forward(self, values: Float[Tensor, "b t c"], lengths: Lengths | None = None) -> Float[Tensor, "b classes"]:
         """``lengths`` says how many steps of each series are real."""
+        lengths = (
+            None if lengths is None else as_lengths(lengths, values.shape[:1], values.shape[1], 1).to(values.device)
+        )
         x = self.features(values, lengths)
         mask = None if lengths is None else step_mask(lengths, x.shape[1])
         z = pool_mean(x, mask)
@@ -123,9 +131,7 @@ class SeriesClassifier(Model):
             z = self.pooled(z)
         return self.head(drop(z, self.spec.dropout, self.training))
 
-    def features(
-        self, values: Float[Tensor, "b t c"], lengths: Int[Tensor, "b"] | None = None
-    ) -> Float[Tensor, "b t w"]:
+    def features(self, values: Float[Tensor, "b t c"], lengths: Lengths | None = None) -> Float[Tensor, "b t w"]:
         """What is known at every step, before pooling."""
         expect_width("values", values, self.spec.channels)
         x = (values - self.mean) / self.spread
@@ -135,9 +141,7 @@ class SeriesClassifier(Model):
             x = layer(x, lengths)
         return x
 
-    def evidence(
-        self, values: Float[Tensor, "b t c"], lengths: Int[Tensor, "b"] | None = None
-    ) -> Float[Tensor, "b t classes"]:
+    def evidence(self, values: Float[Tensor, "b t c"], lengths: Lengths | None = None) -> Float[Tensor, "b t classes"]:
         """What each step adds to each class: x_t W + b, whose mean over the real steps is the logits."""
         if self.spec.design != "conv":
             raise ValueError(
@@ -147,8 +151,9 @@ class SeriesClassifier(Model):
         return self.head(self.features(values, lengths))
 
     @torch.no_grad()
-    def set_scale(self, values: Float[Tensor, "n t c"], lengths: Int[Tensor, "n"]) -> None:
+    def set_scale(self, values: Float[Tensor, "n t c"], lengths: Lengths) -> None:
         """Takes mean and spread of every channel from the training series; a constant one keeps spread 1."""
+        lengths = as_lengths(lengths, values.shape[:1], values.shape[1], 1)
         real = values[step_mask(lengths, values.shape[1])].double()
         spread = real.std(0, correction=0)
         self.mean.copy_(real.mean(0))

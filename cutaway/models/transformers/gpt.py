@@ -18,6 +18,7 @@ from cutaway.blocks.attention_masks.patterns import segments as same_segment
 from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.losses.linear_cross_entropy import linear_cross_entropy, score_losses
 from cutaway.blocks.positions.rotary import PassPositions
+from cutaway.inside.hooks import is_changed, is_read
 from cutaway.inside.quiet import equation_of, nobody_looks
 from cutaway.inside.taps import Tap
 from cutaway.models.base import choose_spec
@@ -195,9 +196,11 @@ class GPT(TextModel):
     def losses(self, x: Float[Tensor, "*b w"], targets: Int[Tensor, "*b"]) -> Float[Tensor, "*b"]:
         """−log p(target) of each hidden state; the logits as such only where somebody looks at them."""
         assert self.logits is not None
-        plain = self.unembed is None or (type(self.unembed) is Linear and not self.unembed._forward_hooks)
-        if self.logits.live or not plain:
+        plain = self.unembed is None or (type(self.unembed) is Linear and not is_changed(self.unembed))
+        if self.logits.edited or not plain:
             return score_losses(self.read_out(x), targets)
+        if self.logits.live or (self.unembed is not None and is_read(self.unembed)):
+            self.read_out(x)  # beside: looking does not change the losses by a bit
         return linear_cross_entropy(x, self.embed.weight if self.unembed is None else self.unembed.weight.T, targets)
 
     def new_cache(self, batch: int, context: int | None = None) -> Cache:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 import cutaway as cut
-from cutaway.blocks import Conv1d, convolve, cross_correlate, cross_correlate_open, step_mask
+from cutaway.blocks import Conv1d, convolve, cross_correlate, cross_correlate_open, max_pool_steps, step_mask
 from cutaway.blocks.convolution.one_dimensional import output_lengths, pad_steps
 
 PADDINGS = ("valid", "same", "reflect", "causal")
@@ -137,9 +137,11 @@ def test_messages():
         Conv1d(4, 6)(torch.zeros(2, 0, 4))
     with pytest.raises(ValueError, match=r"x must be a float tensor, got torch.int64"):
         conv(torch.zeros(5, 4, dtype=torch.long))
-    with pytest.raises(ValueError, match=r"lengths must be integers, got torch.float32"):
+    with pytest.raises(
+        ValueError, match=r"lengths must be whole numbers of shape \(2,\).*got torch.float32 of shape \(2,\)"
+    ):
         conv(torch.zeros(2, 5, 4), torch.ones(2))
-    with pytest.raises(ValueError, match=r"one number for each sequence, got shape \(3,\) for x of shape \(2, 5, 4\)"):
+    with pytest.raises(ValueError, match=r"one for each sequence, got torch.int64 of shape \(3,\)"):
         conv(torch.zeros(2, 5, 4), torch.ones(3, dtype=torch.long))
     with pytest.raises(
         ValueError, match=r"multiples of groups, got inputs=4, outputs=6, groups=4; try groups=1 or groups=2"
@@ -149,3 +151,14 @@ def test_messages():
         Conv1d(4, 6, padding="full")
     with pytest.raises(ValueError, match=r"kernel must be above 0, got 0"):
         Conv1d(4, 6, 0)
+
+
+@pytest.mark.untyped
+def test_lengths_of_any_kind_and_an_empty_batch():
+    conv, x = Conv1d(4, 6), torch.randn(2, 5, 4)
+    want = conv(x, torch.tensor([5, 2]))
+    for given in ([5, 2], (5, 2), np.array([5, 2])):
+        assert torch.equal(conv(x, given), want)
+    assert torch.equal(max_pool_steps(x, lengths=[5, 2]), max_pool_steps(x, lengths=torch.tensor([5, 2])))
+    assert conv(x[:0], []).shape == (0, 5, 6)
+    assert cross_correlate_open(x[:0], conv.weight).shape == (0, 5, 6)

@@ -38,6 +38,19 @@ def test_same_as_torch_with_its_gradients(float64):
         torch.testing.assert_close(ours, theirs)
 
 
+@pytest.mark.parametrize("kind", [FullSoftmax, HierarchicalSoftmax])
+def test_reading_leaves_every_bit_of_losses_and_top_classes(kind):
+    for dtype in (torch.float32, torch.float64):
+        layer = kind(16, 300).to(dtype)
+        z, y = torch.randn(8, 16, dtype=dtype), torch.randint(300, (8,))
+        losses, top = layer.losses(z, y), layer.top(z, 5)
+        with cut.trace(layer, "scores") as seen:
+            read, read_top = layer.losses(z, y), layer.top(z, 5)
+        assert torch.equal(losses, read)
+        assert all(torch.equal(a, b) for a, b in zip(top, read_top, strict=True))
+        assert len(seen.calls["scores"]) == 2
+
+
 @pytest.mark.parametrize("kind", LAYERS)
 def test_all_are_used_alike(kind):
     layer, z, y = kind(5, 11), torch.randn(2, 3, 5), torch.randint(11, (2, 3))

@@ -69,6 +69,18 @@ def test_sparse_features_give_the_same():
     torch.testing.assert_close(seen.calls["messages"][0], seen.calls["messages"][1])
 
 
+def test_reading_leaves_every_bit_of_a_layer_over_sparse_features():
+    graph = odd_graph()
+    layer, x = GINLayer(5, 7, 6).double(), vertex_features(graph, 5)
+    x = (x * (x > 0)).to_sparse_csr()
+    plain = layer(x, graph)
+    with cut.trace(layer, "**") as seen:
+        assert torch.equal(layer(x, graph), plain)
+    assert {"messages", "sums", "up"} <= set(seen)
+    with cut.patch(layer, {"up": lambda y: 0 * y}):
+        assert not torch.allclose(layer(x, graph), plain)
+
+
 @pytest.mark.parametrize("edge_inputs", [None, 2])
 def test_messages_can_be_silenced(edge_inputs: int | None):
     """Without messages a vertex is by itself: the same as without edges."""

@@ -2,11 +2,13 @@
 
 import copy
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+import cutaway as cut
 from cutaway.blocks import GRU, LSTM, RNN
 
 FAMILIES = {RNN: nn.RNN, LSTM: nn.LSTM, GRU: nn.GRU}
@@ -103,6 +105,13 @@ REFUSALS = [
         lambda: GRU(3, 5)(torch.randn(2, 7, 3), lengths=torch.ones(2, 7, dtype=torch.bool)),
         r"whole numbers of shape \(2,\), one for each sequence, got torch.bool of shape \(2, 7\)",
     ),
+    (lambda: GRU(3, 5)(torch.randn(2, 7, 3), lengths=[3, 8]), "lengths must be at most the number of steps, 7, got 8"),
+    (lambda: LSTM(3, 5)(torch.randn(2, 7, 3), lengths=[3, 0]), "at least one step, got a length of 0"),
+    (lambda: LSTM(3, 5)(torch.randn(2, 7, 3), lengths=[3.5, 7]), r"whole numbers of shape \(2,\).*got torch.float32"),
+    (lambda: LSTM(3, 5)(torch.randn(2, 7, 3), lengths=7), r"one for each sequence, got 7; for a mask"),
+    (lambda: LSTM(3, 5)(torch.randn(2, 7, 3), lengths="37"), r"one for each sequence, got '37'"),
+    (lambda: LSTM(3, 5)(torch.randn(2, 7, 3), lengths=[[3], [7, 1]]), r"one for each sequence, got type list"),
+    (lambda: LSTM(3, 5)(torch.randn(0, 0, 3)), r"at least one step, got shape \(0, 0, 3\)"),
     (lambda: RNN(3, 5, bidirectional=True).step(torch.randn(2, 3)), "reads the whole sequence before its first output"),
     (lambda: RNN(3, 0), "width must be above 0, got 0"),
     (lambda: RNN(3, 5, dropout=20), "dropout must be a probability from 0 to 1, got 20"),
@@ -158,3 +167,50 @@ def test_a_carried_state_is_the_whole_sequence(float64):
     second, state = layer(x[:, 4:], state)
     torch.testing.assert_close(torch.cat([first, second], 1), whole)
     torch.testing.assert_close(state, end)
+
+
+KINDS = [(RNN, {}), (LSTM, {}), (LSTM, {"peephole": True}), (LSTM, {"coupled": True}), (GRU, {})]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize(("family", "options"), KINDS)
+def test_an_empty_batch_gives_empty_outputs_and_gradients(family, options, dtype):
+    for both in (False, True):
+        layer = family(3, 5, 2, both, **options).to(dtype)
+        for shape, lengths in (((0, 7, 3), None), ((0, 7, 3), []), ((2, 0, 7, 3), None), ((1, 0, 7, 3), [[]])):
+            x = torch.randn(shape, dtype=dtype, requires_grad=True)
+            y, state = layer(x, lengths=lengths)
+            assert y.shape == (*shape[:-1], 5 * layer.directions)
+            assert all(part.shape == (*shape[:-2], 2, layer.directions, 5) for part in state)
+            sum(part.sum() for part in (y, *state)).backward()
+            assert x.grad.shape == x.shape
+        with cut.trace(layer, "**") as seen:
+            layer(x)
+        assert seen["layers.1.forwards.hidden"].shape == (0, 7, 5)
+    layer = family(3, 5, **options).to(dtype)
+    assert layer.step(torch.randn(0, 3, dtype=dtype))[0].shape == (0, 5)
+
+
+@pytest.mark.parametrize("family", [RNN, LSTM, GRU])
+def test_lengths_may_be_a_list_or_an_array(family):
+    layer, x = family(3, 5, bidirectional=True), torch.randn(2, 7, 3)
+    want, end = layer(x, lengths=torch.tensor([7, 2]))
+    plain = [[7, 2], (7, 2), range(7, 1, -5), [torch.tensor(7), np.int64(2)]]
+    arrays = [np.array([7, 2], dtype) for dtype in ("i1", "i4", "i8", "u2", "u4", "u8", ">i4")]
+    tensors = [torch.tensor([7, 2], dtype=dtype) for dtype in (torch.int8, torch.uint8, torch.int32, torch.uint16)]
+    for given in plain + arrays + tensors:
+        found, state = layer(x, lengths=given)
+        assert torch.equal(found, want)
+        assert all(torch.equal(a, b) for a, b in zip(state, end, strict=True))
+    nested, _ = layer(x[:, None], lengths=[[7], [2]])
+    assert torch.equal(nested[:, 0], want)
+
+
+@pytest.mark.untyped
+@pytest.mark.parametrize("lengths", [[7, 2], np.array([7, 2])])
+def test_a_compiled_layer_takes_lengths_as_a_list(lengths):
+    layer, x = LSTM(3, 5), torch.randn(2, 7, 3)
+    torch._dynamo.reset()
+    fast, _ = torch.compile(layer, backend="aot_eager", fullgraph=True)(x, lengths=lengths)
+    torch.testing.assert_close(fast, layer(x, lengths=lengths)[0])
+    assert torch.compile(layer, backend="aot_eager", fullgraph=True)(x[:0])[0].shape == (0, 7, 5)

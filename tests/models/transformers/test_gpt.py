@@ -1,5 +1,7 @@
 """GPT in all its designs: what a language model must satisfy, whatever its positions, norms and order."""
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 from representative import slow_but
@@ -294,6 +296,28 @@ def test_losses_are_those_of_the_logits_whether_kept_or_not(tied: bool, monkeypa
             logits = model(tokens)
         twice = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
         torch.testing.assert_close(doubled, twice.view(2, 5))
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "untied"])
+def test_reading_leaves_every_bit_of_losses_and_of_tokens_with_a_cache(kind: str, monkeypatch: pytest.MonkeyPatch):
+    from cutaway.blocks.losses import linear_cross_entropy as fused
+
+    monkeypatch.setattr(fused, "_FEW", 1)  # so that a small model takes the kernel in slices
+    tokens, targets = torch.randint(13, (2, 2, 5))
+    for dtype in (torch.float32, torch.float64):
+        model = build(kind).to(dtype)
+        plain = model(tokens, targets=targets)
+        for at in ["**", "logits", *(["unembed", "unembed.input"] if kind == "untied" else [])]:
+            with cut.trace(model, at):
+                assert torch.equal(model(tokens, targets=targets), plain), at
+        model.eval()
+        for row in (tokens, tokens[:1]):  # a single row takes the kernel for vectors
+            passes = []
+            for looks in (False, True):
+                cache = model.new_cache(len(row))
+                with torch.no_grad(), cut.trace(model, "**") if looks else nullcontext():
+                    passes.append(torch.cat([model(row[:, i : i + 1], cache=cache) for i in range(5)]))
+            assert torch.equal(*passes)
 
 
 def test_losses_need_a_language_head():

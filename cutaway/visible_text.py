@@ -8,7 +8,8 @@ the one that is there. The codes are those of JSON, so a JSON text means the sam
 """
 
 import re
-from typing import Any, TextIO
+import sys
+from typing import Any
 
 # C0 but tab and line feed, DEL, C1, line and paragraph separators, and what overrides the direction of writing.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -26,7 +27,7 @@ def visible(text: str) -> str:
 class VisibleStream:
     """A stream of text that writes control characters as codes; all else is the stream's own."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: Any) -> None:
         self.raw = stream
 
     def write(self, text: str) -> int:
@@ -46,4 +47,9 @@ def raw_stream(stream: Any) -> Any:
     return stream.raw if isinstance(stream, VisibleStream) else stream
 
 
-__all__ = ["VisibleStream", "raw_stream", "visible"]
+def data_output() -> Any:
+    """Standard output for data: as it is into a file or a program, visible at a terminal."""
+    return sys.stdout if sys.stdout.isatty() else raw_stream(sys.stdout)
+
+
+__all__ = ["VisibleStream", "data_output", "raw_stream", "visible"]

@@ -180,9 +180,7 @@ def test_plain_files_are_not_read_whole(tmp_path):
 def test_a_pipe_is_refused_and_never_suggested(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe.txt")
     for read in (find_files, lambda path: open_plain(path).__enter__()):
-        with pytest.raises(
-            ValueError, match=r"must be a regular file or a folder, got .*pipe\.txt, which is a pipe"
-        ):
+        with pytest.raises(ValueError, match=r"must be a regular file or a folder, got .*pipe\.txt, which is a pipe"):
             read(tmp_path / "pipe.txt")
     with pytest.raises(ValueError, match=r"which is a device; write its content to a file, and give that"):
         find_files("/dev/zero")

@@ -96,7 +96,5 @@ def test_a_damaged_fingerprint_is_told(name: str, value: object):
     if name == "digest" and value == "x":
         return
     for damaged in (sound | {name: value}, {k: v for k, v in sound.items() if k != name}, value):
-        with pytest.raises(
-            ValueError, match=r"fingerprint of data must be as it was written, .*; take config"
-        ):
+        with pytest.raises(ValueError, match=r"fingerprint of data must be as it was written, .*; take config"):
             Fingerprint.from_dict(damaged)

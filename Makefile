@@ -9,7 +9,7 @@ PYTEST := OMP_NUM_THREADS=1 CUTAWAY_TEST_THREADS=1 $(BIN)/python -m pytest -n $(
 # `make slow` begins no test after so many minutes and names those that it did not reach.
 MINUTES ?= 600
 
-.PHONY: demo test check quick slow slow-untyped slow-typed bench lint types doctest docs clean
+.PHONY: demo test check quick kernels slow slow-untyped slow-typed bench lint types doctest docs clean
 
 demo: $(STAMP)
 	$(BIN)/cutaway demo
@@ -34,6 +34,10 @@ doctest: $(STAMP)
 
 quick: $(STAMP)
 	$(PYTEST) -m "not slow and not long"
+
+# The numeric tests once with each family of kernels that this processor can run: see tests/other_kernels.py.
+kernels: $(STAMP)
+	$(BIN)/python tests/other_kernels.py $(JOBS)
 
 # Trainings to a stated quality, and what `make test` tries on representatives only: see tests/README.md.
 slow: slow-untyped slow-typed

@@ -13,7 +13,13 @@ if TYPED:
 
     install_import_hook("cutaway", "typechecker.check")
 
+import hypothesis
 import torch
+from other_kernels import NUMERIC
+
+# Machines differ in speed, and a loaded one is slow: no example has a deadline.
+hypothesis.settings.register_profile("cutaway", deadline=None)
+hypothesis.settings.load_profile("cutaway")
 
 # A shell that starts a process in the background has it ignore Ctrl-C; the tests of interrupts need it heard.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -24,11 +30,16 @@ os.environ["CUTAWAY_CACHE"] = _cache.name
 
 pytest_plugins = ["pytester", "minutes", "trained"]
 
+HERE = Path(__file__).parent
+
 torch.set_num_threads(int(os.environ.get("CUTAWAY_TEST_THREADS", "2")))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The first pass leaves the tests marked `untyped` to the second, `CUTAWAY_TYPECHECK=0 pytest -m untyped`."""
+    """Tests of numbers are marked `kernels`. Those marked `untyped` wait for the second pass, without type checks."""
+    for item in items:
+        if item.path.is_relative_to(HERE) and str(item.path.relative_to(HERE).as_posix()).startswith(NUMERIC):
+            item.add_marker("kernels")
     later = [item for item in items if TYPED and item.get_closest_marker("untyped")]
     if later:
         config.hook.pytest_deselected(items=later)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cutaway.data.batches import ShuffledRows, Windows, every_window
@@ -106,7 +106,6 @@ def test_windows_reach_the_first_and_the_last_token():
     assert batch.targets.max() == 11
 
 
-@settings(deadline=None)
 @given(st.integers(2, 60), st.integers(1, 20), st.integers(1, 7))
 def test_evaluation_predicts_each_token_once(count, context, batch):
     tokens = np.arange(count, dtype=np.uint16)
@@ -118,7 +117,6 @@ def test_evaluation_predicts_each_token_once(count, context, batch):
     assert all(len(window.tokens) <= batch for window in found)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 40), st.integers(1, 50))
 def test_every_row_once_in_each_epoch(count, batch):
     rows = ShuffledRows(count, batch)

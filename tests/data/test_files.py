@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cutaway.data import files
@@ -72,7 +72,6 @@ def test_byte_order_mark_and_line_ends(tmp_path):
     assert read(path) == "a\nb\nc\n"
 
 
-@settings(deadline=None)
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc"]), max_size=60), st.integers(1, 7), st.booleans())
 def test_pieces_are_the_text_wherever_they_are_cut(text, size, windows):
     content = text.replace(" ", "\r\n" if windows else "\n").encode()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cutaway.data.splits import Splits, split_points, split_rows
@@ -17,7 +17,6 @@ def test_points_by_hand():
     assert split_points(0, 0.1, 0.1) == (0, 0)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 100), SHARES)
 def test_decimals_are_taken_as_written(hundreds, shares):
     # of a round number of things each part has exactly its share, which 1 - 0.05 - 0.05 in floats would not give
@@ -26,7 +25,6 @@ def test_decimals_are_taken_as_written(hundreds, shares):
     assert (b - a, 100 * hundreds - b) == (round(100 * v) * hundreds, round(100 * t) * hundreds)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 300), SHARES, st.integers(0, 5))
 def test_rows_are_disjoint_and_cover(count, shares, seed):
     parts = split_rows(count, *shares, seed=seed)
@@ -36,7 +34,6 @@ def test_rows_are_disjoint_and_cover(count, shares, seed):
     assert all(np.array_equal(a, b) for a, b in zip(parts, again))
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 3), min_size=20, max_size=300), st.integers(0, 5))
 def test_stratified_parts_have_each_class_in_its_share(classes, seed):
     classes = np.array(classes)

@@ -4,7 +4,7 @@ import struct
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cutaway.hub.sentencepiece import Kind, Pieces, build_tokenizer, read_pieces
@@ -70,7 +70,6 @@ def test_what_is_left_out_has_the_defaults_of_the_format():
     assert found == Pieces([("<unk>", 0.0, Kind.UNKNOWN), ("é", -1.5, Kind.NORMAL)])
 
 
-@settings(deadline=None)
 @given(st.text("ab ", max_size=9))
 def test_unigram_takes_the_best_of_all_cuts(text: str):
     """Over words with the space before them; SentencePiece never cuts across."""
@@ -98,7 +97,6 @@ def join_best(text: str) -> list[str]:
         parts[i : i + 2] = [parts[i] + parts[i + 1]]
 
 
-@settings(deadline=None)
 @given(st.text("ab ", max_size=9))
 def test_bpe_joins_the_best_first(text: str):
     tokenizer = sentence_pieces(write(SMALL, bpe=True, one_space=False))

@@ -211,7 +211,7 @@ def test_keys_and_values_may_be_grouped_differently(float64):
     compare(*(x.requires_grad_() for x in (q, k, v)), {"causal": True})
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_fused_is_open_for_any_mask_and_shape(data):
     size = st.integers(1, 5)

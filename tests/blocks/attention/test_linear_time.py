@@ -76,7 +76,7 @@ def test_cross_attention_and_masks_per_example(float64):
 
 
 @given(length=st.integers(1, 20), seed=st.integers(0, 100))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_weights_are_shares(length: int, seed: int):
     draw = torch.Generator().manual_seed(seed)
     q, k = torch.randn(2, length, 3, generator=draw, dtype=torch.float64)

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cutaway as cut
@@ -26,7 +26,6 @@ def test_decay_by_hand():
 
 
 @given(gamma=st.floats(0.01, 0.99), n=st.integers(1, 30))
-@settings(deadline=None)
 def test_decay_is_the_recurrence_written_out(gamma: float, n: int):
     """h ← γ h + x, from h = 0, is Σ γ^{n−i} x_i."""
     x = torch.randn(n, dtype=torch.float64)
@@ -59,7 +58,6 @@ def test_same_as_torch(float64):
 
 
 @given(n=st.integers(1, 50), seed=st.integers(0, 100), size=st.floats(0, 1000))
-@settings(deadline=None)
 def test_weights_sum_to_one(n: int, seed: int, size: float):
     draw = torch.Generator().manual_seed(seed)
     x = size * torch.randn(2, n, 3, generator=draw, dtype=torch.float64)

@@ -101,7 +101,7 @@ def test_masks_of_your_own():
 
 
 @given(spellings, spellings)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_algebra_of_patterns_is_that_of_their_masks(left, right):
     p, q = build(left), build(right)
     a, b = p.dense(N, N), q.dense(N, N)
@@ -111,7 +111,7 @@ def test_algebra_of_patterns_is_that_of_their_masks(left, right):
 
 
 @given(spellings, st.integers(1, 6), st.integers(1, 6), st.integers(0, N - 1))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_bounds_are_never_wrong(spelling, height, width, offset):
     """A block with a visible pair has "some"; a block with "all" has no hidden pair."""
     p = build(spelling)
@@ -128,7 +128,7 @@ def test_bounds_are_never_wrong(spelling, height, width, offset):
 
 
 @given(spellings, st.integers(1, N))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_queries_behind_a_cache_see_what_they_would_without(spelling, queries):
     p = build(spelling)
     assert same(p.dense(queries, N, offset=N - queries), p.dense(N, N)[..., N - queries :, :])
@@ -140,7 +140,7 @@ def test_queries_before_the_first_key_see_no_past():
 
 
 @given(spellings)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_read_from_its_spelling(spelling):
     p = build(spelling)
     assert p.spelling == spelling.replace("random(2, block=3", "random(2, seed=0, block=3")

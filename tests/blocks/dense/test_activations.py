@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 import scipy.special
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
@@ -88,7 +88,6 @@ def test_by_hand():
 
 
 @given(st.floats(-50, 50), st.floats(0, 50))
-@settings(deadline=None)
 def test_laws(x: float, a: float):
     """Homogeneity of the rectifier (N0 §1.1), symmetries, and the bounds that N3 §3.6 reads off the derivatives."""
     u = torch.tensor(x, dtype=torch.float64)

@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from representative import slow_but
 
@@ -58,7 +58,6 @@ def test_a_threshold_unit_learns_through_its_gradient():
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False), min_size=1, max_size=5))
-@settings(deadline=None)
 def test_threshold_is_zero_or_one_for_any_number(numbers: list[float]):
     """Infinite ones and the largest included, exactly."""
     s = torch.tensor(numbers, requires_grad=True)

@@ -52,7 +52,7 @@ def test_never_learns_xor(y: torch.Tensor):
 
 
 @given(st.integers(0, 10_000), st.floats(0.05, 0.5), st.integers(1, 5))
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_mistake_bound(seed: int, margin: float, inputs: int):
     """Novikoff: with u a unit vector, (x, 1)ᵀu at least γ from 0 on the right side, at most (R/γ)² mistakes."""
     g = torch.Generator().manual_seed(seed)

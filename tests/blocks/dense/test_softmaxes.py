@@ -13,7 +13,7 @@ import cutaway as cut
 from cutaway.blocks import SoftmaxLayer, hard_argmax, softmax
 
 logits = st.lists(st.floats(-300, 300), min_size=1, max_size=7)
-lemma = settings(deadline=None, max_examples=60)
+lemma = settings(max_examples=60)
 
 
 @given(logits)

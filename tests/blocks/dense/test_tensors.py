@@ -32,7 +32,7 @@ def test_a_scalar_scales():
 shapes = st.lists(st.integers(1, 3), min_size=0, max_size=3).map(tuple)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(shapes, shapes, shapes)
 def test_associative_and_orders_add(first, second, third):
     torch.manual_seed(0)

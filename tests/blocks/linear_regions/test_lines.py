@@ -260,7 +260,7 @@ def test_no_rectifier_no_cut():
     assert regions.patterns.shape == (1, 0)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=3), st.integers(0, 999))
 def test_never_more_than_the_upper_bound(hidden, seed):
     torch.manual_seed(seed)

@@ -52,7 +52,7 @@ def test_two_knots_make_an_affine_map(float64):
 numbers = st.floats(-10, 10).map(lambda x: round(x, 2))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(numbers, min_size=2, max_size=12, unique=True), st.randoms())
 def test_same_as_interpolation(knots, random):
     knots = np.array(sorted(knots))
@@ -120,7 +120,7 @@ def test_the_bound_holds(float64, name, error):
 def test_the_bounds_are_attained(float64):
     # (x − a)(b − x) is greatest in the middle, h²/4 = 2 h²/8
     network, bound, _ = approximate(torch.square, 0.0, 3.0, knots=7, curvature=2.0)
-    assert bound == pytest.approx(0.5**2 / 4, rel=1e-14)
+    assert bound == pytest.approx(0.5**2 / 4, rel=1e-12)
     x = torch.linspace(0, 3, 7)[:-1] + 0.25
     torch.testing.assert_close(network(x[:, None])[:, 0] - x**2, torch.full((6,), bound))
     # a hat of slope 1 on one segment, interpolated by zero

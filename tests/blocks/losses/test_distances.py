@@ -8,7 +8,7 @@ import scipy.spatial.distance
 import scipy.special
 import scipy.stats
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cutaway.blocks import (
@@ -63,7 +63,6 @@ def test_impossible_outcomes():
     torch.testing.assert_close(entropy(p), torch.tensor([0.0, 0.0, math.log(2)]))
 
 
-@settings(deadline=None)
 @given(distributions(2))
 def test_same_as_scipy(pair):
     p, q = pair
@@ -72,7 +71,6 @@ def test_same_as_scipy(pair):
         assert ours.item() == pytest.approx(theirs, rel=TINY, abs=TINY)
 
 
-@settings(deadline=None)
 @given(distributions(2), orders)
 def test_lp_same_as_scipy(pair, order):
     p, q = pair
@@ -80,14 +78,12 @@ def test_lp_same_as_scipy(pair, order):
     assert lp_distance(p, q, order).item() == pytest.approx(theirs, rel=1e-9, abs=TINY)
 
 
-@settings(deadline=None)
 @given(distributions(2))
 def test_cross_entropy_is_entropy_plus_divergence(pair):
     p, q = pair
     assert cross_entropy(p, q).item() == pytest.approx((entropy(p) + kl_divergence(p, q)).item(), rel=TINY, abs=TINY)
 
 
-@settings(deadline=None)
 @given(distributions(2))
 def test_divergence_is_positive_between_different_distributions(pair):
     """Pinsker: KL ≥ 2 TV², so it is 0 only where they are equal."""
@@ -96,7 +92,6 @@ def test_divergence_is_positive_between_different_distributions(pair):
     assert kl_divergence(p, p).item() == 0
 
 
-@settings(deadline=None)
 @given(distributions(4), st.floats(0, 1))
 def test_divergence_is_jointly_convex(four, t):
     """✎ N0 §1.4 writes Q for the last Q′."""
@@ -120,7 +115,6 @@ def test_divergence_is_no_metric():
     assert kl_divergence(p, q).item() != pytest.approx(kl_divergence(q, p).item(), rel=0.1)
 
 
-@settings(deadline=None)
 @given(distributions(3), orders)
 def test_metric_axioms(three, order):
     p, q, r = three
@@ -131,7 +125,6 @@ def test_metric_axioms(three, order):
         assert d(p, r) <= d(p, q) + d(q, r) + TINY
 
 
-@settings(deadline=None)
 @given(distributions(2))
 def test_total_variation_is_the_largest_difference_over_events(pair):
     p, q = pair
@@ -141,7 +134,6 @@ def test_total_variation_is_the_largest_difference_over_events(pair):
     assert total_variation(p, q).item() == pytest.approx(lp_distance(p, q, 1).item() / 2, abs=TINY)
 
 
-@settings(deadline=None)
 @given(distributions(1, zeros=False), st.data())
 def test_one_hot_gives_the_surprise(one, data):
     (q,) = one
@@ -150,7 +142,6 @@ def test_one_hot_gives_the_surprise(one, data):
     assert cross_entropy(p, q).item() == kl_divergence(p, q).item() == pytest.approx(-math.log(q[i].item()), abs=TINY)
 
 
-@settings(deadline=None)
 @given(distributions(1))
 def test_entropy_is_largest_for_the_uniform_distribution(one):
     (p,) = one

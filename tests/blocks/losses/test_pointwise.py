@@ -5,7 +5,7 @@ import math
 import pytest
 import sklearn.metrics
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
@@ -109,7 +109,6 @@ def test_same_as_scikit_learn(float64):
     assert ours(zero_one_loss(s, many)) == pytest.approx(sklearn.metrics.hamming_loss(many, s >= 0), rel=1e-12)
 
 
-@settings(deadline=None)
 @given(power=st.floats(1, 5), seed=st.integers(0, 1000))
 def test_powers_agree_with_numpy(power, seed):
     generator = torch.Generator().manual_seed(seed)
@@ -151,7 +150,6 @@ def test_logits_of_ten_thousand(dtype):
     assert hinge_loss(s, torch.tensor([[True, True]] * 2)).tolist() == [(1e4 + 1) / 2] * 2
 
 
-@settings(deadline=None)
 @given(st.floats(1, 80))
 def test_small_losses_keep_their_digits(size):
     """−log σ(s) = log(1 + e^−s), though σ(s) rounds to 1 in float32 from s = 17 on."""
@@ -181,7 +179,7 @@ def test_kl_is_cross_entropy_less_entropy(float64):
     s, y = torch.randn(5, 3), torch.randn(5, 3).softmax(-1)
     entropy = -(y * y.log()).sum(-1)
     torch.testing.assert_close(kl_loss(s, y), cross_entropy_loss(s, y) - entropy)
-    torch.testing.assert_close(kl_loss(y.log() + 3, y), torch.zeros(5), atol=1e-15, rtol=0)
+    torch.testing.assert_close(kl_loss(y.log() + 3, y), torch.zeros(5), atol=1e-14, rtol=0)
 
 
 def test_a_constant_on_all_logits_changes_nothing(float64):

@@ -45,7 +45,7 @@ def test_on_a_part_of_a_fused_matrix():
     tokens = torch.arange(4)[None]
     before = model(tokens)
     assert cut.lora(model, "blocks.*.attention.values", rank=2, dora=True).kind == "DoRA"
-    torch.testing.assert_close(model(tokens), before, rtol=0, atol=1e-15)
+    torch.testing.assert_close(model(tokens), before, rtol=0, atol=1e-13)
     update = model.blocks[0].attention.qkv.updates("default")["values"]
     nn.init.normal_(update.b)
     tuned = model(tokens)

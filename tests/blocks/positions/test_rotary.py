@@ -79,7 +79,7 @@ def test_interleaved_and_partial_as_in_gptj():
 
 
 @given(i=st.integers(0, 5000), j=st.integers(0, 5000), shift=st.integers(-5000, 5000), layout=st.sampled_from(LAYOUTS))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_scores_depend_on_the_distance_alone(i: int, j: int, shift: int, layout: str):
     q, k = torch.randn(2, 1, 16, dtype=torch.float64)
     rotary = Rotary(12, layout=layout)  # partial: the rest does not turn and does not care

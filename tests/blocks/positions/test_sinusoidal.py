@@ -28,7 +28,7 @@ def test_same_as_hugging_face():
 
 
 @given(i=st.integers(0, 10**6), shift=st.integers(-(10**4), 10**4), half=st.integers(1, 20))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_a_shift_is_a_rotation_whatever_the_position(i: int, shift: int, half: int):
     width = 2 * half
     before, after = sinusoids(torch.tensor([i, i + shift]), width, dtype=torch.float64)

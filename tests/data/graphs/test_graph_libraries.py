@@ -26,7 +26,7 @@ def graphs(draw: st.DrawFn) -> cut.blocks.Graph:
 
 
 @pytest.mark.parametrize("way", WAYS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(graph=graphs())
 def test_there_and_back(way: str, graph: cut.blocks.Graph):
     again = cut.data.as_graph(WAYS[way](graph), directed=graph.directed)

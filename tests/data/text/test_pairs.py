@@ -5,7 +5,7 @@ import zipfile
 import networkx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cutaway.data.files import TextSource
@@ -23,7 +23,6 @@ def test_parsed_and_normalised():
     assert normalise("\ta\u00a0b\n") == "a b"
 
 
-@settings(deadline=None)
 @given(st.lists(LETTERS, max_size=25))
 def test_groups_are_those_of_a_graph_search(pairs):
     graph = networkx.Graph()

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 import tokenizers as hf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import models, normalizers, pre_tokenizers
 
@@ -75,7 +75,6 @@ def test_round_trip_through_text(kind):
     assert tokenizer.decode([]) == ""
 
 
-@settings(deadline=None)
 @given(TEXTS)
 def test_bytes_and_bpe_take_any_text(text):
     assert Bytes().decode(Bytes().encode(text)) == text
@@ -174,7 +173,6 @@ def test_bpe_is_the_same_in_every_process(bpe):
         assert ran.stdout.strip() == bpe.key
 
 
-@settings(deadline=None)
 @given(st.lists(SPACED, max_size=12))
 def test_a_text_in_pieces_has_the_ids_of_the_whole(pieces):
     tokenizer = train_bpe([WORDS * 3], 300)

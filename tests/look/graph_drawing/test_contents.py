@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cutaway.look.charts.rasters import strongest
@@ -78,7 +78,6 @@ def test_kinds_of_numbers():
 
 
 @given(st.lists(st.lists(st.integers(1, 40), max_size=3), max_size=8), st.floats(1e-3, 0.05))
-@settings(deadline=None)
 def test_all_cells_together_stay_within_the_limit(shapes: list[list[int]], limit: float):
     side = cells_a_side({Extent(i, *as_rows(tuple(shape))) for i, shape in enumerate(shapes)}, limit)
     assert side in SIDES
@@ -93,7 +92,6 @@ def test_all_cells_together_stay_within_the_limit(shapes: list[list[int]], limit
 
 
 @given(st.integers(1, 30), st.integers(1, 30), st.integers(1, 9), st.integers(1, 9), st.booleans())
-@settings(deadline=None)
 def test_cells_are_those_of_the_slow_way(tall: int, wide: int, rows: int, columns: int, transposed: bool):
     x = torch.randn(wide, tall).T if transposed else torch.randn(tall, wide)
     assert np.array_equal(strongest_cells(x, rows, columns), strongest(x.numpy(), rows, columns))

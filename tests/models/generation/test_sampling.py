@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cutaway.models.generation.sampling import Sampling, choose, filtered, keep_top_p, log_softmax, penalise
@@ -56,11 +56,12 @@ def test_by_hand():
     p = torch.tensor([[0.5, 0.25, 0.15, 0.1]])
     left = lambda **how: filtered(p.log(), Sampling(**how)).isfinite().tolist()[0]
     assert left(top_k=2) == [True, True, False, False]
-    assert left(top_p=0.5) == [True, False, False, False]
+    assert left(top_p=0.49) == [True, False, False, False]
     assert left(top_p=0.51) == [True, True, False, False]
     assert left(top_p=0.0) == [True, False, False, False], "one is always left"
     assert left(top_p=1.0) == [True, True, True, True]
-    assert left(min_p=0.3) == [True, True, True, False]
+    assert left(min_p=0.29) == [True, True, True, False]  # 0.15 / 0.5 = 0.3, and 0.3 itself is a matter of rounding
+    assert left(min_p=0.31) == [True, True, False, False]
     warm = filtered(p.log(), Sampling(temperature=2.0)).softmax(-1)
     torch.testing.assert_close(warm, p.sqrt() / p.sqrt().sum())  # p^{1/T}, normalised
 
@@ -71,7 +72,6 @@ def test_penalty_by_hand_counts_a_token_once():
     assert got.tolist() == [[1.0, -4.0, 1.0, 0.0]]
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(-20, 20), min_size=1, max_size=12), st.floats(0.0, 1.0))
 def test_top_p_keeps_the_fewest(values: list[float], p: float):
     logits = torch.tensor([values], dtype=torch.float64)

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
@@ -60,7 +60,6 @@ def test_pieces_are_whole_characters():
     assert all("\ufffd" not in piece and piece for piece in pieces)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=12))
 def test_any_text_comes_out_as_it_is(text: str):
     if not text or "\ufffd" in text or not text.isprintable():
@@ -105,7 +104,6 @@ def test_stop_strings(line: str, stop, expected: str):
     assert "".join(pieces) == expected
 
 
-@settings(deadline=None)
 @given(st.text("ab", max_size=12), st.lists(st.text("ab", min_size=1, max_size=4), min_size=1, max_size=3))
 def test_no_piece_ever_shows_part_of_a_stop_string(text: str, stops: list[str]):
     incremental = IncrementalText(BYTES, stop=stops)

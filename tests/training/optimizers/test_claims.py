@@ -37,7 +37,7 @@ def problem(seed, rank=4):
 
 @pytest.mark.parametrize("make", [squares, log_cosh])
 @given(seed=st.integers(0, 1000), share=st.floats(0.01, 0.999), rank=st.integers(1, 4))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_gradient_descent_stays_under_its_bound(make, seed, share, rank):
     A, start, best = problem(seed, rank)
     cost = make(A, A @ best)
@@ -63,7 +63,7 @@ def test_beyond_two_over_the_curvature_there_is_no_bound():
 
 @pytest.mark.parametrize("rule", [momentum_step, nesterov_step])
 @given(momentum=st.floats(0, 0.99), rate=st.floats(1e-3, 10))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_a_constant_gradient_is_sped_up_by_one_over_one_minus_momentum(rule, momentum, rate):
     """‖v_t‖ = ε ‖g‖ (1 − γ^t)/(1 − γ): rising, towards ε/(1 − γ), the effective rate."""
     g = torch.tensor([3.0, -4.0], dtype=torch.float64)
@@ -80,7 +80,7 @@ def test_the_whole_speed_up_is_reached():
 
 
 @given(momentum=st.floats(0, 0.95), seed=st.integers(0, 1000))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_no_gradients_are_sped_up_by_more(momentum, seed):
     """Whatever gradients come, none longer than 1, the speed stays below ε/(1 − γ)."""
     draw = torch.Generator().manual_seed(seed)

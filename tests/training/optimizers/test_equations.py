@@ -258,7 +258,7 @@ def test_amsgrad_is_adam_while_gradients_grow():
 
 @pytest.mark.parametrize("rule", [adagrad_step, rmsprop_step, adam_step, nadam_step, amsgrad_step])
 @given(scale=st.floats(1e-3, 1e3))
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 def test_adaptive_rates_do_not_see_the_scale_of_the_cost(rule, scale):
     """With ε = 0, c J goes the way of J: each entry of g is divided by a mean of its own size."""
     how = {"rate": 0.05, "epsilon": 0.0}

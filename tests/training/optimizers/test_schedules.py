@@ -4,7 +4,7 @@ import math
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cutaway.training import BatchSizes, Schedule, growing_batch
@@ -52,7 +52,6 @@ def test_settings_of_step_and_wsd():
 
 
 @given(data=st.data(), shape=st.sampled_from(SHAPES), steps=st.integers(1, 60))
-@settings(deadline=None)
 def test_laws(data, shape, steps):
     """In [0, 1]; never 0 while running; up by equal steps, then never up again; without a jump, but for "step"."""
     warmup = data.draw(st.integers(0, steps - 1))
@@ -111,7 +110,6 @@ def test_a_batch_grows_by_hand():
 
 
 @given(start=st.integers(1, 20), times=st.integers(1, 100), factor=st.integers(2, 5), steps=st.integers(10, 60))
-@settings(deadline=None)
 def test_a_batch_only_grows(start, times, factor, steps):
     batch = growing_batch(start, start * times, steps, factor)
     sizes = [batch(t) for t in range(steps + 5)]

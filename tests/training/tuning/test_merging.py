@@ -30,8 +30,8 @@ def test_a_merged_model_computes_the_same_and_is_plain(targets):
     before = model(TOKENS)
     weights = copy.deepcopy(model.state_dict())
     merged = cut.merge(model)
-    torch.testing.assert_close(model(TOKENS), before, rtol=1e-13, atol=1e-13)
-    torch.testing.assert_close(model.train()(TOKENS), before, rtol=1e-13, atol=1e-13)  # no dropout is left
+    torch.testing.assert_close(model(TOKENS), before, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(model.train()(TOKENS), before, rtol=1e-12, atol=1e-12)  # no dropout is left
     assert merged.error < 1e-15
     assert not any(isinstance(module, LoRA) for module in model.modules())
     assert set(model.state_dict()) == {name for name in weights if ".lora." not in name}

@@ -38,6 +38,22 @@ def sync_folder(folder: str | os.PathLike[str]) -> None:
         os.close(handle)
 
 
+def make_folder(path: str | os.PathLike[str], parents: bool = True) -> None:
+    """Makes a folder, and with ``parents`` those above it; the names of all new ones are flushed to disk."""
+    path = Path(path)
+    missing = [path]
+    while parents and not missing[-1].parent.is_dir() and missing[-1].parent != missing[-1]:
+        missing.append(missing[-1].parent)
+    for new in reversed(missing):
+        try:
+            new.mkdir()
+        except FileExistsError:
+            if not new.is_dir():
+                raise
+        else:
+            sync_folder(new.parent)
+
+
 def _sync_tree(folder: Path) -> None:
     for parent, _, names in os.walk(folder, topdown=False):
         for name in names:
@@ -50,10 +66,14 @@ def _sync_tree(folder: Path) -> None:
 
 
 @contextmanager
-def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A binary file to write to, which becomes ``path`` when the block ends well and vanishes if it raises."""
+def writing(path: str | os.PathLike[str], parents: bool = True) -> Iterator[BinaryIO]:
+    """A binary file to write to, which becomes ``path`` when the block ends well and vanishes if it raises.
+
+    Missing folders on the way are made, unless ``parents`` is False: one that was moved away must not come back.
+    """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if parents:
+        make_folder(path.parent)
     part = _beside(path, ".part")
     try:
         with open(part, "xb") as file:
@@ -68,20 +88,32 @@ def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     sync_folder(path.parent)
 
 
-def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
+def write_bytes(path: str | os.PathLike[str], content: bytes, parents: bool = True) -> None:
     """Writes a whole file."""
-    with writing(path) as file:
+    with writing(path, parents) as file:
         file.write(content)
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> None:
+def write_text(path: str | os.PathLike[str], text: str, parents: bool = True) -> None:
     """Writes a whole text file, in UTF-8."""
-    write_bytes(path, text.encode())
+    write_bytes(path, text.encode(), parents)
 
 
-def write_json(path: str | os.PathLike[str], value: Any) -> None:
+def write_json(path: str | os.PathLike[str], value: Any, parents: bool = True) -> None:
     """Writes a value as JSON that a person can read. NaN and infinity are no JSON and raise ValueError."""
-    write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", parents)
+
+
+def read_utf8(path: str | os.PathLike[str]) -> str:
+    """The text of a file that Cutaway wrote; damage is a ValueError."""
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"{path.name} must be there, got {path.parent} without it; take it from a copy")
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        damage = f"byte 0x{error.object[error.start]:02x} at position {error.start} is not UTF-8"
+    raise ValueError(f"{path.name} must be text as it was written, got {path} ({damage}); take it from a copy")
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -127,7 +159,9 @@ def _replace_folder(part: Path, path: Path) -> None:
 
 
 @contextmanager
-def writing_folder(path: str | os.PathLike[str], existing: Literal["replace", "keep"] = "replace") -> Iterator[Path]:
+def writing_folder(
+    path: str | os.PathLike[str], existing: Literal["replace", "keep"] = "replace", parents: bool = True
+) -> Iterator[Path]:
     """A folder to fill, which becomes ``path`` when the block ends well and vanishes if it raises.
 
     A folder that stands there already is replaced, or kept and the new one dropped (``existing="keep"``, for caches,
@@ -135,7 +169,8 @@ def writing_folder(path: str | os.PathLike[str], existing: Literal["replace", "k
     replacement there is a moment with no folder at ``path``, so nothing should point to it then.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if parents:
+        make_folder(path.parent)
     part = _beside(path, ".part")
     part.mkdir()
     try:
@@ -170,6 +205,7 @@ def remove_leftovers(folder: str | os.PathLike[str], older: float = 86400.0) -> 
 
 
 __all__ = [
+    "make_folder",
     "remove_leftovers",
     "sync_folder",
     "write_bytes",

@@ -14,6 +14,7 @@ They guard against disks, copies and hands that slip, not against intent: a CRC 
 import json
 import os
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,10 +24,14 @@ FILE = "checksums.json"
 _PIECE = 1 << 20  # bytes read at once
 
 
-def crc32_of_stream(file: BinaryIO, start: int = 0) -> str:
-    """The CRC-32 of what is left in an open file, as eight hexadecimal digits; ``start``: of what came before."""
-    while piece := file.read(_PIECE):
+def crc32_of_stream(file: BinaryIO, start: int = 0, length: int | None = None) -> str:
+    """The CRC-32 of what is left in an open file, or of its next ``length`` bytes, as eight hexadecimal digits.
+
+    ``start`` is that of what came before.
+    """
+    while piece := file.read(_PIECE if length is None else min(_PIECE, length)):
         start = zlib.crc32(piece, start)
+        length = None if length is None else length - len(piece)
     return f"{start:08x}"
 
 
@@ -45,13 +50,31 @@ def crc32_of_json(value: Any) -> str:
     return f"{zlib.crc32(json.dumps(value, sort_keys=True).encode()):08x}"
 
 
+def list_checksums(folder: Path, files: Iterable[Path]) -> dict[str, dict[str, Any]]:
+    """Sizes and checksums of some files of a folder, by their paths in it."""
+    return {
+        path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "crc32": crc32_of(path)}
+        for path in sorted(files)
+    }
+
+
 def write_checksums(folder: Path) -> None:
     """Lists the files of a folder, with their sizes and checksums, in its checksums.json."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != FILE)
-    listed = {
-        path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "crc32": crc32_of(path)} for path in files
-    }
+    listed = list_checksums(folder, (path for path in folder.rglob("*") if path.is_file() and path.name != FILE))
     (folder / FILE).write_text(json.dumps(listed, indent=2), encoding="utf-8")
+
+
+def find_file_damage(path: Path, written: dict[str, Any], beginning: bool = False, name: str = "") -> str:
+    """What is wrong with one file that had this size and checksum; with ``beginning``, more may have come after it."""
+    size, checksum, name = written["bytes"], written["crc32"], name or path.name
+    if not path.is_file():
+        return f"{name} is missing"
+    found = path.stat().st_size
+    if found < size or (found > size and not beginning):
+        return f"{name} has {found:,} bytes where {size:,} were written"
+    with open(path, "rb") as file:
+        crc = crc32_of_stream(file, length=size)
+    return "" if crc == checksum else f"{name} has another checksum than when it was written"
 
 
 def find_damage(folder: Path) -> str:
@@ -59,19 +82,29 @@ def find_damage(folder: Path) -> str:
     try:
         listed = parse_json((folder / FILE).read_text(encoding="utf-8"))
         for name, written in listed.items():
-            size, checksum = written["bytes"], written["crc32"]
-            path = folder / name
-            if not path.is_file():
-                return f"{name} is missing"
-            if path.stat().st_size != size:
-                return f"{name} has {path.stat().st_size:,} bytes where {size:,} were written"
-            if crc32_of(path) != checksum:
-                return f"{name} has another checksum than when it was written"
+            if damage := find_file_damage(folder / name, written, name=name):
+                return damage
     except FileNotFoundError as error:
         return f"{Path(error.filename).name} is missing"
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # cut short, or bytes that are no JSON
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ):  # cut short, or bytes that are no JSON
         return f"{FILE} does not read"
     return ""
 
 
-__all__ = ["FILE", "crc32_of", "crc32_of_json", "crc32_of_stream", "find_damage", "write_checksums"]
+__all__ = [
+    "FILE",
+    "crc32_of",
+    "crc32_of_json",
+    "crc32_of_stream",
+    "find_damage",
+    "find_file_damage",
+    "list_checksums",
+    "write_checksums",
+]

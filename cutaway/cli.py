@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from cutaway.visible_text import VisibleStream
+
 # Each verb lives in a file of its own that is imported when it is called: `cutaway --help` imports none of them.
 VERBS = {
     "demo": ("the tour: train a small GPT, let it write, look inside", "cutaway.commands.demo:main"),
@@ -48,7 +50,17 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def run(argv: Sequence[str]) -> int:
-    """Runs one verb; returns the exit code."""
+    """Runs one verb; returns the exit code. What names and data hold is shown by the terminal, never obeyed."""
+    streams = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = VisibleStream(sys.stdout), VisibleStream(sys.stderr)  # type: ignore[assignment]
+    try:
+        return _coded(argv)
+    finally:
+        sys.stdout, sys.stderr = streams
+
+
+def _coded(argv: Sequence[str]) -> int:
+    """Runs one verb and tells what went wrong; returns the exit code."""
     try:
         return _run(argv)
     except SystemExit as stop:  # --help

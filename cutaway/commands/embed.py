@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import tyro
 
 from cutaway.commands.flags import parse_flags
+from cutaway.visible_text import data_output
 
 if TYPE_CHECKING:
     from cutaway.runs.embedded_items import EmbeddedPiece
@@ -74,7 +75,7 @@ def main(argv: Sequence[str]) -> None:
     elif asked.json:
         print_json(pieces)
     else:
-        print_csv(sys.stdout, pieces)
+        print_csv(data_output(), pieces)
 
 
 def print_json(pieces: "Iterable[EmbeddedPiece]") -> None:

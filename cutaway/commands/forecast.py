@@ -11,6 +11,7 @@ import tyro
 
 from cutaway.commands.flags import parse_flags
 from cutaway.commands.predict import written
+from cutaway.visible_text import data_output
 
 _FORMATS = (".csv", ".json", ".parquet")
 
@@ -82,7 +83,7 @@ def main(argv: Sequence[str]) -> None:
 
         forecast_picture(forecast).save(asked.out)
     elif not asked.out:
-        sys.stdout.write(written(forecast.to_pandas(), kind).decode())
+        data_output().write(written(forecast.to_pandas(), kind).decode())
         return
     else:
         from cutaway.atomic_files import write_bytes

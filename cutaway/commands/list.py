@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import tyro
 
 from cutaway.commands.flags import parse_flags
+from cutaway.visible_text import raw_stream
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def _print_table(rows: list[dict[str, str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    console = Console()
+    console = Console(file=raw_stream(sys.stdout))
     if not console.is_terminal:
         console = Console(width=160)  # a pipe has no width of its own
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -92,4 +93,4 @@ def _print_table(rows: list[dict[str, str]]) -> None:
         before = row
     with console.capture() as kept:  # rich would exit by itself if the pipe is closed
         console.print(table)
-    print(kept.get(), end="")
+    print(kept.get(), end="", file=raw_stream(sys.stdout))  # rich's own escape sequences, around our own words

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import tyro
 
 from cutaway.commands.flags import parse_flags
+from cutaway.visible_text import raw_stream, visible
 
 if TYPE_CHECKING:
     from cutaway.look.pages.page import Page
@@ -98,9 +99,11 @@ def progress_shown(quiet: bool = False) -> "Iterator[Progress | None]":
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         columns = (MofNCompleteColumn(), BarColumn(20), TextColumn("{task.description}"))
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        with Progress(*columns, console=Console(file=raw_stream(sys.stderr)), transient=True) as bar:
             task = bar.add_task("")
-            yield lambda next_one, done, total: bar.update(task, description=next_one, completed=done, total=total)
+            yield lambda next_one, done, total: bar.update(
+                task, description=visible(next_one), completed=done, total=total
+            )
     else:
         begun = time.monotonic()
 

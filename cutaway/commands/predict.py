@@ -16,6 +16,7 @@ import tyro
 from cutaway.commands.flags import parse_flags
 from cutaway.commands.help_pages import page_width, row
 from cutaway.extras import need
+from cutaway.visible_text import data_output
 
 if TYPE_CHECKING:
     import pandas
@@ -80,7 +81,7 @@ def main(argv: Sequence[str]) -> None:
     found = _of_standard_input(run, asked) if asked.input == "-" else _predicted(run, asked, asked.input)
     content = written(found, kind or getattr(found, "preferred_format", "") or ".csv")
     if not asked.out:
-        sys.stdout.write(content.decode())
+        data_output().write(content.decode())
         return
     from cutaway.atomic_files import write_bytes
 

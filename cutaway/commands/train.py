@@ -65,10 +65,10 @@ def main(argv: Sequence[str]) -> None:
     if asks_for_help(argv):
         exit_with_help(train_page(kind, _preset(kind, argv)))
     options, recipe, given = parse(kind, argv)
-    from cutaway.runs.execution import is_first, load, train
+    from cutaway.runs.execution import Run, is_first, train
 
     told = is_first() and not (options.json or options.quiet)
-    done = options.resume and bool(options.out) and told and load(options.out).finished
+    done = options.resume and bool(options.out) and told and Run(options.out).finished
     run = train(
         kind.name if options.resume else recipe,
         out=options.out or None,
@@ -115,7 +115,7 @@ def print_end(run: "Run") -> None:
     """A sample, the figures, and what to do next."""
     for text in run.samples.values():
         print(f"\n{text.strip()}\n")
-    last = {row["split"]: row for row in run.metrics}
+    last = {row.get("split"): row for row in run.metrics}
     whole = last.get("validation-whole", {})
     figures = [f"validation {k} {v:.4f}" for k, v in whole.items() if isinstance(v, float)]
     if figures:

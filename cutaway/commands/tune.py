@@ -67,11 +67,11 @@ def main(argv: Sequence[str]) -> None:
 
 def run_on(options: Options, base: str, data: str, settings: dict[str, Any]) -> None:
     """Goes on with the run in --out."""
-    from cutaway.runs.execution import is_first, load
+    from cutaway.runs.execution import Run, is_first
     from cutaway.runs.tuning import tune
 
     told = is_first() and not (options.json or options.quiet)
-    done = bool(options.out) and told and load(options.out).finished
+    done = bool(options.out) and told and Run(options.out).finished
     run = tune(base or None, data=data or None, resume=True, **execution(options), **settings)
     if done:
         print("this run was finished before: nothing is left to train")

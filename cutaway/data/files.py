@@ -52,6 +52,7 @@ def find_files(path: str | os.PathLike[str], pattern: str = "*", setting: str = 
     if path.is_file():
         return {path.name: path}
     if not path.is_dir():
+        refuse_special(path, setting)
         raise ValueError(_absent(path, setting))
     found = {}
     for file in path.rglob(pattern):
@@ -65,10 +66,20 @@ def find_files(path: str | os.PathLike[str], pattern: str = "*", setting: str = 
     return dict(sorted(found.items()))
 
 
+def refuse_special(path: Path, setting: str = "data") -> None:
+    """A path must not lead to a pipe or a device: they can be read once at most, and some of them never end."""
+    kinds = {"is_fifo": "a pipe", "is_char_device": "a device", "is_block_device": "a device", "is_socket": "a socket"}
+    kind = next((name for check, name in kinds.items() if getattr(path, check)()), "")
+    if kind:
+        raise ValueError(
+            f"{setting} must be a regular file or a folder, got {path}, which is {kind}; write its content to a file, "
+            "and give that"
+        )
+
+
 def _absent(path: Path, setting: str) -> str:
-    if path.exists():
-        return f"{setting} must be a file or folder, got {path}, which is a pipe or a device; write it to a file first"
-    beside = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
+    there = sorted(path.parent.iterdir()) if path.parent.is_dir() and os.access(path.parent, os.R_OK) else []
+    beside = [entry.name for entry in there if (entry.is_file() or entry.is_dir()) and not entry.name.startswith(".")]
     near = difflib.get_close_matches(path.name, beside, n=3, cutoff=0.6)
     hint = f"did you mean {', '.join(near)}?" if near else "look for a misspelling, or give the full path"
     return f"{setting} must be a file or folder that exists, got {path}; {hint}"
@@ -77,6 +88,7 @@ def _absent(path: Path, setting: str) -> str:
 @contextmanager
 def open_plain(path: Path) -> Iterator[Readable]:
     """A file's content, unpacked if it is packed; the first bytes tell how, whatever the file's name."""
+    refuse_special(path)
     with open(path, "rb") as file:
         start = file.read(6)
     try:

@@ -40,9 +40,21 @@ class Fingerprint:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, value: Mapping[str, Any]) -> "Fingerprint":
-        files = tuple(Stamp(**stamp) for stamp in value["files"])
-        return cls(value["digest"], value["size"], files, value["taken"])
+    def from_dict(cls, value: Any) -> "Fingerprint":
+        """The fingerprint of a JSON object; one that is damaged is a ValueError."""
+        try:
+            files = tuple(Stamp(stamp["name"], stamp["size"], stamp["modified"]) for stamp in value["files"])
+            found = cls(value["digest"], value["size"], files, value["taken"])
+            numbers = [found.size, found.taken, *(n for stamp in files for n in (stamp.size, stamp.modified))]
+            sound = isinstance(found.digest, str) and all(isinstance(stamp.name, str) for stamp in files)
+            if sound and all(isinstance(n, int) and not isinstance(n, bool) for n in numbers):
+                return found
+        except (KeyError, TypeError, IndexError):
+            pass
+        raise ValueError(
+            f"a fingerprint of data must be as it was written, with 'digest', 'size', 'files' and 'taken', got "
+            f"{str(value)[:60]!r}; take config.json from a copy"
+        )
 
     def looks_like(self, stamps: Iterable[Stamp]) -> bool:
         """Whether files with these stamps count as the same data, without reading them."""

@@ -41,6 +41,7 @@ def import_checkpoint(source: str, out: str | None = None) -> Run:
                 "torch": torch.__version__,
             }
         )
+        folder.write_checksums()
     finally:
         folder.release()
     return Run(folder.path)
@@ -81,6 +82,7 @@ def import_vectors(source: str, out: str | None = None) -> Run:
                 "torch": torch.__version__,
             }
         )
+        folder.write_checksums()
     finally:
         folder.release()
     return Run(folder.path)

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
+from cutaway.checksums import FILE as CHECKSUMS
+from cutaway.checksums import find_file_damage
 from cutaway.data.fingerprints import Fingerprint
 from cutaway.look.pages.renderer import RendererError
 from cutaway.recipes.base import Recipe
@@ -31,17 +33,22 @@ from cutaway.training.failures import watching_memory
 from cutaway.training.flow_log import FlowCallback
 from cutaway.training.jobs import Job
 from cutaway.training.loop import Loop
+from cutaway.training.loop_state import follow_folder
 from cutaway.training.optimizers.groups import build_optimizers
 from cutaway.training.optimizers.muon import refuse_shares as refuse_muon
 from cutaway.training.plans import Plan
 from cutaway.training.processes.alone import Alone, explain_lost_process, find_processes, is_first, world
 from cutaway.training.progress import progress_for
-from cutaway.training.run_folder.checkpoints import FolderError
+from cutaway.training.run_folder.checkpoints import named_checkpoint, read_logged
 from cutaway.training.run_folder.folder import (
     ReadOnlyRunFolder,
     RunFolder,
     expect_fields,
+    expect_final,
+    find_final_damage,
+    note_changed_config,
     read_config,
+    read_metrics,
     resume_command,
 )
 from cutaway.training.run_folder.interrupts import Stopped
@@ -59,10 +66,13 @@ class Execution(NamedTuple):
 
 
 def load(path: str | os.PathLike[str]) -> Run:
-    """Any run folder."""
+    """Any run folder. The metrics of a finished run must be as they were when it ended."""
     if not isinstance(path, (str, os.PathLike)):
         raise ValueError(f"a run must be the path of its folder, got {path!r}; try cut.load('runs/gpt-1')")
-    return Run(path)
+    run = Run(path)
+    if (run.path / CHECKSUMS).exists():
+        read_metrics(run.path)
+    return run
 
 
 def train(
@@ -227,11 +237,25 @@ def _is_complete(run: Run) -> bool:
     """Whether nothing is left to do. Damaged weights are: the last checkpoint has them."""
     if not run.finished:
         return False
+    note_changed_config(run.path)
     weights = run.path / "model.safetensors"
     damage = find_weights_damage(weights)
     if damage:
         warnings.warn(f"{weights} is damaged ({damage}) and written again from the last checkpoint", stacklevel=2)
+    elif damage := find_final_damage(run.path, "metrics.jsonl"):
+        _expect_logged(run.path)
+        warnings.warn(
+            f"what {run.path} logged after its last checkpoint is damaged ({damage}) and written again", stacklevel=2
+        )
     return not damage
+
+
+def _expect_logged(folder: Path) -> None:
+    """What was logged before the last checkpoint of a finished run must be there: only what came after is made anew."""
+    checkpoint = named_checkpoint(folder)
+    logged = None if checkpoint is None else read_logged(checkpoint)
+    if logged is None or find_file_damage(folder / "metrics.jsonl", logged, beginning=True):
+        expect_final(folder, "metrics.jsonl")
 
 
 def _as_begun(about: dict[str, Any], execution: Execution) -> Execution:
@@ -318,6 +342,8 @@ def _carry_out(
     optimizers = [] if job.update is not None else optimizers_of(recipe, job.model)
     plan = plan_of(recipe, processes.device)
     loop = Loop(job, optimizers, plan, folder, [*own, *job.callbacks, *execution.callbacks], processes)
+    if resume:
+        processes.first(folder.forget_checksums)
     try:
         loop.run(resume)
     except Stopped as stop:
@@ -332,11 +358,12 @@ def _carry_out(
 def _write_weights(
     weights: dict[str, torch.Tensor], job: Job, folder: RunFolder, write_more: Callable[[], None]
 ) -> None:
-    lost = folder.find_again(job.files)
-    write_more()  # first: weights say that a run is finished
-    folder.write_weights(weights)
-    if lost:
-        raise FolderError(lost)
+    def save() -> None:
+        write_more()  # first: weights say that a run is finished
+        folder.write_checksums()
+        folder.write_weights(weights)
+
+    follow_folder(folder, job.files, save)
 
 
 def _spec(model: Any) -> dict[str, Any] | None:

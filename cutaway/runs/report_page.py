@@ -5,7 +5,6 @@ Its pictures are those of the registered views that are marked for it: `cut.regi
 
 from pathlib import Path
 
-from cutaway.atomic_files import read_json
 from cutaway.look import write_report
 from cutaway.look.pages.parts import Part
 from cutaway.runs.pages import draw_views
@@ -15,8 +14,7 @@ from cutaway.training.run_folder.checkpoints import writing_to
 
 def report_run(run: Run) -> Path:
     """Writes the report of a run from what its folder holds; returns its path."""
-    results = run.path / "test.json"
-    test = read_json(results, "metrics")["metrics"] if results.is_file() else None
+    results = run.test_results
     subject = run.recipe.subject(run)
     inside: list[Part] = [part for _, part, _ in draw_views(run, subject, report=True)]
     if inside and subject.words:
@@ -29,7 +27,7 @@ def report_run(run: Run) -> Path:
             run.metrics,
             run.all_samples,
             inside,
-            test=test,
+            test=None if results is None else results["metrics"],
             parameters=sum(p.numel() for p in run.model.parameters()),
             unit=run.loss_unit,
         )

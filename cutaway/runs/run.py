@@ -2,6 +2,7 @@ r"""A run that is there, finished or not: its model, settings and metrics, and w
 
 import dataclasses
 import os
+import re
 import warnings
 from collections.abc import Sequence
 from functools import cached_property
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 
-from cutaway.atomic_files import read_json, write_json
+from cutaway.atomic_files import read_json, read_utf8, write_json
+from cutaway.checksums import crc32_of_json
 from cutaway.data.fingerprints import Fingerprint, digest_file, expect_same_data
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_settings
@@ -18,7 +20,15 @@ from cutaway.recipes.index import find_recipe
 from cutaway.recipes.trained_models import read_trained
 from cutaway.runs.metric_rows import MetricRows
 from cutaway.training.run_folder.checkpoints import latest_checkpoint, newest_weights, writing_to
-from cutaway.training.run_folder.folder import expect_file, read_config, read_metrics, resume_command
+from cutaway.training.run_folder.folder import (
+    expect_file,
+    expect_final,
+    note_changed_config,
+    read_checksums,
+    read_config,
+    read_metrics,
+    resume_command,
+)
 from cutaway.training.run_folder.weights import expect_sound, is_whole
 
 if TYPE_CHECKING:
@@ -67,6 +77,7 @@ class Run:
                 )
             model = read_trained(self.recipe, self.about, weights)
             self.expect_vocabulary()
+            note_changed_config(self.path)
             model.tokenizer = self.tokenizer
             self._model = model
         return self._model
@@ -86,10 +97,13 @@ class Run:
     @property
     def all_samples(self) -> dict[int, dict[str, str]]:
         """What was sampled at every evaluation: step → name → text."""
+        listed = [name for name in read_checksums(self.path) if name.startswith("samples/")]
+        names = {f"samples/{path.name}" for path in (self.path / "samples").glob("step-*-*")} | set(listed)
         found: dict[int, dict[str, str]] = {}
-        for path in (self.path / "samples").glob("step-*-*"):
-            _, step, name = path.name.split("-", 2)
-            found.setdefault(int(step), {})[name] = path.read_text(encoding="utf-8")
+        for file in sorted(names):
+            if sample := re.fullmatch(r"samples/step-(\d{1,18})-(.+)", file):  # other files are yours
+                expect_final(self.path, file)
+                found.setdefault(int(sample[1]), {})[sample[2]] = read_utf8(self.path / file)
         return dict(sorted(found.items()))
 
     @property
@@ -109,10 +123,8 @@ class Run:
                 "or read it now: --unfinished, in Python run.test(unfinished=True)"
             )
         expect_sound(path)
-        noted = self.path / "test.json"
         weights = digest_file(path)
-        if noted.is_file():
-            before = read_json(noted, "weights", "metrics")
+        if (before := self.test_results) is not None:
             if before["weights"] != weights:
                 raise ValueError(
                     f"the test split is read once, and it was, for other weights of {self.path}; to choose between "
@@ -120,9 +132,22 @@ class Run:
                 )
             return before["metrics"]
         metrics = self.recipe.test_metrics(self)
+        results = {"weights": weights, "metrics": metrics}
         with writing_to(self.path):
-            write_json(noted, {"weights": weights, "metrics": metrics})
+            write_json(self.path / "test.json", results | {"crc32": crc32_of_json(results)}, parents=False)
         return metrics
+
+    @property
+    def test_results(self) -> dict[str, Any] | None:
+        """What was noted when the test split was read: the digest of the weights, and metrics; None before."""
+        path = self.path / "test.json"
+        if not path.exists():
+            return None
+        results = read_json(path, "weights", "metrics")
+        checksum = results.pop("crc32", None)
+        if not isinstance(results["metrics"], dict) or (checksum and checksum != crc32_of_json(results)):
+            raise ValueError(f"test.json must be as it was written, got {path}, which changed; take it from a copy")
+        return results
 
     def expect_same_data(self, fingerprint: Fingerprint) -> None:
         """The data must be what the run was trained on: else its parts are others."""
@@ -263,7 +288,7 @@ class Run:
 
     def __repr__(self) -> str:
         metrics = self.metrics
-        done = f"step {metrics[-1]['step']} of {self.recipe.steps}" if metrics else "not trained here"
+        done = f"step {metrics[-1].get('step')} of {self.recipe.steps}" if metrics else "not trained here"
         return f"Run({str(self.path)!r}, {self.recipe.name}, {done})"
 
 

@@ -130,5 +130,6 @@ def watching_memory(smaller: str) -> Iterator[None]:
     except (MemoryError, RuntimeError) as error:
         if not (isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "can't allocate memory" in str(error)):
             raise
-        asked = str(error).strip().splitlines()[0].rstrip(".")
-        raise MemoryError(f"a run must fit into memory, and this one does not ({asked}); {smaller}") from error
+        asked = next(iter(str(error).strip().splitlines()), "").rstrip(".")  # Python's own MemoryError has no text
+        why = f" ({asked})" if asked else ""
+        raise MemoryError(f"a run must fit into memory, and this one does not{why}; {smaller}") from error

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from cutaway.atomic_files import parse_json, write_bytes
+from cutaway.atomic_files import write_bytes
 from cutaway.training.callbacks import Callback
 from cutaway.training.run_folder.checkpoints import writing_to
-from cutaway.training.run_folder.folder import json_line
+from cutaway.training.run_folder.folder import expect_final, json_line, read_lines
 
 if TYPE_CHECKING:
     from cutaway.look.flows import flow
@@ -125,8 +125,9 @@ class FlowCallback(Callback):
 
 def read_flow(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """The lines of a run's flow.jsonl, none if it has no such file; a last one cut short by a crash is left out."""
-    path = Path(folder) / FILE
-    return [parse_json(line) for line in path.read_bytes().split(b"\n")[:-1]] if path.is_file() else []
+    rows = read_lines(Path(folder) / FILE)
+    expect_final(Path(folder), FILE)
+    return rows
 
 
 def _short(value: Any) -> Any:
@@ -139,6 +140,7 @@ def _forget_later(path: Path, step: int) -> None:
     if not path.is_file():
         return
     whole = path.read_bytes()
-    kept = b"".join(line + b"\n" for line in whole.split(b"\n")[:-1] if parse_json(line)["step"] <= step)
+    lines = zip(whole.split(b"\n"), read_lines(path))
+    kept = b"".join(line + b"\n" for line, row in lines if row.get("step", 0) <= step)
     if kept != whole:
-        write_bytes(path, kept)
+        write_bytes(path, kept, parents=False)

@@ -2,16 +2,18 @@ r"""Saves the state of a loop in a checkpoint, and restores it when a run is res
 
     weights, optimizers, random numbers, callbacks      tensors and plain values; frozen weights once
     batches so far                                      where the data goes on: batch n follows from the seed and n
-    length of metrics.jsonl                             lines logged after the checkpoint are removed
+    length and checksum of metrics.jsonl                lines logged after the checkpoint are removed
 
 All of it is read and compared with the run before any of it is used.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 
+from cutaway.checksums import find_file_damage
 from cutaway.training.run_folder.checkpoints import (
     FolderError,
     forget_later,
@@ -19,6 +21,7 @@ from cutaway.training.run_folder.checkpoints import (
     latest_checkpoint,
     optimizer_tensors,
     read_frozen,
+    read_logged,
     read_state,
     restore_optimizers,
     save_checkpoint,
@@ -28,6 +31,7 @@ from cutaway.training.run_folder.weights import find_misfit, read_tensors
 
 if TYPE_CHECKING:
     from cutaway.training.loop import Loop
+    from cutaway.training.run_folder.folder import RunFolder
 
 
 def save_loop(loop: "Loop") -> None:
@@ -56,18 +60,30 @@ def save_loop(loop: "Loop") -> None:
         "callbacks": {name: callback.state() for name, callback in loop.callbacks.items()},
     }
     folder = loop.folder
+    logged = folder.logged()
 
-    def write() -> None:
-        lost = folder.find_again(loop.job.files)
+    def save() -> None:
         if shared and not (loop.frozen_checksum and has_frozen(folder.path)):
             loop.frozen_checksum = save_frozen(folder.path, shared)
         if shared:
             state["frozen"] = loop.frozen_checksum
-        save_checkpoint(folder.path, loop.step, files, state, loop.plan.keep)
-        if lost:
-            raise FolderError(lost)
+        save_checkpoint(folder.path, loop.step, files, state, loop.plan.keep, logged)
 
-    loop.processes.first(write)
+    loop.processes.first(lambda: follow_folder(folder, loop.job.files, save))
+
+
+def follow_folder(folder: "RunFolder", files: dict[str, Callable[[Path], None]], save: Callable[[], None]) -> None:
+    """Saves into a run's folder, wherever it is now, also if it is moved meanwhile; FolderError says where it was."""
+    lost = folder.find_again(files)
+    try:
+        save()
+    except FolderError:
+        if not folder.is_gone():
+            raise
+        lost = folder.find_again(files)
+        save()
+    if lost:
+        raise FolderError(lost)
 
 
 def _frozen_names(loop: "Loop") -> set[str]:
@@ -130,13 +146,19 @@ def _expect_fit(loop: "Loop", checkpoint: Path, files: dict[str, dict[str, Tenso
         raise _unfit(checkpoint, "no usable state of the random numbers")
     if state["step"] > loop.steps:
         raise _unfit(checkpoint, f"step {state['step']} of a run of {loop.steps} steps")
-    logged = loop.folder.metrics_length()
-    if logged < state["metrics_bytes"]:
-        raise ValueError(
-            f"metrics.jsonl must hold what was logged before the checkpoint, got {logged:,} bytes of "
-            f"{state['metrics_bytes']:,} in {loop.folder.path}; take it from a copy, or delete the folder "
-            f"{checkpoint.parent} to start over"
-        )
+    length = loop.folder.metrics_length()
+    if length < state["metrics_bytes"]:
+        raise _other_log(checkpoint, f"{length:,} bytes of {state['metrics_bytes']:,} in {loop.folder.path}")
+    logged = read_logged(checkpoint)
+    if logged is not None and find_file_damage(loop.folder.path / "metrics.jsonl", logged, beginning=True):
+        raise _other_log(checkpoint, f"other lines in {loop.folder.path}")
+
+
+def _other_log(checkpoint: Path, what: str) -> ValueError:
+    return ValueError(
+        f"metrics.jsonl must hold what was logged before the checkpoint, got {what}; take it from a copy, or delete "
+        f"the folder {checkpoint.parent} to start over"
+    )
 
 
 def _unfit(checkpoint: Path, what: str) -> ValueError:

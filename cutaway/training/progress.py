@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutaway.training.callbacks import Callback
 from cutaway.training.run_folder.folder import json_line
+from cutaway.visible_text import raw_stream, visible
 
 if TYPE_CHECKING:
     from cutaway.training.loop import Loop
@@ -37,7 +38,7 @@ def header(loop: "Loop") -> list[str]:
 def tell(text: str) -> None:
     """Prints a text. The run goes on without printing if its reader goes away (`cutaway train gpt | head`)."""
     try:
-        print(text, flush=True)
+        print(visible(text), flush=True)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -100,9 +101,9 @@ class Bar(Callback):
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-        console = Console(stderr=True, highlight=False)
+        console = Console(file=raw_stream(sys.stderr), highlight=False)
         for line in header(loop):
-            console.print(line, markup=False)
+            console.print(visible(line), markup=False)
         columns = (BarColumn(bar_width=None), MofNCompleteColumn(), TextColumn("{task.fields[shown]}", markup=False))
         self.progress = Progress(*columns, console=console, refresh_per_second=5, expand=True)
         self.task = self.progress.add_task("", total=loop.steps, shown="")

@@ -4,7 +4,9 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import zipfile
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -171,3 +173,18 @@ def test_plain_files_are_not_read_whole(tmp_path):
     with open_plain(path) as stream:
         sizes = [len(piece) for piece in read_pieces(stream, "utf-8", "a.txt")]
     assert sizes == [files.PIECE, 1]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+def test_a_pipe_is_refused_and_never_suggested(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe.txt")
+    for read in (find_files, lambda path: open_plain(path).__enter__()):
+        with pytest.raises(ValueError, match=r"must be a regular file or a folder, got .*pipe\.txt, which is a pipe"):
+            read(tmp_path / "pipe.txt")
+    with pytest.raises(ValueError, match=r"which is a device; write its content to a file, and give that"):
+        find_files("/dev/zero")
+    with pytest.raises(ValueError, match=r"got .*pipes\.txt; look for a misspelling"):
+        find_files(tmp_path / "pipes.txt")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "nowhere.txt")
+    with pytest.raises(ValueError, match=r"got .*links\.txt; look for a misspelling"):
+        find_files(tmp_path / "links.txt")

@@ -87,3 +87,14 @@ def test_changed_data_stops_a_resume():
     with pytest.raises(ValueError, match=f"where the run has 3 bytes with digest {digest}; bring back the old data or"):
         expect_same_data(fingerprint_bytes(b"abc"), fingerprint_bytes(b"abcd"), "my.txt")
     expect_same_data(fingerprint_bytes(b"abc"), fingerprint_bytes(b"abc"), "my.txt")
+
+
+@pytest.mark.parametrize("name", ["digest", "size", "files", "taken"])
+@pytest.mark.parametrize("value", [None, "x", 1.5, [1], {"a": []}, [[[]]], True])
+def test_a_damaged_fingerprint_is_told(name: str, value: object):
+    sound = Fingerprint("ab", 1).to_dict()
+    if name == "digest" and value == "x":
+        return
+    for damaged in (sound | {name: value}, {k: v for k, v in sound.items() if k != name}, value):
+        with pytest.raises(ValueError, match=r"fingerprint of data must be as it was written, .*; take config"):
+            Fingerprint.from_dict(damaged)

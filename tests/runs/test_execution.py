@@ -22,6 +22,7 @@ from cutaway.recipes.text.gpt import GPTRecipe
 from cutaway.runs import execution
 from cutaway.training.callbacks import Callback
 from cutaway.training.failures import DivergenceError
+from cutaway.training.run_folder import checkpoints
 from cutaway.training.run_folder.checkpoints import FolderError
 from cutaway.training.run_folder.folder import RunFolder
 
@@ -65,6 +66,7 @@ def test_a_run_is_a_folder(text: Path):
     assert run.path == Path("runs/gpt-1")
     held = {p.name for p in run.path.iterdir()} - {".lock"}
     assert held == {
+        "checksums.json",
         "config.json",
         "metrics.jsonl",
         "model.safetensors",
@@ -510,6 +512,98 @@ def test_a_damaged_tokenizer_is_an_error(text: Path):
     flip(run.path / "tokenizer.json", -3)
     with pytest.raises(ValueError, match=r"needs the tokenizer\.json that it began with, got .*, which changed"):
         cut.load("run").generate("the", tokens=2)
+
+
+def test_a_damaged_log_of_a_finished_run_is_an_error(text: Path):
+    run = train(text, out="run")
+    log, whole = run.path / "metrics.jsonl", (run.path / "metrics.jsonl").read_bytes()
+    first = whole.index(b"\n") + 1
+    told = r"metrics\.jsonl must be as it was when the run ended, got run, whose metrics\.jsonl has .*; take it from"
+    for damaged in (whole[:first], whole[first:], whole + whole[:first], whole.replace(b"1", b"2")):
+        log.write_bytes(damaged)
+        with pytest.raises(ValueError, match=told):
+            cut.load("run")
+        with pytest.raises(ValueError, match=told):
+            assert run.metrics
+        with pytest.raises(ValueError, match=told):
+            repr(run)
+    log.write_bytes(whole[first:])  # what the checkpoints vouch for is damaged too
+    with pytest.raises(ValueError, match=told):
+        cut.train("gpt", resume=True, out="run", show="quiet")
+    log.write_bytes(whole[: whole[:-1].rindex(b"\n") + 1])  # the line after the last checkpoint is made anew
+    with pytest.warns(UserWarning, match="what run logged after its last checkpoint is damaged .* and written again"):
+        cut.train("gpt", resume=True, out="run", show="quiet")
+    assert log.read_bytes() == whole
+    assert len(cut.load("run").metrics) == whole.count(b"\n")
+
+
+def test_a_damaged_log_of_an_unfinished_run_is_an_error(text: Path):
+    path = broken_off(text)
+    log = path / "metrics.jsonl"
+    log.write_bytes(log.read_bytes().replace(b'"step": 2', b'"step": 1', 1))
+    with pytest.raises(ValueError, match=r"logged before the checkpoint, got other lines in run; take it from a copy"):
+        cut.train("gpt", resume=True, out="run", show="quiet")
+
+
+def test_damaged_samples_and_results_are_errors(text: Path):
+    run = train(text, out="run")
+    sample = next((run.path / "samples").iterdir())
+    whole = sample.read_bytes()
+    (run.path / "samples" / "step-of-mine").write_text("a file of yours")
+    assert run.samples
+    for damaged in (whole[:-1], whole + b"x", b"\xff" + whole[1:]):
+        sample.write_bytes(damaged)
+        with pytest.raises(ValueError, match=rf"samples/{sample.name} must be as it was when the run ended, got run"):
+            assert run.all_samples
+    sample.unlink()
+    with pytest.raises(ValueError, match=f"whose samples/{sample.name} is missing; take it from a copy"):
+        assert run.samples
+    run.test()
+    results = run.path / "test.json"
+    results.write_text(re.sub(r'(": \d)', r"\g<1>1", results.read_text()))
+    with pytest.raises(ValueError, match=r"test\.json must be as it was written, got run/test\.json, which changed"):
+        run.test()
+
+
+def test_a_changed_config_is_noted(text: Path):
+    run = train(text, out="run")
+    change(run.path, torch="2.0.0")
+    with pytest.warns(UserWarning, match="config.json changed after the run ended, and is used as it is now; if that"):
+        assert cut.load("run").model is not None
+
+
+def test_runs_without_checksums_load_as_before(text: Path):
+    run = train(text, out="run")
+    (run.path / "checksums.json").unlink()
+    for checkpoint in (run.path / "state").glob("step-*"):
+        (checkpoint / "metrics.json").unlink()
+        (checkpoint / "checksums.json").unlink()
+    assert cut.load("run").metrics == run.metrics
+    (run.path / "model.safetensors").unlink()
+    cut.train("gpt", resume=True, out="run", show="quiet")
+    assert cut.load("run").finished
+
+
+@pytest.mark.parametrize("moment", ["write_checksums", "write_text"])
+def test_a_folder_moved_in_the_middle_of_a_checkpoint_leaves_nothing_behind(
+    text: Path, moment: str, monkeypatch: pytest.MonkeyPatch
+):
+    real = getattr(checkpoints, moment)
+
+    def moving(*given: Any, **how: Any) -> None:
+        if Path("run").exists() and checkpoints.checkpoint_steps(Path("run")):
+            os.rename("run", "moved")
+        real(*given, **how)
+
+    monkeypatch.setattr(checkpoints, moment, moving)
+    with pytest.raises(FolderError, match=r"but run was moved to .*moved; to go on: cutaway train gpt --resume"):
+        train(text, out="run")
+    assert not Path("run").exists()
+    assert not list(Path("moved").rglob("*.part"))
+    latest = Path("moved", "state", "latest").read_text().strip()
+    assert checkpoints.find_checkpoint_damage(Path("moved", "state", latest)) == ""
+    monkeypatch.setattr(checkpoints, moment, real)
+    assert cut.train("gpt", resume=True, out="moved", show="quiet").finished
 
 
 def test_a_damaged_cache_is_made_anew(text: Path, tmp_path: Path):

@@ -212,3 +212,9 @@ def test_memory_that_really_cannot_be_had():
 def test_other_errors_pass():
     with pytest.raises(RuntimeError, match="shapes"):
         raise_in_watch(RuntimeError("shapes do not fit"))
+
+
+def test_a_memory_error_without_words_is_told():
+    told = "must fit into memory, and this one does not; lower batch=8"
+    with pytest.raises(MemoryError, match=told), watching_memory("lower batch=8"):
+        raise MemoryError

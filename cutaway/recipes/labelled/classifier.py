@@ -284,10 +284,10 @@ class ClassifierRecipe(Recipe):
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         """Your text; without one, a text that it was not trained on and is unsure of."""
         from cutaway.recipes.labelled.text_subjects import classified_subject, least_sure
-        from cutaway.recipes.text.text_inputs import read_lines
+        from cutaway.recipes.text.text_inputs import first_line
 
         if given is not None:
-            return classified_subject(run, read_lines(given, self.encoding)[0], "your text")
+            return classified_subject(run, first_line(given, self.encoding), "your text")
         texts = self.dataset(run)
         rows, words = texts.train, "a text that it was trained on"
         if texts.validation is not None:

@@ -140,7 +140,9 @@ class BERTRecipe(TextRecipe):
         from cutaway.recipes.text.masked_tokens import masked_samples
 
         if given is not None:
-            return text_subject(run, with_marks(run.tokenizer, self.read_inputs(given)[0]), "your text")
+            from cutaway.recipes.text.text_inputs import first_line
+
+            return text_subject(run, with_marks(run.tokenizer, first_line(given, self.encoding)), "your text")
         corpus = self.dataset_of(run)
         (sample,) = masked_samples(held_out(corpus), self.masking(corpus), 1)
         return text_subject(run, sample.ids, "the beginning of the validation text, with masked tokens")

@@ -64,6 +64,7 @@ def masked_metrics(
 def fill_masks(model: Any, tokenizer: Any, texts: Sequence[str], count: int = 5) -> list[Guess]:
     """The ``count`` most probable candidates for every mask of every text, best first."""
     special, found = find_special_tokens(tokenizer), []
+    texts = [text for text in texts if text or len(texts) == 1]  # an empty line of a file has nothing to fill
     rows = [encode_gaps(tokenizer, text) for text in texts]
     for text, row in zip(texts, rows, strict=True):
         if special.mask not in row:

@@ -98,13 +98,14 @@ def tag_inputs(
     if isinstance(inputs, os.PathLike):
         inputs = read_source(os.fspath(inputs), encoding)
     given = bool(inputs) and isinstance(inputs, (list, tuple)) and isinstance(inputs[0], Sentence)
-    sentences = list(inputs) if given else _from_texts(inputs, split)
+    numbered = dict(enumerate(inputs, start=1)) if given else _from_texts(inputs, split)
+    sentences = list(numbered.values())
     lexicon = read_lexicon(run)
     untagged = [_untagged(sentence.words) for sentence in sentences]
     said = tag_probabilities(run.model, EncodedSentences(untagged, lexicon)) if by is None else by(untagged)
     rows: list[dict[str, Any]] = []
     tagged = []
-    for n, (sentence, p) in enumerate(zip(sentences, said, strict=True), start=1):
+    for (n, sentence), p in zip(numbered.items(), said, strict=True):
         best = p.argmax(1)
         names = [lexicon.tags[i] for i in best]
         tagged.append(with_tags(sentence, names, column if sentence.is_conllu or column.isdigit() else ""))
@@ -114,12 +115,14 @@ def tag_inputs(
     return TaggedOutput(rows, tagged, ".conllu" if given else "")
 
 
-def _from_texts(inputs: Any, split: Callable[[str], list[str]]) -> list[Sentence]:
+def _from_texts(inputs: Any, split: Callable[[str], list[str]]) -> dict[int, Sentence]:
+    """Sentences by the number of their text, from 1; a text without a word has none."""
     if isinstance(inputs, (list, tuple)) and inputs and all(isinstance(words, (list, tuple)) for words in inputs):
         words_of = [(" ".join(words), list(words)) for words in inputs]
     else:
         words_of = [(text, split(text)) for text in as_texts(inputs)]
-    found = [sentence_of(words, [f"# text = {text}"]) for text, words in words_of if words]
+    numbered = enumerate(words_of, start=1)
+    found = {n: sentence_of(words, [f"# text = {text}"]) for n, (text, words) in numbered if words}
     if not found:
         raise ValueError("a text to tag must have a word, got none; give it some")
     return found

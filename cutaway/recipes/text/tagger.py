@@ -300,7 +300,7 @@ class TaggerRecipe(Recipe):
         from cutaway.recipes.text.tagged_output import sentence_subject
 
         if given is not None:
-            first = self.read_inputs(given)[0]  # of a file, its first sentence
+            first = next(filter(None, self.read_inputs(given)), "")  # of a file, its first sentence
             words = self.split(first) if isinstance(first, str) else first.words
             return sentence_subject(run, words, "your sentence")
         text = self.dataset(run)

@@ -11,15 +11,21 @@ _ENDINGS = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".conllu", ".c
 
 
 def read_lines(source: str, encoding: str = "utf-8") -> list[str]:
-    """The lines of a file that is there, empty ones left out; else the text itself."""
+    """The lines of a file that is there, a blank one as an empty text, so that line i is text i; else the text."""
     if not is_file(source):
         expect_text(source)
         return [source]
     lines = "".join(TextSource.from_path(source, encoding).pieces()).split("\n")
-    found = [line for line in lines if line.strip()]
-    if not found:
+    if not any(line.strip() for line in lines):
         raise ValueError(f"texts must come one a line, got {source}, which has none; give a file with lines, or a text")
-    return found
+    if not lines[-1]:  # after the last line end there is no line
+        lines.pop()
+    return [line if line.strip() else "" for line in lines]
+
+
+def first_line(source: str, encoding: str = "utf-8") -> str:
+    """The first line of a file that is not blank; else the text itself."""
+    return next(line for line in read_lines(source, encoding) if line or not is_file(source))
 
 
 def is_file(source: str) -> bool:
@@ -59,4 +65,4 @@ def as_texts(inputs: Any) -> list[str]:
     return list(inputs)
 
 
-__all__ = ["as_texts", "expect_text", "is_file", "read_lines"]
+__all__ = ["as_texts", "expect_text", "first_line", "is_file", "read_lines"]

@@ -133,17 +133,19 @@ class TranslationRecipe(CorpusRecipe):
         from cutaway.recipes.text.translation import translate
 
         texts = as_texts(inputs)
-        written = translate(run.model, run.tokenizer, texts, self.beams)
-        return [{"source": text, "translation": found} for text, found in zip(texts, written, strict=True)]
+        asked = [text for text in texts if text] or texts  # an empty line of a file has an empty translation
+        written = dict(zip(asked, translate(run.model, run.tokenizer, asked, self.beams), strict=True))
+        return [{"source": text, "translation": written.get(text, "")} for text in texts]
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         import numpy as np
 
         from cutaway.recipes.subjects import pair_subject, subject_by_model
+        from cutaway.recipes.text.text_inputs import first_line
         from cutaway.recipes.text.translation import choose_pair
 
         if given is not None:
-            return subject_by_model(run, self.read_inputs(given)[0])
+            return subject_by_model(run, first_line(given, self.encoding))
         pairs = self.dataset_of(run)
         chosen, _ = self._within(held_out(pairs), pairs.name)
         batch = chosen.batch(np.array([choose_pair(chosen)]))

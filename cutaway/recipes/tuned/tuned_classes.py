@@ -246,11 +246,11 @@ class TunedClassesRecipe(TunedRecipe):
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         """Your text; without one, a text that it was not trained on and is unsure of."""
-        from cutaway.recipes.text.text_inputs import read_lines
+        from cutaway.recipes.text.text_inputs import first_line
         from cutaway.recipes.tuned.tuned_subjects import least_sure_text, whole_text_subject
 
         if given is not None:
-            return whole_text_subject(run, read_lines(given, self.encoding)[0], "your text")
+            return whole_text_subject(run, first_line(given, self.encoding), "your text")
         texts = self.dataset(run)
         rows, words = texts.train, "a text that it was trained on"
         if texts.validation is not None:

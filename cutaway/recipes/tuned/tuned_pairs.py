@@ -212,11 +212,11 @@ class TunedPairsRecipe(TunedRecipe):
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         """Your text; without one, a text that it was not trained on."""
-        from cutaway.recipes.text.text_inputs import read_lines
+        from cutaway.recipes.text.text_inputs import first_line
         from cutaway.recipes.tuned.tuned_subjects import whole_text_subject
 
         if given is not None:
-            return whole_text_subject(run, read_lines(given, self.encoding)[0], "your text")
+            return whole_text_subject(run, first_line(given, self.encoding), "your text")
         pairs = self.dataset(run)
         rows, words = pairs.train, "a text that it was trained on"
         if pairs.validation is not None:

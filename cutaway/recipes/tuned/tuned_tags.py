@@ -240,7 +240,7 @@ class TunedTagsRecipe(TunedRecipe):
         from cutaway.recipes.tuned.tuned_subjects import whole_text_subject
 
         if given is not None:
-            first = self.read_inputs(given)[0]  # of a file, its first sentence
+            first = next(filter(None, self.read_inputs(given)), "")  # of a file, its first sentence
             text = first if isinstance(first, str) else " ".join(first.words)
             return whole_text_subject(run, text, "your sentence")
         data = self.dataset(run)

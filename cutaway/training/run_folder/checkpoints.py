@@ -1,6 +1,7 @@
 r"""Checkpoints: a directory with all that a run needs to resume exactly where it was, written whole or not at all.
 
     state/step-200/   weights.safetensors   optimizer.safetensors   random.safetensors   state.json   checksums.json   …
+                      metrics.json          size and checksum that metrics.jsonl had then
     state/latest      names the newest whole one
     state/frozen.safetensors    weights that no step changes, once for all checkpoints, where a job has such
 
@@ -22,7 +23,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 from torch.optim import Optimizer
 
-from cutaway.atomic_files import write_text, writing_folder
+from cutaway.atomic_files import make_folder, write_text, writing_folder
 from cutaway.checksums import FILE as CHECKSUMS
 from cutaway.checksums import find_damage, write_checksums
 from cutaway.training.run_folder.weights import (
@@ -36,6 +37,7 @@ from cutaway.training.run_folder.weights import (
 FORMAT = 1
 STATE = "state"
 FROZEN = "frozen.safetensors"
+LOGGED = "metrics.json"
 FILES = ("weights", "optimizer", "random")  # without which no run goes on
 FIELDS: dict[str, Any] = {  # of state.json
     "step": int,
@@ -116,21 +118,30 @@ def restore_optimizers(
 
 
 def save_checkpoint(
-    folder: Path, step: int, tensors: dict[str, dict[str, Tensor]], state: dict[str, Any], keep: int
+    folder: Path,
+    step: int,
+    tensors: dict[str, dict[str, Tensor]],
+    state: dict[str, Any],
+    keep: int,
+    logged: dict[str, Any] | None = None,
 ) -> Path:
     """Writes state/step-N whole, points `latest` at it, then removes all but the newest ``keep``.
 
-    ``tensors`` has one dict for each file; ``state`` is what JSON can hold.
+    ``tensors`` has one dict for each file; ``state`` is what JSON can hold; ``logged`` are the size and the checksum of
+    metrics.jsonl as it was then.
     """
-    root = folder / "state"
+    root = folder / STATE
     with writing_to(folder):
-        with writing_folder(root / f"step-{step}") as part:
+        make_folder(root, parents=False)  # of a run whose folder was moved meanwhile, nothing comes back
+        with writing_folder(root / f"step-{step}", parents=False) as part:
             for name, named in tensors.items():
                 save_file(separate(named), part / f"{name}.safetensors")
             whole = {"format": FORMAT, "step": step, **state}
             (part / "state.json").write_text(json.dumps(whole), encoding="utf-8")
+            if logged is not None:
+                (part / LOGGED).write_text(json.dumps(logged), encoding="utf-8")
             write_checksums(part)
-        write_text(root / "latest", f"step-{step}\n")
+        write_text(root / "latest", f"step-{step}\n", parents=False)
     for old in checkpoint_steps(folder)[:-keep]:
         shutil.rmtree(root / f"step-{old}", ignore_errors=True)
     return root / f"step-{step}"
@@ -139,6 +150,7 @@ def save_checkpoint(
 def save_frozen(folder: Path, tensors: dict[str, Tensor]) -> str:
     """Writes the weights that all checkpoints of a run share, and returns the checksum by which they name them."""
     with writing_to(folder):
+        make_folder(folder / STATE, parents=False)
         return write_tensors(folder / STATE / FROZEN, tensors)
 
 
@@ -172,7 +184,7 @@ def latest_checkpoint(folder: Path, warn: bool = True) -> Path | None:
     pointer, steps = folder / STATE / "latest", checkpoint_steps(folder)
     if not (steps or pointer.is_file()):
         return None
-    named = re.fullmatch(r"step-(\d+)\s*", pointer.read_text(errors="replace")) if pointer.is_file() else None
+    named = re.fullmatch(r"step-(\d{1,18})\s*", pointer.read_text(errors="replace")) if pointer.is_file() else None
     if named is not None:
         steps = [step for step in steps if step <= int(named[1])] or steps
     damages: list[str] = []
@@ -205,7 +217,7 @@ def find_checkpoint_damage(checkpoint: Path) -> str:
         state = read_state(checkpoint)
     except FileNotFoundError:
         return "state.json is missing"
-    except (UnicodeDecodeError, json.JSONDecodeError):
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError):
         return "state.json does not read"
     missing = [name for name, kind in FIELDS.items() if not isinstance(state.get(name), kind)]
     if missing:
@@ -232,12 +244,34 @@ def forget_later(folder: Path, step: int) -> None:
 
 def read_state(checkpoint: Path) -> dict[str, Any]:
     """The plain values of a checkpoint, its state.json."""
-    state = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
-    if not isinstance(state, dict):
+    path = checkpoint / "state.json"
+    if not path.is_file():  # a pipe in its place would never end
+        raise FileNotFoundError(path)
+    state = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(state, dict) or not isinstance(state.get("format", 0), int):
         return {}
     if state.get("format", 0) > FORMAT:
         raise ValueError(f"this Cutaway reads checkpoints of format {FORMAT}, got {state['format']}; upgrade cutaway")
     return state
+
+
+def read_logged(checkpoint: Path) -> dict[str, Any] | None:
+    """Size and checksum of metrics.jsonl when a checkpoint was made; None if it says none."""
+    path = checkpoint / LOGGED
+    try:
+        logged = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    except (OSError, ValueError, RecursionError):  # made before there were such, removed meanwhile, or damaged
+        return None
+    sound = isinstance(logged, dict) and isinstance(logged.get("bytes"), int) and isinstance(logged.get("crc32"), str)
+    return logged if sound else None
+
+
+def named_checkpoint(folder: Path) -> Path | None:
+    """The checkpoint that `latest` names, whether or not it is sound; None if it names none that is there."""
+    pointer = folder / STATE / "latest"
+    named = re.fullmatch(r"step-\d+\s*", pointer.read_text(errors="replace")) if pointer.is_file() else None
+    path = folder / STATE / named[0].strip() if named else None
+    return path if path is not None and path.is_dir() else None
 
 
 def newest_weights(checkpoint: Path) -> Path:

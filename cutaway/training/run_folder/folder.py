@@ -1,15 +1,21 @@
 r"""The run folder: everything about one run, readable without Cutaway.
 
-    config.json  metrics.jsonl  model.safetensors  tokenizer.json  samples/  report.html  state/
+    config.json  metrics.jsonl  model.safetensors  tokenizer.json  samples/  report.html  checksums.json  state/
 
 `model.safetensors` is written when the run is done: a folder that has it, whole, is finished. It carries its own
 checksum; those of files that are written when the run begins (tokenizer.json) are in config.json, under "files".
+`checksums.json` is written before the weights: sizes and checksums of the files that are final then, config.json,
+metrics.jsonl, flow.jsonl and samples/. Until then each checkpoint has those of metrics.jsonl.
+
+Everything is on disk before the next thing names it, so that a power cut leaves a run that can be resumed:
+the folder's own name → metrics.jsonl → a checkpoint → `state/latest` … metrics.jsonl → checksums.json → the weights.
 """
 
 import json
 import math
 import os
 import shlex
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -18,6 +24,7 @@ from typing import Any
 from torch import Tensor
 
 from cutaway.atomic_files import (
+    make_folder,
     parse_json,
     read_json,
     remove_leftovers,
@@ -26,12 +33,14 @@ from cutaway.atomic_files import (
     write_json,
     write_text,
 )
-from cutaway.checksums import crc32_of
-from cutaway.training.run_folder.checkpoints import FolderError, writing_to
+from cutaway.checksums import FILE as CHECKSUMS
+from cutaway.checksums import crc32_of, crc32_of_stream, find_file_damage, list_checksums
+from cutaway.training.run_folder.checkpoints import FolderError, named_checkpoint, read_logged, writing_to
 from cutaway.training.run_folder.lock import FolderLock
 from cutaway.training.run_folder.weights import write_tensors
 
 VERSION = 1
+FINAL = ("config.json", "metrics.jsonl", "flow.jsonl", "samples/*")  # files that stay as they are when a run ends
 
 
 class RunFolder:
@@ -121,6 +130,8 @@ class RunFolder:
         old, moved = self.path, self._lock.find_folder()
         if moved is not None:
             self.path, what = moved, f"was moved to {moved}"
+            for folder in (moved, moved / "state", moved / "samples"):
+                remove_leftovers(folder, older=0)
         else:
             self._begin_again(files)
             what = f"was deleted, or moved to another disk; what was in memory is saved in {self.path}"
@@ -132,7 +143,7 @@ class RunFolder:
         if self._metrics is not None:  # a deleted file lives as long as it is open
             logged = os.pread(self._metrics, os.fstat(self._metrics).st_size, 0)
             os.close(self._metrics)
-            write_bytes(new.path / "metrics.jsonl", logged)
+            write_bytes(new.path / "metrics.jsonl", logged, parents=False)
         if self._lock is not None:
             self._lock.release()
         self.path, self._lock, self._metrics = new.path, new._lock, None
@@ -144,26 +155,44 @@ class RunFolder:
         self._config = config
         with writing_to(self.path):
             files = {"files": self._checksums} if self._checksums else {}
-            write_json(self.path / "config.json", {"version": VERSION, **config, **files})
-            sync_folder(self.path.parent)
+            write_json(self.path / "config.json", {"version": VERSION, **config, **files}, parents=False)
 
     def write_files(self, files: dict[str, Callable[[Path], None]]) -> None:
         """Writes files that are there from the beginning. `write_config`, which makes a run of the folder, follows."""
         with writing_to(self.path):
             for name, write in files.items():
                 write(self.path / name)
+                _sync_file(self.path / name)
                 self._checksums[name] = crc32_of(self.path / name)
+            sync_folder(self.path)
 
     def write_weights(self, weights: dict[str, Tensor]) -> None:
         with writing_to(self.path):
             write_tensors(self.path / "model.safetensors", weights)
 
+    def write_checksums(self) -> None:
+        """Puts the metrics on disk and lists the files that are final; `write_weights`, which ends a run, follows."""
+        if self._metrics is not None:
+            self.flush_metrics()
+        with writing_to(self.path):
+            files = [file for pattern in FINAL for file in self.path.glob(pattern) if file.is_file()]
+            for file in files:
+                _sync_file(file)
+            found = list_checksums(self.path, (file for file in files if not file.name.startswith(".")))
+            write_json(self.path / CHECKSUMS, found, parents=False)
+
+    def forget_checksums(self) -> None:
+        """A run that goes on is not as it was when it ended."""
+        with writing_to(self.path):
+            (self.path / CHECKSUMS).unlink(missing_ok=True)
+
     def write_samples(self, step: int, samples: dict[str, str]) -> None:
-        if self.is_gone():  # the next checkpoint says so
+        if self.is_gone() or not samples:  # the next checkpoint says so
             return
         with writing_to(self.path):
+            make_folder(self.path / "samples", parents=False)
             for name, text in samples.items():
-                write_text(self.path / "samples" / f"step-{step}-{name}", text)
+                write_text(self.path / "samples" / f"step-{step}-{name}", text, parents=False)
 
     def log(self, line: dict[str, Any]) -> None:
         """One line of metrics.jsonl."""
@@ -179,6 +208,13 @@ class RunFolder:
             if not self.is_gone():
                 sync_folder(self.path)
             return os.fstat(self._open_metrics()).st_size
+
+    def logged(self) -> dict[str, Any]:
+        """Size and checksum of the metrics so far, for a checkpoint."""
+        with os.fdopen(os.dup(self._open_metrics()), "rb") as file:  # the open file: its folder may be gone
+            file.seek(0)
+            checksum = crc32_of_stream(file)
+            return {"bytes": file.tell(), "crc32": checksum}
 
     def metrics_length(self) -> int:
         """The length of metrics.jsonl in bytes; 0 if there is none."""
@@ -225,8 +261,17 @@ class ReadOnlyRunFolder(RunFolder):
     def log(self, line: dict[str, Any]) -> None:
         pass
 
+    def write_checksums(self) -> None:
+        pass
+
+    def forget_checksums(self) -> None:
+        pass
+
     def flush_metrics(self) -> int:
         return 0
+
+    def logged(self) -> dict[str, Any]:
+        return {}
 
     def cut_metrics(self, length: int) -> None:
         pass
@@ -244,7 +289,9 @@ def json_line(values: dict[str, Any]) -> str:
 
 def _make(path: Path, exist_ok: bool) -> None:
     try:
-        path.mkdir(parents=True, exist_ok=exist_ok)
+        make_folder(path.parent)
+        path.mkdir(exist_ok=exist_ok)
+        sync_folder(path.parent)
     except FileExistsError:
         if not exist_ok:
             raise
@@ -310,21 +357,93 @@ def expect_file(folder: Path, about: dict[str, Any], name: str) -> Path | None:
     return path
 
 
+def read_checksums(folder: Path) -> dict[str, Any]:
+    """Sizes and checksums of a finished run's files; {} if it has none: unfinished, or made before there were such."""
+    path = folder / CHECKSUMS
+    if not path.exists():
+        return {}
+    found = read_json(path)
+    kinds = {"bytes": int, "crc32": str}
+    for name, written in found.items() if isinstance(found, dict) else [("", None)]:
+        if not isinstance(written, dict) or any(not isinstance(written.get(k), kind) for k, kind in kinds.items()):
+            raise ValueError(
+                f"{CHECKSUMS} must list the files of a run with their sizes and checksums, got {path}, which does not "
+                f"{f'for {name!r}' if name else 'list any'}; {_way_out(folder)}"
+            )
+    return found
+
+
+def find_final_damage(folder: Path, name: str) -> str:
+    """What is wrong with a file of a finished run; empty if nothing, or if it has no checksum."""
+    written = read_checksums(folder).get(name)
+    return "" if written is None else find_file_damage(folder / name, written, name=name)
+
+
+def expect_final(folder: Path, name: str) -> None:
+    """A file of a finished run must be as it was when the run ended."""
+    if damage := find_final_damage(folder, name):
+        raise ValueError(
+            f"a run's {name} must be as it was when the run ended, got {folder}, whose {damage}; {_way_out(folder)}"
+        )
+
+
+def note_changed_config(folder: Path) -> None:
+    """Warns if config.json is not as it was when the run ended: people edit it, and disks damage it."""
+    if find_final_damage(folder, "config.json"):
+        warnings.warn(
+            f"{folder / 'config.json'} changed after the run ended, and is used as it is now; if that was not you, "
+            "take it from a copy",
+            stacklevel=3,
+        )
+
+
+def _way_out(folder: Path) -> str:
+    return f"take it from a copy, or delete {folder / CHECKSUMS} to use the run as it is"
+
+
+def expect_metrics(folder: Path) -> None:
+    """The metrics must be as they were when the run ended, or begin as they did at its newest checkpoint."""
+    if (folder / CHECKSUMS).exists():
+        expect_final(folder, "metrics.jsonl")
+        return
+    checkpoint = None if (folder / "model.safetensors").exists() else named_checkpoint(folder)
+    logged = None if checkpoint is None else read_logged(checkpoint)
+    if logged is not None and (damage := find_file_damage(folder / "metrics.jsonl", logged, beginning=True)):
+        raise ValueError(
+            f"metrics.jsonl must hold what was logged before the checkpoint, got {folder}, whose {damage}; "
+            f"take it from a copy, or delete the folder {folder / 'state'} to start over"
+        )
+
+
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """The lines of metrics.jsonl; a last line cut short by a crash is left out."""
-    file = Path(path) / "metrics.jsonl"
+    """The lines of metrics.jsonl, as they were written; a last line cut short by a crash is left out."""
+    rows = read_lines(Path(path) / "metrics.jsonl")
+    expect_metrics(Path(path))
+    return rows
+
+
+def read_lines(file: Path) -> list[dict[str, Any]]:
+    """The lines of a log, each a JSON object; [] if there is no such file."""
     if not file.is_file():
         return []
     rows = []
     for number, line in enumerate(file.read_bytes().split(b"\n")[:-1], 1):
         try:
             row = parse_json(line)
-        except (ValueError, RecursionError):
+        except ValueError:
             row = None
         if not isinstance(row, dict):
             raise ValueError(
-                f"every line of metrics.jsonl must be a JSON object, got line {number} of {file}, which is not; "
+                f"every line of {file.name} must be a JSON object, got line {number} of {file}, which is not; "
                 "it was damaged after it was written: take it from a copy, or delete that line"
             )
         rows.append(row)
     return rows
+
+
+def _sync_file(path: Path) -> None:
+    handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -46,7 +46,7 @@ def write_tensors(path: Path, tensors: dict[str, Tensor]) -> str:
     beginning = len(text).to_bytes(8, "little") + text
     checksum = f"{zlib.crc32(content[end:], zlib.crc32(beginning)):08x}"
     place = _place_of(_ZEROS, beginning)
-    with writing(path) as file:
+    with writing(path, parents=False) as file:
         file.write(beginning[:place] + checksum.encode() + beginning[place + len(_ZEROS) :])
         file.write(content[end:])
     return checksum
@@ -129,6 +129,8 @@ def _beginning_of(file: BinaryIO) -> tuple[bytes, str]:
 
 
 def _find_cut(path: Path) -> str:
+    if not path.is_file():
+        return "it is no regular file" if path.exists() else "it is missing"
     size = os.path.getsize(path)
     with open(path, "rb") as file:
         length = int.from_bytes(file.read(8), "little")
@@ -136,6 +138,6 @@ def _find_cut(path: Path) -> str:
     try:
         tensors = {name: value for name, value in parse_json(header).items() if name != "__metadata__"}
         end = 8 + length + max((value["data_offsets"][1] for value in tensors.values()), default=0)
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         return "its header does not read"
     return "" if size == end else f"it has {size:,} bytes where {end:,} were written"

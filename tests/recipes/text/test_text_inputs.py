@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from cutaway.recipes.text.text_inputs import as_texts, read_lines
+from cutaway.recipes.text.text_inputs import as_texts, first_line, read_lines
 
 
 def test_a_file_or_a_text(tmp_path: Path):
     path = tmp_path / "lines.txt"
     path.write_text("one line\n\nanother é\n", encoding="utf-8")
-    assert read_lines(str(path)) == ["one line", "another é"]
+    assert read_lines(str(path)) == ["one line", "", "another é"]
     assert read_lines("no file of that name") == ["no file of that name"]
     assert read_lines("x" * 5000) == ["x" * 5000]  # longer than any name of a file
     assert read_lines("a\0b") == ["a\0b"]
@@ -32,3 +32,11 @@ def test_mistakes(tmp_path: Path):
         as_texts(Path("nowhere"))
     with pytest.raises(ValueError, match="texts must be a str, a list of them or the Path of a file, got int"):
         as_texts(3)
+
+
+@pytest.mark.parametrize("content", [b"\none\n\n \t\ntwo\n\n", b"\xef\xbb\xbf\r\none\r\n\r\n \r\ntwo\r\n\r\n"])
+def test_blank_lines_are_empty_texts_so_that_answers_line_up(content: bytes, tmp_path: Path):
+    (tmp_path / "texts.txt").write_bytes(content)
+    assert read_lines(str(tmp_path / "texts.txt")) == ["", "one", "", "", "two", ""]
+    assert as_texts(tmp_path / "texts.txt") == ["", "one", "", "", "two", ""]
+    assert first_line(str(tmp_path / "texts.txt")) == "one"

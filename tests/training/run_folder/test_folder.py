@@ -3,9 +3,12 @@
 import errno
 import json
 import os
+import shutil
+import stat
 import subprocess
 import sys
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ import pytest
 import torch
 
 from cutaway.training.run_folder import folder as folders
-from cutaway.training.run_folder.checkpoints import FolderError
+from cutaway.training.run_folder.checkpoints import FolderError, find_checkpoint_damage, read_state, save_checkpoint
 from cutaway.training.run_folder.folder import RunFolder, expect_file, read_config, read_metrics
 from cutaway.training.run_folder.weights import read_tensors
 
@@ -168,7 +171,7 @@ def test_a_folder_that_is_really_read_only(tmp_path: Path):
 
 
 def test_a_full_disk_is_told_whatever_is_written(folder: RunFolder, monkeypatch: pytest.MonkeyPatch):
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(folders, "write_tensors", full)
@@ -181,6 +184,7 @@ def test_a_full_disk_is_told_whatever_is_written(folder: RunFolder, monkeypatch:
         lambda: folder.write_weights({}),
         lambda: folder.write_samples(1, {"a": "b"}),
         lambda: folder.log({"a": 1}),
+        lambda: folder.write_checksums(),
     ):
         with pytest.raises(FolderError, match=r"a run needs room on its disk, got none left for .*no checkpoint yet"):
             attempt()
@@ -241,3 +245,151 @@ def test_a_damaged_line_of_metrics_is_named(folder: RunFolder):
     (folder.path / "metrics.jsonl").write_text('{"step": 1}\n{"step" 2}\n')
     with pytest.raises(ValueError, match=r"must be a JSON object, got line 2 of .*metrics\.jsonl, which is not"):
         read_metrics(folder.path)
+
+
+def finished(folder: RunFolder) -> Path:
+    """The folder of a run that ended, with all that has a checksum then."""
+    folder.write_config(CONFIG)
+    for step in range(1, 4):
+        folder.log({"step": step, "split": "train", "loss": 1 / step})
+    folder.write_samples(3, {"text.txt": "Hello"})
+    folder.write_checksums()
+    folder.write_weights({"w": torch.ones(2)})
+    return folder.path
+
+
+def test_every_changed_byte_of_a_finished_log_is_noticed(folder: RunFolder):
+    path = finished(folder)
+    log, whole = path / "metrics.jsonl", (path / "metrics.jsonl").read_bytes()
+    assert len(read_metrics(path)) == 3
+    for i in range(len(whole)):
+        log.write_bytes(whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :])
+        with pytest.raises(ValueError, match=r"metrics\.jsonl must be .*(another checksum|which is not)|bytes where"):
+            read_metrics(path)
+
+
+@pytest.mark.parametrize("change", ["line", "half a line", "all", "one more", "two swapped", "gone"])
+def test_a_finished_log_that_is_cut_or_goes_on_is_noticed(folder: RunFolder, change: str):
+    path = finished(folder)
+    log = path / "metrics.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    changed = {
+        "line": lines[:-1],
+        "half a line": [*lines[:-1], lines[-1][:9]],
+        "all": [],
+        "one more": [*lines, lines[-1]],
+        "two swapped": [lines[1], lines[0], lines[2]],
+    }
+    if change == "gone":
+        log.unlink()
+    else:
+        log.write_bytes(b"".join(changed[change]))
+    with pytest.raises(ValueError, match=r"metrics\.jsonl must be as it was when the run ended, got .*; take it"):
+        read_metrics(path)
+    (path / "checksums.json").unlink()  # as the message says, and as of runs that were made before there was one
+    assert read_metrics(path) == [json.loads(line) for line in changed.get(change, []) if line.endswith(b"\n")]
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b'{"metrics.jsonl": 3}', b'{"a": {"bytes": "1", "crc32": ""}}'])
+def test_damaged_checksums_are_told(folder: RunFolder, content: bytes):
+    path = finished(folder)
+    (path / "checksums.json").write_bytes(content)
+    with pytest.raises(ValueError, match=r"checksums\.json must .*take it from a copy"):
+        read_metrics(path)
+
+
+def test_a_checkpoint_knows_the_log_as_it_was(folder: RunFolder):
+    folder.write_config(CONFIG)
+    folder.log({"step": 1})
+    folder.flush_metrics()
+    save_checkpoint(folder.path, 1, {}, {}, 2, folder.logged())
+    folder.log({"step": 2})
+    assert read_metrics(folder.path) == [{"step": 1}, {"step": 2}]
+    log = folder.path / "metrics.jsonl"
+    for damaged in (b"", b'{"step": 3}\n{"step": 2}\n', b'{"step'):
+        log.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"metrics\.jsonl must hold what was logged before the checkpoint, got"):
+            read_metrics(folder.path)
+
+
+class Disk:
+    """What of a folder would be left after a power cut: contents and names that were flushed, and nothing else."""
+
+    def __init__(self, root: Path, patch: pytest.MonkeyPatch) -> None:
+        self.root = root
+        self.contents: dict[int, bytes] = {}
+        self.names: dict[int, dict[str, tuple[int, bool]]] = {}
+        self.after: list[Callable[[], None]] = []
+        real = os.fsync
+        self._note(root.stat().st_ino, root)
+
+        def fsync(file: int) -> None:
+            real(file)
+            about, path = os.fstat(file), Path(f"/proc/self/fd/{file}").resolve()
+            if stat.S_ISDIR(about.st_mode):
+                self._note(about.st_ino, path)
+            else:
+                self.contents[about.st_ino] = path.read_bytes()
+            for check in self.after:
+                check()
+
+        patch.setattr(os, "fsync", fsync)
+
+    def _note(self, number: int, folder: Path) -> None:
+        self.names[number] = {p.name: (p.lstat().st_ino, p.is_dir()) for p in folder.iterdir()}
+
+    def restore(self, to: Path) -> Path:
+        shutil.rmtree(to, ignore_errors=True)
+        self._fill(self.root.stat().st_ino, to)
+        return to
+
+    def _fill(self, number: int, to: Path) -> None:
+        to.mkdir(parents=True)
+        for name, (inner, is_folder) in self.names.get(number, {}).items():
+            if is_folder:
+                self._fill(inner, to / name)
+            else:
+                (to / name).write_bytes(self.contents.get(inner, b""))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs the paths of open files")
+def test_a_power_cut_at_any_moment_leaves_a_run_that_can_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "disk").mkdir()
+    disk = Disk(tmp_path / "disk", monkeypatch)
+    seen: set[str] = set()
+
+    def check() -> None:
+        run = disk.restore(tmp_path / "left") / "runs" / "gpt-1"
+        if (run / "config.json").exists():
+            seen.add("config")
+            assert read_config(run)["recipe"] == "gpt"
+            assert (run / "tokenizer.json").read_text() == "{}"
+        if (run / "state" / "latest").exists():
+            seen.add("latest")
+            checkpoint = run / "state" / (run / "state" / "latest").read_text().strip()
+            assert find_checkpoint_damage(checkpoint) == "weights.safetensors is missing"  # this one has no tensors
+            assert (run / "metrics.jsonl").stat().st_size >= read_state(checkpoint)["metrics_bytes"]
+            read_metrics(run)
+        if (run / "model.safetensors").exists():
+            seen.add("weights")
+            assert torch.equal(read_tensors(run / "model.safetensors")["w"], torch.ones(2))
+            assert [row["step"] for row in read_metrics(run)] == [1, 2, 3]
+            assert (run / "samples" / "step-2-text.txt").read_text() == "Hello"
+
+    disk.after.append(check)
+    folder = RunFolder.create_next(tmp_path / "disk" / "runs", "gpt")
+    assert (disk.restore(tmp_path / "left") / "runs" / "gpt-1").is_dir()
+    folder.write_files({"tokenizer.json": lambda path: path.write_text("{}")})
+    folder.write_config(CONFIG)
+    folder.log({"step": 1})
+    save_checkpoint(folder.path, 1, {}, {"metrics_bytes": folder.flush_metrics()}, 2, folder.logged())
+    folder.log({"step": 2})
+    folder.write_samples(2, {"text.txt": "Hello"})
+    save_checkpoint(folder.path, 2, {}, {"metrics_bytes": folder.flush_metrics()}, 2, folder.logged())
+    assert (disk.restore(tmp_path / "left") / "runs" / "gpt-1" / "state" / "latest").read_text() == "step-2\n"
+    folder.log({"step": 3})  # after the last checkpoint
+    folder.write_checksums()
+    folder.write_weights({"w": torch.ones(2)})
+    folder.release()
+    check()
+    assert seen == {"config", "latest", "weights"}

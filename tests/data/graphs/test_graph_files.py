@@ -116,5 +116,5 @@ def test_pipes_are_not_waited_for(tmp_path: Path):
 
     os.mkfifo(tmp_path / "edges.csv")
     for read in (cut.data.read_graph, cut.data.read_graphs):
-        with pytest.raises(ValueError, match=r"must be a file or folder, got .*edges\.csv, which is a pipe"):
+        with pytest.raises(ValueError, match=r"must be a regular file or a folder, got .*edges\.csv, which is a pipe"):
             read(tmp_path / "edges.csv")

@@ -79,11 +79,6 @@ def read_json(path: Path) -> dict[str, Any]:
     """A file that holds one JSON object."""
     try:
         found = parse_json(path.read_text(encoding="utf-8"))
-    except RecursionError:
-        raise ValueError(
-            f"{path.name} must be JSON of a few levels, got {path} with brackets inside brackets without end; "
-            "download it again"
-        ) from None
     except ValueError as error:  # no JSON, or no text
         raise ValueError(f"{path.name} must be JSON, got {path} ({error}); download it again") from None
     if not isinstance(found, dict):

@@ -266,5 +266,7 @@ def main() -> NoReturn:
     sys.exit(0)
 
 
+__all__ = ["main"]
+
 if __name__ == "__main__":
     main()

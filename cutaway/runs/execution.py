@@ -312,7 +312,7 @@ def _carry_out(
     if recipe.ema:
         own.append(Averaging(recipe.ema))
     if recipe.patience:
-        own.append(EarlyStopping(recipe.patience, job.better))
+        own.append(EarlyStopping(recipe.patience, job.better, job.more_is_better))
     if recipe.flow_every:
         own.append(FlowCallback(recipe.flow_every))
     optimizers = [] if job.update is not None else optimizers_of(recipe, job.model)

@@ -67,8 +67,9 @@ class Loop:
         self.samples: dict[str, str] = {}
         self.best: tuple[float, int] | None = None  # figure and step
         self.best_loss = math.inf  # there, which breaks ties
-        self.start: float | None = None  # the figure before the first step
-        self.last: tuple[float, int] | None = None  # that of the newest evaluation, and its step
+        self.start: tuple[float, float] | None = None  # figure and loss before the first step
+        self.last: tuple[float, int] | None = None  # figure and step of the newest evaluation
+        self.last_loss = math.inf
         self.seconds = 0.0  # spent in optimizer steps alone
         self.why_stopped = ""
         self.finished = False
@@ -214,8 +215,8 @@ class Loop:
         if metrics:
             self._expect_finite_metrics(metrics)
             score, loss = metrics[self.job.better], metrics.get("loss", math.inf)
-            self.last = (score, self.step)
-            self.start = score if self.step == 0 else self.start
+            self.last, self.last_loss = (score, self.step), loss
+            self.start = (score, loss) if self.step == 0 else self.start
             if self._is_better(score, loss):
                 self.best, self.best_loss = (score, self.step), loss
                 if self.plan.final == "best":
@@ -243,24 +244,35 @@ class Loop:
         best, step = self.best
         if step == 0 and not self.job.start_counts:
             return True  # what was never trained only stands in until something is
-        new, old = (-score, -best) if self.job.more_is_better else (score, best)
-        return new < old or (new == old and (loss < self.best_loss or step == 0))
+        new, old = self._rank(score, loss), self._rank(best, self.best_loss)
+        return new < old or (step == 0 and score == best)
+
+    def _rank(self, score: float, loss: float) -> tuple[float, float]:
+        """What orders evaluations, the best first."""
+        return (-score if self.job.more_is_better else score, loss)
 
     def _warn_of_start(self) -> dict[str, float]:
         """Warns if the start was better than the weights that the run ends with; returns what to log of it."""
-        kept = self.best if self.best_weights else self.last
-        if self.start is None or kept is None:
+        kept, loss = (self.best, self.best_loss) if self.best_weights else (self.last, self.last_loss)
+        if self.start is None or kept is None or not self.step:
             return {}
         figure, step = kept
-        worse = figure < self.start if self.job.more_is_better else figure > self.start
-        if not worse and (step or not self.step):
+        score, first_loss = self.start
+        if step and self._rank(figure, loss) <= self._rank(score, first_loss):
             return {}
-        name = f"validation {self.job.better.replace('_', ' ')}"
-        told = f"{name} was best before the first step ({self.start:.4g}), "
-        told += "and these weights are kept" if step == 0 else f"the run keeps step {step:,} ({figure:.4g})"
+        name = self.job.better.replace("_", " ")
+        before, after = f"{name} {score:.4g}", f"{name} {figure:.4g}"
+        if score == figure and name != "loss" and step:
+            before, after = f"{before}, loss {first_loss:.4g}", f"{after}, loss {loss:.4g}"
+        told = "and these weights are kept" if step == 0 else f"and the run keeps those of step {step:,} ({after})"
         if self.processes.is_first:
-            warnings.warn(f"{told}: training did not help; try a lower rate, or fewer weights that learn", stacklevel=2)
-        return {"start_was": self.start}
+            warnings.warn(
+                f"training did not help: on validation the weights before the first step were best ({before}), {told}; "
+                f"try a lower --rate, {'fewer steps' if self.step > 1 else 'more steps'}, or more examples to "
+                "learn from and to evaluate on",
+                stacklevel=2,
+            )
+        return {"start_was": score}
 
     def _log(self, split: str, metrics: dict[str, float]) -> None:
         if self.folder is not None:

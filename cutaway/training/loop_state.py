@@ -52,8 +52,9 @@ def save_loop(loop: "Loop") -> None:
         "seconds": loop.seconds,
         "best": loop.best,
         "best_by": loop.job.better,
-        "best_loss": loop.best_loss if math.isfinite(loop.best_loss) else None,
-        "start": loop.start,
+        "best_loss": _or_none(loop.best_loss),
+        "start": None if loop.start is None else [loop.start[0], _or_none(loop.start[1])],
+        "last": None if loop.last is None else [*loop.last, _or_none(loop.last_loss)],
         "why_stopped": loop.why_stopped,
         "sums": loop.sums,
         "metrics_bytes": loop.folder.flush_metrics(),
@@ -121,7 +122,11 @@ def restore_loop(loop: "Loop") -> dict[str, tuple[dict[str, Any], dict[str, Tens
 
 def _restore_best(loop: "Loop", state: dict[str, Any]) -> None:
     """The best evaluation so far. Where it was chosen by another figure, its own figure is read from the log."""
-    loop.start = state.get("start")
+    if state.get("start") is not None:
+        loop.start = (state["start"][0], _or_infinite(state["start"][1]))
+    if state.get("last") is not None:
+        score, step, loss = state["last"]
+        loop.last, loop.last_loss = (score, step), _or_infinite(loss)
     if state.get("best") is None:
         return
     score, step = state["best"]
@@ -135,8 +140,17 @@ def _restore_best(loop: "Loop", state: dict[str, Any]) -> None:
             loop.best_weights = {}
             return
         score, loss = known[step][name], known[step].get("loss")
-        loop.start = known[0][name] if 0 in known else None
-    loop.best, loop.best_loss = (score, step), math.inf if loss is None else loss
+        loop.start = (known[0][name], _or_infinite(known[0].get("loss"))) if 0 in known else None
+    loop.best, loop.best_loss = (score, step), _or_infinite(loss)
+
+
+def _or_none(loss: float) -> float | None:
+    """A loss for JSON, which has no infinity."""
+    return loss if math.isfinite(loss) else None
+
+
+def _or_infinite(loss: float | None) -> float:
+    return math.inf if loss is None else loss
 
 
 def _expect_fit(loop: "Loop", checkpoint: Path, files: dict[str, dict[str, Tensor]], state: dict[str, Any]) -> None:

@@ -66,7 +66,7 @@ class TextFeatures:
     """What a head reads of some texts: kept if they fit into ``megabytes``, else computed again each time."""
 
     def __init__(self, model: Any, texts: TokenRows, megabytes: float) -> None:
-        self.model, self.texts = model, texts
+        self.model, self.texts, self.lengths = model, texts, texts.lengths
         width, each = head_width(model, self.compute)
         vectors = int(texts.lengths.sum()) if each else len(texts)
         self.megabytes = features_in_memory(vectors, width)
@@ -104,14 +104,19 @@ def text_cost(model: nn.Module, rows: Int[np.ndarray, "b"], texts: LabelledRows,
     return nn.functional.cross_entropy(logits, torch.from_numpy(texts.labels[rows]).to(logits.device))
 
 
-@torch.no_grad()
 def label_probabilities(model: Any, texts: LabelledRows, features: TextFeatures | None = None) -> Any:
     """The probability of every label for any number of texts, (n, c)."""
-    found: Float[np.ndarray, "n c"] | None = None
+    return label_logits(model, texts, features).softmax(-1).numpy()
+
+
+@torch.no_grad()
+def label_logits(model: Any, texts: LabelledRows, features: TextFeatures | None = None) -> Float[Tensor, "n c"]:
+    """The logits of every label for any number of texts, in double precision."""
+    found: Tensor | None = None
     for rows in by_length(texts.tokens.lengths, _TEXTS):
-        p = text_logits(model, texts, rows, features).double().softmax(-1).cpu().numpy()
-        found = np.zeros((len(texts), p.shape[1])) if found is None else found
-        found[rows] = p
+        logits = text_logits(model, texts, rows, features).double().cpu()
+        found = logits.new_empty(len(texts), logits.shape[1]) if found is None else found
+        found[torch.from_numpy(rows)] = logits
     assert found is not None
     return found
 
@@ -128,6 +133,7 @@ __all__ = [
     "TextFeatures",
     "TokenBatch",
     "call",
+    "label_logits",
     "label_probabilities",
     "padding_share",
     "text_cost",

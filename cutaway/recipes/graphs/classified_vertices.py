@@ -50,7 +50,7 @@ class VertexClassifierRecipe(GraphRecipe):
     patience: int = setting(0, SCHEDULE)
     """evaluations without improvement before stopping; 0 to go on"""
     best_by: Literal["figure", "loss", "error"] = setting("figure", RESULTS)
-    """what says which weights are best on validation: the figure (accuracy of classes, loss of values; of equal ones the
+    """what says which weights are best on validation: the figure (accuracy of classes, loss of values; of equals the
     least loss), the loss alone, or of classes the error (1 − accuracy), which is the figure under another name"""
     neighbours: str = setting("", MACHINE, "COUNTS")
     """most neighbours taken into a step, for each layer, as in 10,5; "" for the whole graph at once"""

@@ -180,15 +180,18 @@ class ClassifierRecipe(Recipe):
         from cutaway.recipes.labelled.bag_fitting import fit_bag
         from cutaway.recipes.labelled.bag_of_words import text_baseline
         from cutaway.training.jobs import Job
+        from cutaway.training.preparations import preparing
 
-        texts = self.dataset()
+        with preparing(f"reading {self.data}"):
+            texts = self.dataset()
         words, matrix = classification.given_vectors(self.vectors, self.encoding) if self.vectors else ([], None)
         tokenizer = self.make_tokenizer(texts.train.texts, words)
         most = min(self.ngrams, max(_BAG // len(texts.labels), 1000))
-        ngrams = Ngrams.of(texts.train.texts, most) if self.ngrams else None
-        encoder = classification.TextEncoder(tokenizer, ngrams, self.context)
-        train = encoder.encode(texts.train)
-        validation = None if texts.validation is None else encoder.encode(texts.validation)
+        with preparing(f"counting the n-grams of {len(texts.train.texts):,} texts"):
+            ngrams = Ngrams.of(texts.train.texts, most) if self.ngrams else None
+            encoder = classification.TextEncoder(tokenizer, ngrams, self.context)
+            train = encoder.encode(texts.train)
+            validation = None if texts.validation is None else encoder.encode(texts.validation)
         torch.manual_seed(self.seed)
         vector_width = self.vector_width if matrix is None else matrix.shape[1]
         features = 0 if ngrams is None else len(ngrams)

@@ -76,6 +76,7 @@ class TunedRecipe(Recipe):
     )
     own_vocabulary: ClassVar[bool] = False  # as of checkpoints
     may_move: ClassVar[tuple[str, ...]] = ("data", "base")
+    least_steps: ClassVar[int] = 1  # if nobody chose: a few examples need as many as some hundreds do
     head_learns: ClassVar[bool] = True  # whether the head learns even if it is that of the base
 
     base: str = setting("", FIRST, "PATH")
@@ -106,7 +107,8 @@ class TunedRecipe(Recipe):
     """factor of the learning rate from each layer to the one below it, as 0.9; 1 for one rate"""
     epochs: float = setting(0.0, FIRST)
     """how often every example is seen; 0 for what suits the way: a head alone is solved for in one step where it is new
-    (else 30 times, and at least 300 steps), all others see them 3 times"""
+    (else 30 times, and at least 300 steps), all others see them 3 times, which for
+    classes and tags are at least 60 steps"""
     features_memory: int = setting(1024, DATA, "MB")
     """megabytes that the features of a frozen body may take with --head-only; more are computed again in each step"""
     validation: float = setting(0.1, DATA)
@@ -226,7 +228,7 @@ class TunedRecipe(Recipe):
         batch = min(self.batch, self.count(prepared.data))
         epoch = -(-self.count(prepared.data) // (batch * self.accumulate))
         epochs = self.epochs or self.usual_epochs(way)
-        steps = self.steps or max(1, round(epochs * epoch))
+        steps = self.steps or max(1 if self.epochs else self.least_steps, round(epochs * epoch))
         if way == "head_only" and not (self.steps or self.epochs):
             steps = max(steps, _HEAD_STEPS)
             if not self.rate and self.head_is_solved(*prepared):

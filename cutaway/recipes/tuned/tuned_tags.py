@@ -35,6 +35,7 @@ class TunedTagsRecipe(TunedRecipe):
 
     name: ClassVar[str] = "tuned-tag"
     task: ClassVar[str] = "tag"
+    least_steps: ClassVar[int] = 60
     quality: ClassVar[str] = (
         "MiniLM (all-MiniLM-L6-v2) on 800 sentences of English EWT, --head-only, 17 s of one core: 83.4 % of the words "
         "of 400 held-out sentences right, 75.5 % of those not seen in training (the most frequent tag of each word: "

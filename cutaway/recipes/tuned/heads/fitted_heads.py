@@ -22,8 +22,9 @@ from torch import Tensor, nn
 
 from cutaway.blocks.dense.affine import Linear
 from cutaway.recipes.pretraining.linear_probes import LogisticFit, solve_logistic, standardise
-from cutaway.recipes.tuned.heads.frozen_features import Representation
 from cutaway.recipes.temperatures import find_temperature
+from cutaway.recipes.tuned.heads.frozen_features import Representation
+from cutaway.training.preparations import preparing
 
 _STRENGTHS = tuple(10.0 ** (half / 2) for half in range(-4, 5))  # C times the width: the wider, the smaller each weight
 _USUAL = 10.0  # where there are too few examples of each class, or too many classes, to choose
@@ -58,6 +59,19 @@ def fit_head(
     if layer is None or not layer.weight.requires_grad or len(np.unique(labels)) < 2:
         return None
     rows = even_rows(len(labels), max(1, _NUMBERS // layer.weight.shape[0]))
+    with preparing(f"fitting the head to the features of {len(rows):,} examples"):
+        return _fit_layer(model, layer, features, labels, rows, seed, known)
+
+
+def _fit_layer(
+    model: Any,
+    layer: Linear,
+    features: Features,
+    labels: Int[np.ndarray, "n"],
+    rows: Int[np.ndarray, "m"],
+    seed: int,
+    known: bool,
+) -> HeadFit:
     lengths = getattr(features, "lengths", None)
     if lengths is not None:
         rows = rows[np.argsort(lengths[rows], kind="stable")]

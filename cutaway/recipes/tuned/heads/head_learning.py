@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from cutaway.recipes.tuned.heads.fitted_heads import Features, fit_head, last_layer
 from cutaway.recipes.temperatures import FEW, find_temperature
+from cutaway.recipes.tuned.heads.fitted_heads import Features, fit_head, last_layer
 from cutaway.training.jobs import Job
 
 Scores = Callable[[Any], tuple[Tensor, Tensor]]  # of a model: logits of the validation part, and its labels

@@ -270,13 +270,12 @@ def _test_path(test: str | os.PathLike[str]) -> Path:
 
 def _open_other(path: Path, form: LabelledForm, names: tuple[str, ...]) -> TextRows:
     """The texts of a test file, with the labels of training."""
-    source = open_labelled(path, form)
-    texts, labels, _ = _usable(source)
+    texts, labels, _ = _usable(open_labelled(path, form))
     for label in labels:
         if label not in names:
             raise ValueError(
-                f"test_file must have the labels of training, got {label!r} in the column {source.columns[1]!r} of "
-                f"{path.name}; the labels are: {_listed(names)}"
+                f"test_file must have the labels of training, got {label!r} in {path.name}; "
+                f"the labels are: {_listed(names)}"
             )
     return TextRows(texts, _ids(labels, names))
 

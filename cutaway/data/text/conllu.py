@@ -24,6 +24,7 @@ TAGS = ("upos", "xpos", "feats", "deprel")  # fields that hold a tag
 KEYED = ("feats", "misc")  # fields that hold Key=Value|Key=Value
 NONE = "_"
 _ID = re.compile(r"(\d+)(?:([-.])(\d+))?")
+_TAG = re.compile(r"[BIESLU]-\w+|(?=.*[A-Z])[A-Z0-9$.,:`'()_-]{1,12}|[.,:`'()]{1,5}|O")  # NNP, B-PER, PRP$
 _COLUMNS = 12  # of plain columns, at most, where nobody said that they are words and tags
 _BREAK = "-DOCSTART-"  # CoNLL-2003's line between documents
 
@@ -96,7 +97,8 @@ def looks_tagged(text: str) -> bool:
     if any(not word[0].strip() or " " in word[0].strip() for word in words):
         return False
     blank = sum(not line.strip() for line in "\n".join(lines).strip("\n").split("\n"))
-    return blank > 0 and len({word[-1] for word in words}) <= max(2, len(words) / 2)
+    tags = {word[-1].strip() for word in words}
+    return blank > 0 and (len(tags) <= max(2, len(words) / 2) or all(_TAG.fullmatch(tag) for tag in tags))
 
 
 def _lines(pieces: Iterable[str]) -> Iterator[str]:

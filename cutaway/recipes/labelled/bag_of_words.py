@@ -8,6 +8,7 @@ r"""What one reaches on labelled texts without a network: the most frequent clas
 A model is worth what it adds to that.
 """
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,7 +95,9 @@ class LinearBaseline(NamedTuple):
         small = x.nnz * len(seen) <= _WORK
         model = linear.LogisticRegression(C=10.0, max_iter=200) if small else bayes.MultinomialNB(alpha=0.1)
         name = "logistic regression" if small else "naive Bayes"
-        model.fit(x, train.labels[::step])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that classes are many, or that it would take more steps: it is a baseline
+            model.fit(x, train.labels[::step])
         return cls(vectorizer, model, classes, f"{name} on TF-IDF of words and word pairs (scikit-learn)")
 
     def probabilities(self, texts: list[str]) -> Float[np.ndarray, "n c"]:

@@ -157,7 +157,5 @@ def test_measured_numbers_are_no_classes(digits: int):
 def test_a_label_that_training_has_not_is_found_before_training(tmp_path: Path):
     test = tmp_path / "held_out.csv"
     test.write_text("text,label\nnew one,a\nother,c\n")
-    with pytest.raises(
-        ValueError, match=r"labels of training, got 'c' in the column 'label' of held_out\.csv; the labels are: a, b"
-    ):
+    with pytest.raises(ValueError, match=r"labels of training, got 'c' in held_out\.csv; the labels are: a, b"):
         read_labelled(MANY, test=test)

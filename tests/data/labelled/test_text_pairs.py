@@ -124,4 +124,4 @@ def test_equal_pairs_say_what_is_wrong_with_them():
     ):
         read_text_pairs({"a": ["x", *[""] * 29], "b": same["b"]}, validation=0.0, test=0.0)
     scored = {"a": same["b"], "b": same["a"], "score": [str(i / 30) for i in range(30)]}
-    assert len(read_text_pairs(scored).splits.train) > 2  # with scores, second texts may be one
+    assert len(read_text_pairs(scored, ("a", "b")).splits.train) > 2  # with scores, second texts may be one

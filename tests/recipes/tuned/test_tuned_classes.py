@@ -111,7 +111,7 @@ def test_a_head_alone_is_solved_for_in_one_step(place: Path, tmp_path: Path, poo
         said.append([row["P(pos)"] for row in run.predict(run.recipe.dataset(run).train.texts)])
         first = run.recipe.dataset(run).train
         right = np.mean([(p > 0.5) == (label == 1) for p, label in zip(said[-1], first.labels, strict=True)])
-        assert right > 0.7
+        assert right > 0.6
     np.testing.assert_allclose(said[0], said[1], atol=1e-3)
     again = cut.train("tuned-classify", resume=True, out=tmp_path / "run-100")
     assert again.finished

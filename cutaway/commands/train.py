@@ -117,9 +117,11 @@ def print_end(run: "Run") -> None:
         print(f"\n{text.strip()}\n")
     last = {row.get("split"): row for row in run.metrics}
     whole = last.get("validation-whole", {})
-    figures = [f"validation {k} {v:.4f}" for k, v in whole.items() if isinstance(v, float)]
+    notes = ("start_was", "temperature")
+    figures = [f"validation {k} {v:.4f}" for k, v in whole.items() if isinstance(v, float) and k not in notes]
     if figures:
         kept = f"of step {whole['weights_of']:,}, the best" if "weights_of" in whole else "of the last step"
+        kept += f"; temperature {whole['temperature']:.3g}, fitted to it" if "temperature" in whole else ""
         print(f"{', '.join(figures)} (whole validation split, weights {kept})")
     print(f"run: {run.path}   report: {run.path / 'report.html'}")
     examples = {"input": run.recipe.input, "word": "WORD" if run.recipe.word_noun == "words" else "NAME"}

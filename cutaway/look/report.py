@@ -105,6 +105,10 @@ def _facts(
         facts["steps"] = f"{done:,} of {asked:,}" if isinstance(asked, int) and asked != done else done
         kept = [row["weights_of"] for row in metrics if "weights_of" in row]
         facts |= {"weights kept": f"of step {kept[-1]:,}"} if kept else {}
+        start = [row["start_was"] for row in metrics if "start_was" in row]
+        facts |= {"best before the first step": start[-1]} if start else {}
+        temperature = [row["temperature"] for row in metrics if "temperature" in row]
+        facts |= {"temperature, by validation": temperature[-1]} if temperature else {}
     timed = [row["seconds"] for row in metrics if isinstance(row.get("seconds"), (int, float))]
     if timed:
         facts["time spent training"] = duration(timed[-1])
@@ -145,7 +149,7 @@ def _last(metrics: Metrics) -> dict[str, float]:
     """The figures of the last evaluation: of the whole validation split if there was one, with the weights kept."""
     rows = [row for row in metrics if str(row.get("split", "")).startswith("validation")]
     row = rows[-1] if rows else {}
-    notes = ("step", "split", "seconds", "weights_of")
+    notes = ("step", "split", "seconds", "weights_of", "start_was", "temperature")
     return {k: v for k, v in row.items() if k not in notes and isinstance(v, (int, float))}
 
 

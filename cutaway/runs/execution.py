@@ -37,6 +37,7 @@ from cutaway.training.loop_state import follow_folder
 from cutaway.training.optimizers.groups import build_optimizers
 from cutaway.training.optimizers.muon import refuse_shares as refuse_muon
 from cutaway.training.plans import Plan
+from cutaway.training.preparations import showing
 from cutaway.training.processes.alone import Alone, explain_lost_process, find_processes, is_first, world
 from cutaway.training.progress import progress_for
 from cutaway.training.run_folder.checkpoints import named_checkpoint, read_logged
@@ -102,7 +103,7 @@ def train(
     shown: list[Callback] = progress_for(show if is_first() else "quiet")
     board: list[Callback] = [Board()] if tensorboard and is_first() else []
     execution = Execution(device, strategy, compile, [*callbacks, *board, *shown])
-    with _left_alone(), explain_lost_process():
+    with _left_alone(), explain_lost_process(), showing(show if is_first() else "quiet"):
         if resume:
             return _resume(recipe, None if out is None else Path(out), preset, settings, execution)
         return _begin(_chosen(recipe, preset, settings), None if out is None else Path(out), execution)
@@ -336,7 +337,7 @@ def _carry_out(
     if recipe.ema:
         own.append(Averaging(recipe.ema))
     if recipe.patience:
-        own.append(EarlyStopping(recipe.patience, job.better))
+        own.append(EarlyStopping(recipe.patience, job.better, job.more_is_better))
     if recipe.flow_every:
         own.append(FlowCallback(recipe.flow_every))
     optimizers = [] if job.update is not None else optimizers_of(recipe, job.model)

@@ -51,28 +51,41 @@ class Callback:
 
 
 class EarlyStopping(Callback):
-    """Ends the run when the validation metric has not got better for ``patience`` evaluations (N0 §1.6)."""
+    """Ends the run when validation has not got better for ``patience`` evaluations (N0 §1.6).
 
-    def __init__(self, patience: int, metric: str = "loss") -> None:
+    It gets better where the metric does, which with ``more`` is to rise, or the loss: accuracy may stand still while
+    the model still learns. Veličković et al. 2018, §3.3.
+    """
+
+    def __init__(self, patience: int, metric: str = "loss", more: bool = False) -> None:
         if patience < 1:
             raise ValueError(f"patience must be above 0, got {patience}; try patience=5")
-        self.patience, self.metric = patience, metric
-        self.best, self.waited = math.inf, 0
+        self.patience, self.metric, self.more = patience, metric, more
+        self.least: dict[str, float] = {}  # of what is to fall: the metric, negated if it is to rise, and the loss
+        self.waited = 0
 
     def evaluate(self, loop: "Loop", metrics: dict[str, float]) -> None:
-        if metrics.get(self.metric, math.nan) < self.best:
-            self.best, self.waited = metrics[self.metric], 0
-            return
-        self.waited += 1
+        better = False
+        for name in {self.metric, "loss"} & set(metrics):
+            value = -metrics[name] if name == self.metric and self.more else metrics[name]
+            if value < self.least.get(name, math.inf):
+                self.least[name] = value
+                better = True
+        self.waited = 0 if better else self.waited + 1
         if self.waited >= self.patience:
-            loop.stop(f"validation {self.metric} has not got better for {self.waited} evaluations")
+            names = self.metric if self.metric == "loss" or "loss" not in metrics else f"{self.metric} and loss"
+            have = "has" if names == self.metric else "have"
+            loop.stop(f"validation {names} {have} not got better for {self.waited} evaluations")
 
     def state(self) -> dict[str, Any]:
-        return {"best": None if math.isinf(self.best) else self.best, "waited": self.waited}
+        return {"least": self.least, "waited": self.waited}
 
     def restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
-        self.best = math.inf if state["best"] is None else state["best"]
         self.waited = state["waited"]
+        if "least" in state:
+            self.least = dict(state["least"])
+        elif state["best"] is not None:  # of an older checkpoint: the metric then, which was to fall
+            self.least = {"loss" if self.more else self.metric: state["best"]}
 
 
 class Averaging(Callback):

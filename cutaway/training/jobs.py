@@ -6,6 +6,12 @@ evaluate(model) → {"loss": …}           on the validation split; {} if there
 A job may bring steps of its own, for models that learn faster by a rule written out than by autograd:
 
 update(model, batch, share) → {"loss": …}    learns from one batch, at that share of the full learning rate
+
+A job declares its figure: the metric of `evaluate` that people came for, by which the loop chooses the weights that a
+run ends with (`Loop`).
+
+    classes, tags       accuracy, or the share of errors        language, values    loss
+    links               AUC                                     forecasts           weighted quantile loss
 """
 
 from collections.abc import Callable
@@ -37,10 +43,12 @@ class Job:
     files: dict[str, Callable[[Path], None]] = field(default_factory=dict)  # written once into the run folder
     data: dict[str, Any] = field(default_factory=dict)  # what config.json says of the data
     whole: Callable[[nn.Module], dict[str, float]] | None = None  # the whole validation split, once, at the end
-    calibrate: Callable[[nn.Module], None] | None = (
-        None  # sets what is fitted once, to the weights that a run ends with
+    calibrate: Callable[[nn.Module], dict[str, float] | None] | None = (
+        None  # sets what is fitted once, to the weights that a run ends with; returns what to log of it, if anything
     )
     callbacks: list[Callback] = field(default_factory=list)  # that the objective needs: to keep a state in checkpoints
     update: Callable[[nn.Module, Any, float], dict[str, float]] | None = None  # in place of gradients and optimizers
     frozen_stays: bool = False  # whether weights without gradients never change: checkpoints then share one copy
-    better: str = "loss"  # the metric that says which weights are best; lower is better
+    better: str = "loss"  # the figure: the metric that says which weights are best; "loss" breaks ties
+    more_is_better: bool = False  # whether a higher figure is better, as with accuracy
+    start_counts: bool = False  # whether the weights before the first step are fitted already, and may be the result

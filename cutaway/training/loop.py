@@ -5,12 +5,19 @@ r"""The training loop runs the steps of a run, one after another.
         clip g;  θ ← optimizer(θ, g, rate · schedule(step))
         now and then: evaluate, checkpoint
 
+A run ends with the weights of its best evaluation (unless ``final="last"``). The rule is one for all tasks: the best by
+the job's figure (accuracy for classes, loss for language …), and of several that are equal the one with the least
+validation loss. Weights before the first step are not a result, but where the job fitted them (`Job.start_counts`: a
+bag of words, a head alone), and then a tie goes to those that were trained. If no evaluation came up to the start, the
+loop warns.
+
 Batch n is a function of the seed and n alone, and random numbers come from a stream of the loop's own, so a run resumed
 from a checkpoint ends with the same weights, bit for bit.
 """
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from signal import SIGTERM
@@ -58,7 +65,11 @@ class Loop:
         self.steps = plan.schedule.steps
         self.metrics: dict[str, float] = {}
         self.samples: dict[str, str] = {}
-        self.best: tuple[float, int] | None = None  # score and step
+        self.best: tuple[float, int] | None = None  # figure and step
+        self.best_loss = math.inf  # there, which breaks ties
+        self.start: tuple[float, float] | None = None  # figure and loss before the first step
+        self.last: tuple[float, int] | None = None  # figure and step of the newest evaluation
+        self.last_loss = math.inf
         self.seconds = 0.0  # spent in optimizer steps alone
         self.why_stopped = ""
         self.finished = False
@@ -202,12 +213,12 @@ class Loop:
     def _evaluate(self) -> None:
         metrics = self.processes.from_first(self._score(self.job.evaluate))
         if metrics:
-            score = metrics[self.job.better]
-            if not math.isfinite(score):
-                again = lambda: self._score(self.job.evaluate)
-                report_failure(self, f"validation {self.job.better} is {score}", [], again)
-            if self.best is None or score < self.best[0]:
-                self.best = (score, self.step)
+            self._expect_finite_metrics(metrics)
+            score, loss = metrics[self.job.better], metrics.get("loss", math.inf)
+            self.last, self.last_loss = (score, self.step), loss
+            self.start = (score, loss) if self.step == 0 else self.start
+            if self._is_better(score, loss):
+                self.best, self.best_loss = (score, self.step), loss
                 if self.plan.final == "best":
                     self.best_weights = {k: v.clone() for k, v in self.evaluated.state_dict().items()}
             self.metrics |= {f"validation_{name}": value for name, value in metrics.items()}
@@ -219,6 +230,49 @@ class Loop:
         for callback in self.callbacks.values():
             callback.evaluate(self, metrics)
         self.why_stopped = self.processes.agree_to_stop(self.why_stopped, self._signals)
+
+    def _expect_finite_metrics(self, metrics: dict[str, float]) -> None:
+        for name in (self.job.better, "loss"):
+            if not math.isfinite(metrics.get(name, 0.0)):
+                again = lambda: self._score(self.job.evaluate)
+                report_failure(self, f"validation {name} is {metrics[name]}", [], again)
+
+    def _is_better(self, score: float, loss: float) -> bool:
+        """Whether an evaluation is better than the best so far: by the figure, then by the loss."""
+        if self.best is None:
+            return True
+        best, step = self.best
+        if step == 0 and not self.job.start_counts:
+            return True  # what was never trained only stands in until something is
+        new, old = self._rank(score, loss), self._rank(best, self.best_loss)
+        return new < old or (step == 0 and score == best)
+
+    def _rank(self, score: float, loss: float) -> tuple[float, float]:
+        """What orders evaluations, the best first."""
+        return (-score if self.job.more_is_better else score, loss)
+
+    def _warn_of_start(self) -> dict[str, float]:
+        """Warns if the start was better than the weights that the run ends with; returns what to log of it."""
+        kept, loss = (self.best, self.best_loss) if self.best_weights else (self.last, self.last_loss)
+        if self.start is None or kept is None or not self.step:
+            return {}
+        figure, step = kept
+        score, first_loss = self.start
+        if step and self._rank(figure, loss) <= self._rank(score, first_loss):
+            return {}
+        name = self.job.better.replace("_", " ")
+        before, after = f"{name} {score:.4g}", f"{name} {figure:.4g}"
+        if score == figure and name != "loss" and step:
+            before, after = f"{before}, loss {first_loss:.4g}", f"{after}, loss {loss:.4g}"
+        told = "and these weights are kept" if step == 0 else f"and the run keeps those of step {step:,} ({after})"
+        if self.processes.is_first:
+            warnings.warn(
+                f"training did not help: on validation the weights before the first step were best ({before}), {told}; "
+                f"try a lower --rate, {'fewer steps' if self.step > 1 else 'more steps'}, or more examples to "
+                "learn from and to evaluate on",
+                stacklevel=2,
+            )
+        return {"start_was": score}
 
     def _log(self, split: str, metrics: dict[str, float]) -> None:
         if self.folder is not None:
@@ -242,16 +296,18 @@ class Loop:
 
     def _finish(self) -> None:
         """Takes the weights that the run ends with, calibrates them, and evaluates on the whole validation split."""
+        notes = self._warn_of_start()
         if self.best_weights:
+            assert self.best is not None
             self.evaluated.load_state_dict(self.best_weights)
+            notes["weights_of"] = self.best[1]
         if self.job.calibrate is not None:
-            self._score(self.job.calibrate)
+            notes |= self._score(self.job.calibrate) or {}
         if self.job.whole is not None:
             whole = self.processes.from_first(self._score(self.job.whole))
             self.metrics |= {f"whole_validation_{name}": value for name, value in whole.items()}
             if whole:
-                kept = {"weights_of": self.best[1]} if self.best_weights and self.best is not None else {}
-                self._log("validation-whole", whole | kept)
+                self._log("validation-whole", whole | notes)
         self.finished = True
 
 

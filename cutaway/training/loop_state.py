@@ -7,6 +7,7 @@ r"""Saves the state of a loop in a checkpoint, and restores it when a run is res
 All of it is read and compared with the run before any of it is used.
 """
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ from cutaway.training.run_folder.checkpoints import (
     save_checkpoint,
     save_frozen,
 )
+from cutaway.training.run_folder.folder import read_metrics
 from cutaway.training.run_folder.weights import find_misfit, read_tensors
 
 if TYPE_CHECKING:
@@ -53,6 +55,10 @@ def save_loop(loop: "Loop") -> None:
         "batches": loop.taken,
         "seconds": loop.seconds,
         "best": loop.best,
+        "best_by": loop.job.better,
+        "best_loss": _or_none(loop.best_loss),
+        "start": None if loop.start is None else [loop.start[0], _or_none(loop.start[1])],
+        "last": None if loop.last is None else [*loop.last, _or_none(loop.last_loss)],
         "why_stopped": loop.why_stopped,
         "sums": loop.sums,
         "metrics_bytes": loop.folder.flush_metrics(),
@@ -122,12 +128,45 @@ def restore_loop(loop: "Loop") -> dict[str, tuple[dict[str, Any], dict[str, Tens
     loop.best_weights = {name: share(tensor.to(loop.device), own[name]) for name, tensor in best.items()}
     loop.frozen_checksum = state.get("frozen", "")
     loop.step, loop.taken, loop.seconds = state["step"], state["batches"], state["seconds"]
-    loop.best = None if state.get("best") is None else tuple(state["best"])
+    _restore_best(loop, state)
     loop.why_stopped, loop.sums = state["why_stopped"], state["sums"]
     loop.folder.cut_metrics(state["metrics_bytes"])
     if loop.processes.is_first:
         forget_later(loop.folder.path, loop.step)
     return {name: (plain, files.get(f"callback-{name}", {})) for name, plain in state["callbacks"].items()}
+
+
+def _restore_best(loop: "Loop", state: dict[str, Any]) -> None:
+    """The best evaluation so far. Where it was chosen by another figure, its own figure is read from the log."""
+    if state.get("start") is not None:
+        loop.start = (state["start"][0], _or_infinite(state["start"][1]))
+    if state.get("last") is not None:
+        score, step, loss = state["last"]
+        loop.last, loop.last_loss = (score, step), _or_infinite(loss)
+    if state.get("best") is None:
+        return
+    score, step = state["best"]
+    loss = state.get("best_loss")
+    name = loop.job.better
+    if state.get("best_by", "loss" if loop.job.more_is_better else name) != name:
+        assert loop.folder is not None
+        rows = [row for row in read_metrics(loop.folder.path) if row.get("split") == "validation" and name in row]
+        known = {row["step"]: row for row in rows}
+        if step not in known:  # it cannot be compared: what comes is judged anew
+            loop.best_weights = {}
+            return
+        score, loss = known[step][name], known[step].get("loss")
+        loop.start = (known[0][name], _or_infinite(known[0].get("loss"))) if 0 in known else None
+    loop.best, loop.best_loss = (score, step), _or_infinite(loss)
+
+
+def _or_none(loss: float) -> float | None:
+    """A loss for JSON, which has no infinity."""
+    return loss if math.isfinite(loss) else None
+
+
+def _or_infinite(loss: float | None) -> float:
+    return math.inf if loss is None else loss
 
 
 def _expect_fit(loop: "Loop", checkpoint: Path, files: dict[str, dict[str, Tensor]], state: dict[str, Any]) -> None:

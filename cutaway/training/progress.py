@@ -72,7 +72,8 @@ class Pace:
             parts.append(f"loss {loop.metrics['loss']:.3f}")
         score = loop.metrics.get(f"validation_{loop.job.better}")
         if score is not None:
-            parts.append(f"validation {score:.3f}")
+            name = "" if loop.job.better == "loss" else f"{loop.job.better.replace('_', ' ')} "
+            parts.append(f"validation {name}{score:.3f}")
         speed, left = self.speed(loop), self.seconds_left(loop)
         if speed is not None:
             parts.append(f"{speed:,.0f} {loop.job.unit}/s")

@@ -1,7 +1,9 @@
 """The loop: the steps it takes, what it leaves alone, and going on from a checkpoint, bit for bit."""
 
+import json
 import os
 import signal
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import torch
 from little import Net, Points, little_job, little_loop, same, squared, timeless
 from torch import Tensor, nn
 
+from cutaway.checksums import write_checksums
 from cutaway.training import loop as loops
 from cutaway.training.callbacks import Averaging, Callback, EarlyStopping
 from cutaway.training.loop import Loop
@@ -182,6 +185,105 @@ def test_the_run_ends_with_the_best_weights_or_the_last(final: str):
     assert same(dict(loop.evaluated.state_dict()), expected)
     assert same(whole[0], expected)
     assert loop.metrics["whole_validation_loss"] == 0.5
+
+
+def scored_loop(folder: RunFolder | None, rows: dict[int, dict[str, float]], *more: Callback, **job: Any) -> Loop:
+    """A loop whose evaluations are written down: step → metrics."""
+    final = job.pop("final", "best")
+    made = little_loop(folder, more, little_job(**job), steps=max(rows), evaluate_every=4, final=final, keep=1)
+    made.job.evaluate = lambda model: rows[made.step]
+    return made
+
+
+def accuracies(*values: float, loss: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0)) -> dict[int, dict[str, float]]:
+    """The same at every fourth step; the loss rises, as where training makes a model too sure."""
+    return {4 * i: {"accuracy": value, "loss": loss[i]} for i, value in enumerate(values)}
+
+
+COUNTS = {"better": "accuracy", "more_is_better": True}
+
+
+@pytest.mark.parametrize(
+    ("rows", "kept_step"),
+    [
+        (accuracies(0.78, 0.80, 0.82, 0.81), 8),  # though the loss was least at the start
+        (accuracies(0.5, 0.8, 0.8, 0.8, loss=(9.0, 3.0, 1.0, 2.0)), 8),  # equal ones: the least loss
+        (accuracies(0.5, 0.8, 0.8, 0.7, loss=(9.0, 2.0, 2.0, 1.0)), 4),  # all equal: the first
+    ],
+)
+def test_the_figure_chooses_the_weights_and_the_loss_among_equals(rows: dict[int, dict[str, float]], kept_step: int):
+    loop = scored_loop(None, rows, **COUNTS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loop.run()
+    assert loop.best == (rows[kept_step]["accuracy"], kept_step)
+
+
+def test_a_run_never_ends_at_its_start_unasked_and_warns_if_that_was_best():
+    loop = scored_loop(None, accuracies(0.9, 0.7, 0.8), **COUNTS)
+    told = (
+        r"^training did not help: on validation the weights before the first step were best \(accuracy 0\.9\), and the "
+        r"run keeps those of step 8 \(accuracy 0\.8\); try a lower --rate"
+    )
+    with pytest.warns(UserWarning, match=told):
+        loop.run()
+    assert loop.best == (0.8, 8)
+
+
+def test_equal_to_the_start_but_less_sure_of_it_is_told_with_both_losses():
+    with pytest.warns(UserWarning, match=r"best \(accuracy 0\.9, loss 1\), .* step 4 \(accuracy 0\.9, loss 2\)"):
+        scored_loop(None, accuracies(0.9, 0.9, 0.8), **COUNTS).run()
+
+
+def test_a_start_that_was_fitted_may_be_the_result_and_is_told(tmp_path: Path):
+    folder = RunFolder.create(tmp_path / "run")
+    loop = scored_loop(folder, accuracies(0.9, 0.7, 0.8), start_counts=True, whole=lambda m: {"loss": 1.0}, **COUNTS)
+    with pytest.warns(UserWarning, match=r"were best \(accuracy 0\.9\), and these weights are kept; try"):
+        loop.run()
+    assert loop.best == (0.9, 0)
+    logged = read_metrics(folder.path)[-1]
+    assert (logged["split"], logged["weights_of"], logged["start_was"]) == ("validation-whole", 0, 0.9)
+    tied = scored_loop(None, accuracies(0.9, 0.9, 0.8), start_counts=True, **COUNTS)
+    with pytest.warns(UserWarning, match="loss 2"):
+        tied.run()
+    assert tied.best == (0.9, 4)  # of equals, what was trained
+
+
+def test_a_resumed_run_chooses_and_warns_as_one_that_was_never_broken(tmp_path: Path):
+    rows = accuracies(0.9, 0.85, 0.7, 0.8)
+    straight, broken = (RunFolder.create(tmp_path / name) for name in ("straight", "broken"))
+    whole = {"whole": lambda m: {"loss": 0.5}}
+    with pytest.warns(UserWarning, match="training did not help"):
+        scored_loop(straight, rows, **COUNTS, **whole).run()
+    with pytest.raises(ConnectionResetError):
+        scored_loop(broken, rows, Interrupt(10), **COUNTS, **whole).run()
+    again = scored_loop(broken, rows, **COUNTS, **whole)
+    with pytest.warns(UserWarning, match=r"step 4 \(accuracy 0\.85\)"):
+        again.run(resume=True)
+    assert again.best == (0.85, 4)
+    assert timeless(broken.path) == timeless(straight.path)
+    assert kept(broken)["best"].keys() == kept(straight)["best"].keys()
+    assert same(kept(broken)["best"], kept(straight)["best"])
+
+
+def test_an_older_checkpoint_which_went_by_loss_goes_on_by_the_figure(tmp_path: Path):
+    """Its best was the start, by loss; the figure there and then is read from the log."""
+    folder = RunFolder.create(tmp_path / "run")
+    rows = accuracies(0.6, 0.8, 0.7, 0.75)
+    with pytest.raises(ConnectionResetError):
+        scored_loop(folder, rows, Interrupt(10), start_counts=True).run()  # by loss
+    latest = latest_checkpoint(folder.path)
+    assert latest is not None
+    state = json.loads((latest / "state.json").read_text())
+    assert state["best"] == [1.0, 0]
+    for name in ("best_by", "best_loss", "start", "last"):
+        del state[name]
+    (latest / "state.json").write_text(json.dumps(state))
+    write_checksums(latest)
+    again = scored_loop(folder, rows, **COUNTS)
+    again.run(resume=True)
+    assert again.best == (0.75, 12)  # the one of step 4 was not kept by loss
+    assert again.start == (0.6, 1.0)
 
 
 def test_a_resumed_run_remembers_its_best_weights(tmp_path: Path):

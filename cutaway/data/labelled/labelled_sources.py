@@ -198,10 +198,22 @@ def _frame_columns(frame: Any) -> dict[str, list[str]]:
         values, missing = frame[name].tolist(), frame[name].isna().tolist()
         whole = all(none or (isinstance(v, float) and v.is_integer()) for v, none in zip(values, missing, strict=True))
         found[str(name)] = [
-            "" if none else str(int(value) if whole else value).strip()
+            "" if none else _plain(_listed(value)) if _is_list(value) else str(int(value) if whole else value).strip()
             for value, none in zip(values, missing, strict=True)
         ]
     return found
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple, set, frozenset)) or (
+        hasattr(value, "tolist") and getattr(value, "ndim", 0) > 0
+    )
+
+
+def _listed(values: Any) -> list[Any]:
+    """A list, tuple, set or array as a list that JSON can hold."""
+    found = values.tolist() if hasattr(values, "tolist") else list(values)
+    return sorted(found, key=str) if isinstance(values, (set, frozenset)) else found
 
 
 def _json_columns(text: str, name: str) -> dict[str, list[str]]:

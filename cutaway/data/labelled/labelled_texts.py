@@ -1,9 +1,13 @@
 r"""Labelled texts to train a classifier on: read from whatever they come in, checked, and split by class.
 
 A text that comes several times stays in one part, so that no text of the test was seen in training. Empty texts and
-texts without a label are left out, counted and named.
+texts without a label are left out, counted and named. A text has one label: a list of one is that label, an empty list
+is none, and a list of several is refused.
 """
 
+import ast
+import json
+import math
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -23,6 +27,7 @@ from cutaway.data.text.pairs import normalise
 
 _FEW = 10  # examples of a class, below which it is named
 _NAMED = 5  # classes or places in a note, at most
+_SCALE = 20  # steps of a scale such as 0.5, 1.0 … 10.0, at most: more different numbers are measures
 
 
 class TextRows(NamedTuple):
@@ -87,8 +92,8 @@ def read_labelled(
     """Labelled texts of a sample's name, a file, a folder, a zip, a DataFrame or a dict of columns.
 
     ``text`` and ``target`` name the columns of a table, which are else found; several text columns, with commas
-    between, are joined. ``test`` is a share of the texts or a file (or folder) of its own, which is not read before
-    `open_test`. Texts are drawn at random by ``seed``, each class in its share.
+    between, are joined. ``test`` is a share of the texts or a file (or folder) of its own, which is read for its labels
+    alone before `open_test`. Texts are drawn at random by ``seed``, each class in its share.
     """
     share = float(test) if isinstance(test, (int, float)) else 0.0
     expect_shares(validation, share)
@@ -96,7 +101,7 @@ def read_labelled(
     source = open_labelled(resolve(data, "labelled"), form)
     texts, labels, notes = _usable(source)
     names = tuple(sorted(set(labels)))
-    _expect_classes(names, labels, source.name)
+    _expect_classes(names, labels, source)
     ids = _ids(labels, names)
     parts, repeats = _split(texts, ids, validation, share, seed)
     rows = [TextRows([texts[i] for i in part], ids[part]) for part in parts]
@@ -110,6 +115,7 @@ def read_labelled(
     opener = (lambda: rows[2]) if share else None
     if not isinstance(test, (int, float)):
         opener = partial(_open_other, _test_path(test), form, names)
+        opener()  # a label that training has not is an error now, not after training
     splits = Splits(source.name, rows[0], rows[1] if len(parts[1]) else None, opener)
     counts = dict(zip(("train", "validation", "test"), map(len, parts), strict=True))
     told = (*source.notes, *notes, *_notes_on_classes(names, ids, parts[0]), *repeats)
@@ -123,7 +129,7 @@ def _usable(source: LabelledSource) -> tuple[list[str], list[str], list[str]]:
     for text, label, place in zip(source.texts, source.labels, source.places, strict=True):
         if not text.strip():
             empty.append(place)
-        elif not label.strip():
+        elif not (label := _one_label(label, place, source.name)):
             unlabelled.append(place)
         else:
             texts.append(text.strip())
@@ -137,6 +143,33 @@ def _usable(source: LabelledSource) -> tuple[list[str], list[str], list[str]]:
             f"{len(unlabelled):,} without a label; look at its columns, or say which they are: --text, --target"
         )
     return texts, labels, notes
+
+
+def _one_label(label: str, place: str, name: str) -> str:
+    """The label of a text, also where it is written as a list of one; "" for none.
+
+    >>> _one_label("['sport']", "row 1", "news.csv"), _one_label("[sic]", "row 2", "news.csv")
+    ('sport', '[sic]')
+    """
+    label = label.strip()
+    if not (label.startswith(("[", "{", "(")) and label.endswith(("]", "}", ")"))):
+        return label
+    found = None
+    for read in (json.loads, ast.literal_eval):
+        try:
+            found = read(label)
+            break
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+    if isinstance(found, dict) or (isinstance(found, (list, tuple, set)) and len(found) > 1):
+        raise ValueError(
+            f"every text must have one label, got {label[:60]} in {place} of {name}; keep one of them, or write a row "
+            "for each"
+        )
+    if not isinstance(found, (list, tuple, set)):
+        return label
+    only = next(iter(found), None)
+    return "" if only is None else str(only).strip()
 
 
 def _different(texts: Sequence[str]) -> str:
@@ -153,17 +186,42 @@ def _ids(labels: Sequence[str], names: Sequence[str]) -> Int[np.ndarray, "n"]:
     return np.array([number[label] for label in labels], dtype=np.int64)
 
 
-def _expect_classes(names: Sequence[str], labels: Sequence[str], source: str) -> None:
+def _expect_classes(names: Sequence[str], labels: Sequence[str], source: LabelledSource) -> None:
     if len(names) == 1:
         raise ValueError(
-            f"a classifier needs at least two classes, got {source} where every label is {names[0]!r}; "
+            f"a classifier needs at least two classes, got {source.name} where every label is {names[0]!r}; "
             "add texts of another class, or name the column of labels: --target"
         )
-    if len(labels) > 3 and len(names) > len(labels) / 2:
+    many = len(labels) > 3 and len(names) > len(labels) / 2
+    if are_measures(names) or (many and all(is_number(name) for name in names)):
         raise ValueError(
-            f"labels must repeat, got {len(names):,} different ones for {len(labels):,} texts in {source} (such as "
-            f"{names[0][:40]!r}); name the column of labels: --target"
+            f"labels must be classes, got {len(names):,} different numbers, such as {names[0]} and {names[-1]}, in the "
+            f"column {source.columns[1]!r} of {source.name}; name another column of labels: --target, or write classes "
+            "instead of numbers (low, middle, high)"
         )
+    if many:
+        raise ValueError(
+            f"labels must repeat, got {len(names):,} different ones for {len(labels):,} texts in {source.name} (such "
+            f"as {names[0][:40]!r}); name the column of labels: --target"
+        )
+
+
+def are_measures(names: Sequence[str]) -> bool:
+    """Whether labels are measured numbers, not names: more than a scale has, with digits after the point.
+
+    >>> are_measures([f"{i / 7:.3f}" for i in range(30)]), are_measures(["0.5", "1.0", "1.5"]), are_measures(["1", "2"])
+    (True, False, False)
+    """
+    if len(names) <= _SCALE or not all(is_number(name) for name in names):
+        return False
+    return sum(float(name) % 1 != 0 for name in names) > len(names) / 2
+
+
+def is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _split(

@@ -9,7 +9,7 @@ without a partner held-out ones are halved: the first half is to find the second
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -142,15 +142,37 @@ def read_text_pairs(
     train, held, tested = (rows.take(part) for part in parts)
     notes += told_repeats(firsts, "first texts" if names[1] else "texts")
     unpaired = not names[1]
-    if len(train) < 2:
-        what = "texts" if unpaired else "pairs"
-        raise ValueError(f"tuning by pairs needs at least two {what} to train on, got {len(train)}; add {what}")
+    _expect_different(train, rows, groups, unpaired, notes)
     if unpaired:
         held, tested = halves(held.firsts), halves(tested.firsts)
     path = Path(data).expanduser() if isinstance(data, (str, os.PathLike)) else None
     fingerprint = Fingerprint("", 0) if path is None else fingerprint_files({path.name: path})
     splits = Splits("pairs", train, held if len(held) else None, (lambda: tested) if len(tested) else None)
     return TextPairs(splits, tuple(name for name in names if name), fingerprint, tuple(notes), unpaired)
+
+
+def _expect_different(
+    train: PairRows, rows: PairRows, groups: Mapping[str, int], unpaired: bool, notes: Sequence[str]
+) -> None:
+    """There must be two different pairs to train on: one is told from another."""
+    what = "texts" if unpaired else "pairs"
+    seconds = {text.casefold() for text in rows.seconds}
+    if len(groups) == 1 and len(rows) > 1:
+        raise ValueError(
+            f"tuning by pairs needs different first texts, got {len(rows):,} {what} that all have the same "
+            f"({rows.firsts[0][:40]!r}); add others, or choose other columns: --columns"
+        )
+    if rows.scores is None and len(seconds) == 1 and len(rows) > 1:
+        raise ValueError(
+            f"tuning by pairs needs different second texts, got {len(rows):,} {what} that all have the same "
+            f"({rows.seconds[0][:40]!r}); add others, or choose other columns: --columns"
+        )
+    if len(train) < 2:
+        left_out = f" ({notes[0]})" if notes and notes[0].startswith("left out") else ""
+        raise ValueError(
+            f"tuning by pairs needs at least two {what} to train on, got {len(train)} of {len(rows):,}{left_out}; add "
+            f"{what}, or lower --validation and --test"
+        )
 
 
 def _columns(data: Any, encoding: str) -> dict[str, list[str]]:

@@ -117,6 +117,8 @@ def read_table(
     if not isinstance(test, (int, float)):
         expect_columns(schema, test, encoding)  # a wrong file is an error now, not after training
         opener = partial(_open_other, schema, test, encoding, encode)
+        if is_classes:
+            opener()  # and so is a label that training has not
     splits = Splits(name, train, held_out if len(rows[1]) else None, opener)
     counts = dict(zip(("train", "validation", "test"), map(len, rows)))
     notes = () if csv is None else tuple(csv.notes())
@@ -182,7 +184,10 @@ def _open_other(schema: Schema, path: str | os.PathLike[str], encoding: str, enc
     expect_columns(schema, path, encoding)  # once more: it may have changed since
     frame = tidy(load_rows(schema, path, encoding))
     names = [column.name for column in schema.targets]
-    return encode(schema, frame[has_target(frame, names)])
+    try:
+        return encode(schema, frame[has_target(frame, names)])
+    except ValueError as error:
+        raise ValueError(f"{error} (in {Path(path).name}, the test_file)") from None
 
 
 def fingerprint_frame(frame: "pandas.DataFrame") -> Fingerprint:

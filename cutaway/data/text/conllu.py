@@ -24,6 +24,8 @@ TAGS = ("upos", "xpos", "feats", "deprel")  # fields that hold a tag
 KEYED = ("feats", "misc")  # fields that hold Key=Value|Key=Value
 NONE = "_"
 _ID = re.compile(r"(\d+)(?:([-.])(\d+))?")
+_TAG = re.compile(r"[BIESLU]-\w+|(?=.*[A-Z])[A-Z0-9$.,:`'()_-]{1,12}|[.,:`'()]{1,5}|O")  # NNP, B-PER, PRP$
+_COLUMNS = 12  # of plain columns, at most, where nobody said that they are words and tags
 _BREAK = "-DOCSTART-"  # CoNLL-2003's line between documents
 
 
@@ -76,6 +78,29 @@ def parse_sentences(lines: Iterable[str], name: str = "text") -> Iterator[Senten
         yield last
 
 
+def looks_tagged(text: str) -> bool:
+    """Whether the beginning of a file is words with a tag each: a line a word, as many columns in each, blank lines
+    between sentences, and in the last column few different tags.
+
+    >>> looks_tagged("The\tDET\ndog\tNOUN\n\nStop\tVERB\nit\tPRON\nnow\tADV\n\nA\tDET\nman\tNOUN\n")
+    True
+    >>> looks_tagged("so good\tpositive\nso bad\tnegative\n"), looks_tagged("To be, or not\nto be, that is\n\n")
+    (False, False)
+    """
+    lines = [line.rstrip("\r") for line in text.split("\n")]
+    written = [line for line in lines if line.strip() and not line.startswith("# ")]
+    if any(line.split()[0] == _BREAK for line in written[:5]):
+        return True
+    words = [line.split("\t") if "\t" in written[0] else line.split() for line in written]
+    if len(words) < 3 or len({len(word) for word in words}) != 1 or not 2 <= len(words[0]) <= _COLUMNS:
+        return False
+    if any(not word[0].strip() or " " in word[0].strip() for word in words):
+        return False
+    blank = sum(not line.strip() for line in "\n".join(lines).strip("\n").split("\n"))
+    tags = {word[-1].strip() for word in words}
+    return blank > 0 and (len(tags) <= max(2, len(words) / 2) or all(_TAG.fullmatch(tag) for tag in tags))
+
+
 def _lines(pieces: Iterable[str]) -> Iterator[str]:
     rest = ""
     for piece in pieces:
@@ -109,11 +134,11 @@ class _Parser:
                 raise self._wrong(number, "comments must come before the words of a sentence", line, "add a blank line")
             self.comments.append(line)
             return None
+        if not self.is_conllu and line.split()[0] == _BREAK:
+            return self._finished()
         if self.is_conllu is None:
             self._find_format(line, number)
         row = self._row(line, number)
-        if not self.is_conllu and row[0] == _BREAK:
-            return self._finished()
         self.begun = self.begun or number
         self.rows.append(row)
         return None
@@ -146,7 +171,7 @@ class _Parser:
         fields = tuple(field.strip() for field in self._cut(line))
         if self.is_conllu:
             self._check_word(fields, number, line)
-        elif len(fields) != self.width and fields[0] != _BREAK:
+        elif len(fields) != self.width:
             rule = f"every line must have as many columns as the first, which has {self.width}"
             raise self._wrong(number, rule, line, "put a blank line between sentences and nothing else")
         if not fields[1 if self.is_conllu else 0]:
@@ -268,6 +293,7 @@ __all__ = [
     "NONE",
     "Sentence",
     "expect_column",
+    "looks_tagged",
     "parse_sentences",
     "read_sentences",
     "sentence_of",

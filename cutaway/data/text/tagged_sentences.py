@@ -124,7 +124,11 @@ def read_tagged(
         last = lambda: opened("test")
     elif len(c):
         last = lambda: [whole[i] for i in c]
-    splits = Splits(name, [whole[i] for i in a], held_out, last)
+    train = [whole[i] for i in a]
+    for part in ("validation", "test"):
+        if part in files:  # found now, not after training
+            _expect_known_tags(train, opened(part), f"{part}_file", ", ".join(files[part]))
+    splits = Splits(name, train, held_out, last)
     notes = told_repeats(firsts, "sentences") if len(b) or len(c) else []
     if "validation" in files and together and held_out:
         learned = set(keys)
@@ -143,6 +147,16 @@ def _tagged(sentences: list[Sentence], column: str, name: str) -> list[Tagged]:
             "choose another column, such as column=xpos"
         )
     return found
+
+
+def _expect_known_tags(train: list[Tagged], other: list[Tagged], setting: str, name: str) -> None:
+    """Some tags of another file must be those of training. Those that are not count as wrong."""
+    known, there = ({tag for s in part for tag in s.tags if tag is not None} for part in (train, other))
+    if not known & there:
+        raise ValueError(
+            f"{setting} must have tags of training, got {_listed(there, 5)} in {name} and none of them; the tags of "
+            f"training are: {_listed(known, 5)}"
+        )
 
 
 def _parts_of(path: Path, validation_file: str, test_file: str) -> dict[str, dict[str, Path]]:

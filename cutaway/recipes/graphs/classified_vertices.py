@@ -49,8 +49,9 @@ class VertexClassifierRecipe(GraphRecipe):
     """pull of the matrices towards zero"""
     patience: int = setting(0, SCHEDULE)
     """evaluations without improvement before stopping; 0 to go on"""
-    best_by: Literal["loss", "error"] = setting("loss", RESULTS)
-    """what says which weights are best on validation: the loss, or of classes the error (1 − accuracy)"""
+    best_by: Literal["figure", "loss", "error"] = setting("figure", RESULTS)
+    """what says which weights are best on validation: the figure (accuracy of classes, loss of values; of equals the
+    least loss), the loss alone, or of classes the error (1 − accuracy), which is the figure under another name"""
     neighbours: str = setting("", MACHINE, "COUNTS")
     """most neighbours taken into a step, for each layer, as in 10,5; "" for the whole graph at once"""
     batch: int = setting(512, MACHINE)
@@ -186,13 +187,15 @@ class VertexClassifierRecipe(GraphRecipe):
             return found | ({"error": 1 - found["accuracy"]} if found and self.best_by == "error" else {})
 
         batches = task.batches(data.train, self.batch, self.seed, rank, world)
+        figure = self.best_by == "figure"
         return Job(
             model=model,
             batches=batches,
             objective=task.cost,
             evaluate=evaluate,
             whole=evaluate,
-            better=self.best_by,
+            better="accuracy" if figure and data.classes else "loss" if figure else self.best_by,
+            more_is_better=figure and bool(data.classes),
             units=batches.batch if task.neighbours else len(data.train),
             unit="vertices",
             files=self.graph_files(self.reading(data)),

@@ -145,6 +145,8 @@ class LinksRecipe(GraphRecipe):
             return task.metrics(m, held) if len(held) else {}
 
         batches = task.batches(self.batch, rank, world)
+        told = {name for rule in facts.get("baselines", {}).values() for name in rule["metrics"]}
+        figure = next((name for name in ("auc", "accuracy") if name in told), "loss")
         return Job(
             model=model,
             batches=batches,
@@ -155,6 +157,8 @@ class LinksRecipe(GraphRecipe):
             unit="links",
             files=self.graph_files(self.pair_reading(data, task)),
             data=facts,
+            better=figure,
+            more_is_better=figure != "loss",
         )
 
     def test_metrics(self, run: "Run") -> dict[str, float]:

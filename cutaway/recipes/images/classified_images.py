@@ -88,7 +88,8 @@ class ImageClassifierRecipe(ImageRecipe):
             files=self.image_files(data),
             data=facts,
             callbacks=[] if adversary is None else [adversary],
-            better="loss" if adversary is None else "robust_error",
+            better="accuracy" if adversary is None else "robust_error",
+            more_is_better=adversary is None,
         )
 
     def change(self, data: "ImageData") -> "Change | None":

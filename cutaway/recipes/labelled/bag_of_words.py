@@ -1,22 +1,28 @@
 r"""What one reaches on labelled texts without a network: the most frequent class, and a linear model of words.
 
-    majority     ŷ = the most frequent class of training
-    TF-IDF       logistic regression on the words and word pairs of a text, rare ones weighing more (scikit-learn)
+    majority       ŷ = the most frequent class of training
+    TF-IDF         logistic regression on the words and word pairs of a text, rare ones weighing more (scikit-learn)
+    naive Bayes    the same features, each weighed by how often it comes with a class: where classes are so many that
+                   the regression would take longer than a few seconds
 
 A model is worth what it adds to that.
 """
 
-from typing import Any
+import warnings
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from cutaway.data.labelled.labelled_texts import TextRows
 from cutaway.extras import need
+from cutaway.training.preparations import preparing
 
 _TEXTS = 20_000  # training texts that the linear model sees, at most: it stands beside the model, it must not slow it
 _MANY = 50  # classes, from which on it sees the most frequent words alone
 _WEIGHTS = 2_000_000  # of the linear model, at most, one for each word and class
+_WORK = 30_000_000  # words of all texts times classes, at most: logistic regression passes over them some 50 times
+_PROBABILITIES = 4_000_000  # that are held at once
 
 
 def class_metrics(p: Float[np.ndarray, "n c"], truth: Int[np.ndarray, "n"]) -> dict[str, float]:
@@ -25,12 +31,18 @@ def class_metrics(p: Float[np.ndarray, "n c"], truth: Int[np.ndarray, "n"]) -> d
     >>> class_metrics(np.array([[0.5, 0.5], [0.25, 0.75]]), np.array([1, 1]))["accuracy"]
     0.5
     """
-    predicted, classes = p.argmax(1), p.shape[1]
+    return answer_metrics(p[np.arange(len(truth)), truth], p.argmax(1), truth, p.shape[1])
+
+
+def answer_metrics(
+    p: Float[np.ndarray, "n"], predicted: Int[np.ndarray, "n"], truth: Int[np.ndarray, "n"], classes: int
+) -> dict[str, float]:
+    """The same of the probability of each true class, and of the class that is most probable."""
     right = float((predicted == truth).mean())
     found = np.bincount(predicted, minlength=classes) + np.bincount(truth, minlength=classes)
     hits = np.bincount(truth[predicted == truth], minlength=classes)
     f1 = 2 * hits[found > 0] / found[found > 0]  # a class that is neither there nor guessed says nothing
-    loss = -np.log(np.clip(p[np.arange(len(truth)), truth], 1e-12, None)).mean()
+    loss = -np.log(np.clip(p, 1e-12, None)).mean()
     return {"loss": float(loss), "accuracy": right, "macro_f1": float(f1.mean())}
 
 
@@ -40,39 +52,69 @@ def text_baseline(train: TextRows, rows: TextRows, labels: tuple[str, ...]) -> d
     majority = int(counts.argmax())
     share = float((rows.labels == majority).mean())
     always = f"always {labels[majority]}, the most frequent class of training, is right in {share:.1%}"
-    p = tfidf_probabilities(train, rows.texts, len(labels))
-    if p is None:
-        constant = np.tile((counts + 1) / (counts + 1).sum(), (len(rows.labels), 1))
-        return {"rule": always, "metrics": class_metrics(constant, rows.labels)}
-    rule = f"logistic regression on TF-IDF of words and word pairs (scikit-learn); {always}"
-    return {"rule": rule, "metrics": class_metrics(p, rows.labels)}
+    with preparing(f"measuring a baseline on {len(rows.texts):,} texts"):
+        linear = LinearBaseline.of(train, len(labels))
+        if linear is None:
+            shares = (counts + 1) / (counts + 1).sum()
+            chances, predicted = shares[rows.labels], np.full(len(rows.labels), majority)
+            return {"rule": always, "metrics": answer_metrics(chances, predicted, rows.labels, len(labels))}
+        return {"rule": f"{linear.rule}; {always}", "metrics": linear.metrics(rows)}
 
 
-def tfidf_probabilities(train: TextRows, texts: list[str], classes: int) -> Float[np.ndarray, "n c"] | None:
-    """The probabilities that the linear model gives; None without scikit-learn, or where texts have no words."""
-    try:
-        extraction = need("sklearn.feature_extraction.text", "tables", "a baseline for texts")
-        linear = need("sklearn.linear_model", "tables", "a baseline for texts")
-    except ModuleNotFoundError:
-        return None
-    step = -(-len(train.texts) // _TEXTS)
-    seen = np.unique(train.labels[::step])
-    if len(seen) < 2:
-        return None
-    vectorizer = extraction.TfidfVectorizer(
-        ngram_range=(1, 2),
-        sublinear_tf=True,
-        token_pattern=r"(?u)\b\w+\b|[!?]",
-        max_features=max(_WEIGHTS // len(seen), 1000) if len(seen) > _MANY else None,
-    )
-    try:
-        x = vectorizer.fit_transform(train.texts[::step])
-    except ValueError:  # nothing but signs
-        return None
-    model = linear.LogisticRegression(C=10.0, max_iter=200).fit(x, train.labels[::step])
-    p = np.zeros((len(texts), classes))
-    p[:, model.classes_] = model.predict_proba(vectorizer.transform(texts))
-    return p
+class LinearBaseline(NamedTuple):
+    """A linear model of words: what turns texts into features, the model, and what it is, in words."""
+
+    vectorizer: Any
+    model: Any
+    classes: int
+    rule: str
+
+    @classmethod
+    def of(cls, train: TextRows, classes: int) -> "LinearBaseline | None":
+        """The model of some texts; None without scikit-learn, or where texts have no words, or one class alone."""
+        try:
+            extraction = need("sklearn.feature_extraction.text", "tables", "a baseline for texts")
+            linear = need("sklearn.linear_model", "tables", "a baseline for texts")
+            bayes = need("sklearn.naive_bayes", "tables", "a baseline for texts")
+        except ModuleNotFoundError:
+            return None
+        step = -(-len(train.texts) // _TEXTS)
+        seen = np.unique(train.labels[::step])
+        if len(seen) < 2:
+            return None
+        vectorizer = extraction.TfidfVectorizer(
+            ngram_range=(1, 2),
+            sublinear_tf=True,
+            token_pattern=r"(?u)\b\w+\b|[!?]",
+            max_features=max(_WEIGHTS // len(seen), 1000) if len(seen) > _MANY else None,
+        )
+        try:
+            x = vectorizer.fit_transform(train.texts[::step])
+        except ValueError:  # nothing but signs
+            return None
+        small = x.nnz * len(seen) <= _WORK
+        model = linear.LogisticRegression(C=10.0, max_iter=200) if small else bayes.MultinomialNB(alpha=0.1)
+        name = "logistic regression" if small else "naive Bayes"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that classes are many, or that it would take more steps: it is a baseline
+            model.fit(x, train.labels[::step])
+        return cls(vectorizer, model, classes, f"{name} on TF-IDF of words and word pairs (scikit-learn)")
+
+    def probabilities(self, texts: list[str]) -> Float[np.ndarray, "n c"]:
+        p = np.zeros((len(texts), self.classes))
+        p[:, self.model.classes_] = self.model.predict_proba(self.vectorizer.transform(texts))
+        return p
+
+    def metrics(self, rows: TextRows) -> dict[str, float]:
+        """Those of some texts, of which few enough are taken at once that their probabilities take little memory."""
+        chances, predicted = [], []
+        size = max(1, _PROBABILITIES // self.classes)
+        for first in range(0, len(rows.texts), size):
+            p = self.probabilities(rows.texts[first : first + size])
+            truth = rows.labels[first : first + size]
+            chances.append(p[np.arange(len(truth)), truth])
+            predicted.append(p.argmax(1))
+        return answer_metrics(np.concatenate(chances), np.concatenate(predicted), rows.labels, self.classes)
 
 
-__all__ = ["class_metrics", "text_baseline", "tfidf_probabilities"]
+__all__ = ["LinearBaseline", "answer_metrics", "class_metrics", "text_baseline"]

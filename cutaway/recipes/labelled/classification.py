@@ -22,6 +22,7 @@ from cutaway.data.labelled.ngrams import Ngrams
 from cutaway.data.labelled.text_batches import EncodedTexts, TextBatch, every_text
 from cutaway.data.text.token_rows import TokenRows
 from cutaway.data.text.tokenizers import Tokenizer
+from cutaway.recipes.temperatures import FEW, find_temperature
 from cutaway.training.augmentation.words import delete_words, swap_words
 
 if TYPE_CHECKING:
@@ -91,6 +92,19 @@ def class_probabilities(model: Any, texts: EncodedTexts) -> Float[np.ndarray, "n
     return found
 
 
+@torch.no_grad()
+def calibrate_votes(model: Any, texts: EncodedTexts | None) -> dict[str, float]:
+    """Divides the votes of readers and n-grams by the temperature of some texts, if they are enough; returns it."""
+    if texts is None or len(texts.labels) < FEW:
+        return {}
+    log_p = torch.from_numpy(np.log(np.clip(class_probabilities(model, texts), 1e-300, None)))
+    temperature = find_temperature(log_p, torch.from_numpy(texts.labels))
+    for layer in [*(reader.classify for reader in model.readers), *([model.ngrams] if model.ngrams else [])]:
+        layer.weight.div_(temperature)
+        layer.bias.div_(temperature)
+    return {"temperature": temperature}
+
+
 def text_metrics(model: nn.Module, texts: EncodedTexts | None) -> dict[str, float]:
     """Loss, accuracy and macro F1; {} if there are no texts."""
     from cutaway.recipes.labelled.bag_of_words import class_metrics
@@ -150,6 +164,7 @@ __all__ = [
     "UNKNOWN",
     "TextEncoder",
     "as_tensors",
+    "calibrate_votes",
     "class_probabilities",
     "encoder_of",
     "given_vectors",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
-from cutaway.recipes.settings import DATA, FIRST, setting
+from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
 from cutaway.recipes.tables.in_memory import STORED, TableInMemory
 
 if TYPE_CHECKING:
@@ -104,8 +104,8 @@ class ClassifierRecipe(Recipe):
     """full learning rate"""
     beta: float = 0.98
     """how long Adam remembers squared gradients"""
-    final: Literal["best", "last"] = "last"
-    """the weights that the run ends with: best by validation, or last"""
+    calibrate: bool = setting(True, RESULTS)
+    """at the end, make the probabilities as sure as they are right on validation (a temperature in the last layers)"""
 
     def __post_init__(self) -> None:
         if not isinstance(self.data, str):
@@ -180,15 +180,18 @@ class ClassifierRecipe(Recipe):
         from cutaway.recipes.labelled.bag_fitting import fit_bag
         from cutaway.recipes.labelled.bag_of_words import text_baseline
         from cutaway.training.jobs import Job
+        from cutaway.training.preparations import preparing
 
-        texts = self.dataset()
+        with preparing(f"reading {self.data}"):
+            texts = self.dataset()
         words, matrix = classification.given_vectors(self.vectors, self.encoding) if self.vectors else ([], None)
         tokenizer = self.make_tokenizer(texts.train.texts, words)
         most = min(self.ngrams, max(_BAG // len(texts.labels), 1000))
-        ngrams = Ngrams.of(texts.train.texts, most) if self.ngrams else None
-        encoder = classification.TextEncoder(tokenizer, ngrams, self.context)
-        train = encoder.encode(texts.train)
-        validation = None if texts.validation is None else encoder.encode(texts.validation)
+        with preparing(f"counting the n-grams of {len(texts.train.texts):,} texts"):
+            ngrams = Ngrams.of(texts.train.texts, most) if self.ngrams else None
+            encoder = classification.TextEncoder(tokenizer, ngrams, self.context)
+            train = encoder.encode(texts.train)
+            validation = None if texts.validation is None else encoder.encode(texts.validation)
         torch.manual_seed(self.seed)
         vector_width = self.vector_width if matrix is None else matrix.shape[1]
         features = 0 if ngrams is None else len(ngrams)
@@ -219,11 +222,17 @@ class ClassifierRecipe(Recipe):
             content = self.data.content
             files[STORED] = lambda path: write_bytes(path, content)
             told["stored"] = STORED
+        evaluate = lambda m: classification.text_metrics(m, validation)
         return Job(
             model=model,
             batches=TextBatches(train, self.batch, self.seed, rank, world),
             objective=partial(classification.vote_cost, augment=self.augment),
-            evaluate=lambda m: classification.text_metrics(m, validation),
+            evaluate=evaluate,
+            whole=evaluate,  # the weights that are kept need not be those of the last evaluation
+            calibrate=partial(classification.calibrate_votes, texts=validation) if self.calibrate else None,
+            better="accuracy",
+            more_is_better=True,
+            start_counts=ngrams is not None,  # the bag is fitted: it may be better than what readers learn beside it
             units=self.batch,
             unit="texts",
             files=files,

@@ -147,6 +147,8 @@ class SeriesClassifierRecipe(Recipe):
             unit="series",
             files={"classes.json": lambda path: write_json(path, classes)},
             data=facts,
+            better="accuracy",
+            more_is_better=True,
         )
 
     def smaller(self) -> str:

@@ -51,6 +51,11 @@ def baseline_metric(head: Any, schema: Schema, rows: "Encoded") -> dict[str, flo
     return {f"baseline_{name}": found[name]} if name in found and schema.task != "regression" else {}
 
 
+def figure_of(head: Any, schema: Schema) -> tuple[str, bool]:
+    """The figure of a job on a table, and whether more of it is better: the task's metric, of numbers the loss."""
+    return ("loss", False) if schema.task == "regression" else (metric_key(head.metric.name), True)
+
+
 def score(head: Any, predictions: Tensor, targets: Tensor) -> dict[str, float]:
     """All metrics of a task that have a value: R² has none where targets do not vary, as in a single row."""
     found = {metric_key(metric.name): metric.function(predictions, targets) for metric in head.metrics}
@@ -66,4 +71,4 @@ def metric_key(name: str) -> str:
     return name.lower().replace("²", "2").replace(" ", "_")
 
 
-__all__ = ["baseline_metric", "constant_baseline", "metric_key", "score"]
+__all__ = ["baseline_metric", "constant_baseline", "figure_of", "metric_key", "score"]

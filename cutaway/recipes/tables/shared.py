@@ -141,7 +141,7 @@ class TableRecipe(RowVectors, Recipe):
 
         from cutaway.atomic_files import write_bytes, write_json
         from cutaway.models.tables import TableNet
-        from cutaway.recipes.tables.baselines import baseline_metric, constant_baseline
+        from cutaway.recipes.tables.baselines import baseline_metric, constant_baseline, figure_of
         from cutaway.recipes.tables.rows import RowBatches
         from cutaway.training.jobs import Job
 
@@ -168,6 +168,7 @@ class TableRecipe(RowVectors, Recipe):
             naive = {} if table.validation is None else baseline_metric(model.head, table.schema, table.validation)
             return measured(model) | naive
 
+        figure, more_is_better = figure_of(model.head, table.schema)
         return Job(
             model=model,
             batches=RowBatches(table.train, batch, self.seed, rank, world),
@@ -177,6 +178,8 @@ class TableRecipe(RowVectors, Recipe):
             units=batch,
             files=files,
             data=told,
+            better=figure,
+            more_is_better=more_is_better,
         )
 
     def smaller(self) -> str:

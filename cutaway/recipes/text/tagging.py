@@ -108,7 +108,8 @@ def whole_metrics(
     if not len(found.truth):
         return metrics
     scores = tag_f1(found, len(sentences.lexicon.tags))
-    metrics["macro_f1"] = float(np.mean([score for score, count in scores if count]))
+    there = [score for score, count in scores if count]
+    metrics["macro_f1"] = float(np.mean(there)) if there else 0.0  # where training had none of these tags
     tags = [*sentences.lexicon.tags, "never seen in training"]
     if are_spans(sentences.lexicon.tags) and (sentences.tags != NO_TAG).all():
         metrics["span_f1"] = span_f1(*(_by_sentence(ids, sentences, tags) for ids in (found.truth, found.predicted)))

@@ -4,7 +4,6 @@ Each function gives what it saw, in words, or "" if the data is of another kind.
 """
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,8 @@ _LINES = (".jsonl", ".ndjson", ".json")
 _PACKED = (".gz", ".xz", ".bz2", ".zip")
 _TAGGED = (".conllu", ".conll", ".bio", ".iob", ".iob2")
 _IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff")
+_OTHERS = [[ending] for ending in (*_IMAGES, *_LINES, ".parquet", ".pq", ".xlsx", ".xls", ".ods", ".npz", ".csv")]
+_FIRST_LINES = 1 << 16  # bytes by which tagged words are known
 _BEGINNING = 1 << 20  # bytes in which the first line of a file is looked for
 _CHATS: tuple[tuple[str, ...], ...] = (
     *(("messages",), ("conversations",), ("prompt", "response"), ("prompt", "completion")),
@@ -40,7 +41,7 @@ def labelled_texts(data: Any) -> str:
         return "a sample of texts with labels"
     if chats(data) or text_pairs(data):
         return ""
-    if endings(data)[:1] and endings(data)[0] in (*_TABLES, *_LINES):
+    if endings(data)[:1] and endings(data)[0] in (*_TABLES, *_LINES) and not tagged_texts(data):
         return "a table of texts and labels"
     path = Path(data).expanduser()
     if path.is_dir() and _texts_below(path) and not tagged_texts(data):
@@ -60,14 +61,29 @@ def tables(data: Any) -> str:
 
 
 def tagged_texts(data: Any) -> str:
-    """CoNLL-U and its like."""
+    """CoNLL-U and its like by their endings; other plain columns of words and tags by their lines."""
     if not isinstance(data, (str, os.PathLike)):
         return ""
     if is_sample(data, "tagged text"):
         return "a sample of tagged sentences"
     path = Path(data).expanduser()
-    names: Iterable[Any] = path.rglob("*") if path.is_dir() else [data]
-    return "words with a tag each" if any(set(endings(name)) & set(_TAGGED) for name in names) else ""
+    names: list[Path] = sorted(path.rglob("*")) if path.is_dir() else [path]
+    if any(set(endings(name)) & set(_TAGGED) for name in names):
+        return "words with a tag each"
+    plain = [name for name in names if name.is_file() and endings(name)[:1] not in _OTHERS]
+    return "words with a tag each" if plain and _beginning_is_tagged(plain[0]) else ""
+
+
+def _beginning_is_tagged(path: Path) -> bool:
+    from cutaway.data.files import open_plain
+    from cutaway.data.text.conllu import looks_tagged
+
+    try:
+        with open_plain(path) as stream:
+            text = stream.read(_FIRST_LINES).decode("utf-8", errors="replace")
+    except (OSError, ValueError):
+        return False
+    return looks_tagged(text.rsplit("\n", 1)[0] if len(text) >= _FIRST_LINES // 4 else text)
 
 
 def plain_texts(data: Any) -> str:
@@ -77,6 +93,8 @@ def plain_texts(data: Any) -> str:
     if is_sample(data, "text"):
         return "a sample of plain text"
     path = Path(data).expanduser()
+    if tagged_texts(data):
+        return ""
     if path.is_dir():
         below = [one for one in path.iterdir() if not one.name.startswith(".")]
         return "a folder of plain text" if below and all(endings(one) == [".txt"] for one in below) else ""

@@ -19,6 +19,7 @@ from cutaway.recipes.tuned.heads.frozen_features import (
     keep_features,
     represent_still,
 )
+from cutaway.training.preparations import preparing
 
 _TOGETHER = 256
 RowBatches = ShuffledRows
@@ -36,7 +37,8 @@ class ImageFeatures:
         self.kept: KeptFeatures | None = None
         if self.fits:
             lengths = np.full(len(images), each) if each else None
-            self.kept = keep_features(self.compute, _in_order(len(images)), len(images), lengths)
+            with preparing(f"computing the features of {len(images):,} images"):
+                self.kept = keep_features(self.compute, _in_order(len(images)), len(images), lengths)
 
     def compute(self, rows: Int[np.ndarray, "b"]) -> Representation:
         values = represent_still(self.model, as_pixels(self.model, self.images.pixels(rows)))

@@ -22,6 +22,7 @@ from cutaway.recipes.tuned.heads.frozen_features import (
     keep_features,
     represent_still,
 )
+from cutaway.training.preparations import preparing
 
 if TYPE_CHECKING:
     from cutaway.data.similar_lengths import SimilarLengths
@@ -66,7 +67,7 @@ class TextFeatures:
     """What a head reads of some texts: kept if they fit into ``megabytes``, else computed again each time."""
 
     def __init__(self, model: Any, texts: TokenRows, megabytes: float) -> None:
-        self.model, self.texts = model, texts
+        self.model, self.texts, self.lengths = model, texts, texts.lengths
         width, each = head_width(model, self.compute)
         vectors = int(texts.lengths.sum()) if each else len(texts)
         self.megabytes = features_in_memory(vectors, width)
@@ -78,7 +79,8 @@ class TextFeatures:
         """Computes them, once, if they fit."""
         if self.fits and self.kept is None:
             lengths = self.texts.lengths if self.each else None
-            self.kept = keep_features(self.compute, by_length(self.texts.lengths, _TEXTS), len(self.texts), lengths)
+            with preparing(f"computing the features of {len(self.texts):,} texts"):
+                self.kept = keep_features(self.compute, by_length(self.lengths, _TEXTS), len(self.texts), lengths)
 
     def compute(self, rows: Int[np.ndarray, "b"]) -> Representation:
         batch = token_batch(self.texts, rows, next(self.model.parameters()).device)
@@ -104,14 +106,19 @@ def text_cost(model: nn.Module, rows: Int[np.ndarray, "b"], texts: LabelledRows,
     return nn.functional.cross_entropy(logits, torch.from_numpy(texts.labels[rows]).to(logits.device))
 
 
-@torch.no_grad()
 def label_probabilities(model: Any, texts: LabelledRows, features: TextFeatures | None = None) -> Any:
     """The probability of every label for any number of texts, (n, c)."""
-    found: Float[np.ndarray, "n c"] | None = None
+    return label_logits(model, texts, features).softmax(-1).numpy()
+
+
+@torch.no_grad()
+def label_logits(model: Any, texts: LabelledRows, features: TextFeatures | None = None) -> Float[Tensor, "n c"]:
+    """The logits of every label for any number of texts, in double precision."""
+    found: Tensor | None = None
     for rows in by_length(texts.tokens.lengths, _TEXTS):
-        p = text_logits(model, texts, rows, features).double().softmax(-1).cpu().numpy()
-        found = np.zeros((len(texts), p.shape[1])) if found is None else found
-        found[rows] = p
+        logits = text_logits(model, texts, rows, features).double().cpu()
+        found = logits.new_empty(len(texts), logits.shape[1]) if found is None else found
+        found[torch.from_numpy(rows)] = logits
     assert found is not None
     return found
 
@@ -128,6 +135,7 @@ __all__ = [
     "TextFeatures",
     "TokenBatch",
     "call",
+    "label_logits",
     "label_probabilities",
     "padding_share",
     "text_cost",

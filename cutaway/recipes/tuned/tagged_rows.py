@@ -23,11 +23,13 @@ from cutaway.data.text.tagged_sentences import Tagged
 from cutaway.data.text.token_rows import TokenRows
 from cutaway.data.text.tokenizers import Tokenizer
 from cutaway.data.text.whole_texts import TextFrame, text_frame
+from cutaway.recipes.tuned.heads.fitted_heads import even_rows
 from cutaway.recipes.tuned.heads.frozen_features import KeptFeatures
 from cutaway.recipes.tuned.labelled_rows import TextFeatures, call, token_batch
 
 _NO_TAG = -1
 _TOGETHER = 64  # sentences
+_NUMBERS = 1 << 24  # of the features of words that a head is fitted to, at most
 
 
 class Piece(NamedTuple):
@@ -139,11 +141,19 @@ def tagged_cost(model: nn.Module, batch: TagRows, texts: TaggedRows, features: A
     return total / max(batch.each, 1.0)
 
 
-def tagged_features(kept: KeptFeatures, texts: TaggedRows) -> tuple[KeptFeatures, Int[np.ndarray, "n"]]:
-    """Of the kept vectors of all tokens those that bear a tag, and the tags."""
-    places = np.flatnonzero(texts.marks.ids)
-    values = kept.values[torch.from_numpy(places).to(kept.values.device)]
-    return KeptFeatures(values), texts.marks.ids[places].astype(np.int64) - 1
+def tagged_features(
+    features: TextFeatures | KeptFeatures, texts: TaggedRows, numbers: int = _NUMBERS
+) -> tuple[KeptFeatures, Int[np.ndarray, "n"]]:
+    """The vectors of tokens that bear a tag, and the tags; of more than ``numbers``, those of some sentences."""
+    values, tags = [], []
+    fitting = numbers * len(texts) / max(features.megabytes * 2**20 / 4, 1)
+    rows = even_rows(len(texts), max(1, int(fitting)))
+    for some in by_length(texts.tokens.lengths[rows], _TOGETHER):
+        marks = torch.from_numpy(texts.marks.padded(rows[some]))
+        found = features(rows[some]).values
+        values.append(found[(marks > 0).to(found.device)])
+        tags.append(marks[marks > 0].numpy().astype(np.int64) - 1)
+    return KeptFeatures(torch.cat(values)), np.concatenate(tags)
 
 
 @torch.no_grad()

@@ -48,6 +48,7 @@ BASE_HEAD = "of the base"  # in config.json, where the head is not new
 # settings that no other way may be given
 _OF_LORA = ("lora_targets", "lora_alpha", "lora_dropout", "lora_biases", "dora")
 _EPOCHS, _HEAD_EPOCHS = 3.0, 30.0
+_HEAD_STEPS = 300  # of a head alone, at least: few examples need as many as many do
 _WARMUP = 0.06  # of the steps
 _MOST_CHECKPOINTS = 4  # of a run, where nobody chose: those of --full hold all weights
 _LOOKS, _MOST_LOOKS = 4, 20  # evaluations in an epoch, and in all
@@ -75,6 +76,7 @@ class TunedRecipe(Recipe):
     )
     own_vocabulary: ClassVar[bool] = False  # as of checkpoints
     may_move: ClassVar[tuple[str, ...]] = ("data", "base")
+    least_steps: ClassVar[int] = 1  # if nobody chose: a few examples need as many as some hundreds do
     head_learns: ClassVar[bool] = True  # whether the head learns even if it is that of the base
 
     base: str = setting("", FIRST, "PATH")
@@ -104,8 +106,9 @@ class TunedRecipe(Recipe):
     layer_decay: float = setting(1.0, OPTIMIZER)
     """factor of the learning rate from each layer to the one below it, as 0.9; 1 for one rate"""
     epochs: float = setting(0.0, FIRST)
-    """how often every example is seen; 0 for what suits the way: 30 times for a head alone, whose features are kept,
-    else 3 times"""
+    """how often every example is seen; 0 for what suits the way: a head alone is solved for in one step where it is new
+    (else 30 times, and at least 300 steps), all others see them 3 times, which for
+    classes and tags are at least 60 steps"""
     features_memory: int = setting(1024, DATA, "MB")
     """megabytes that the features of a frozen body may take with --head-only; more are computed again in each step"""
     validation: float = setting(0.1, DATA)
@@ -194,6 +197,10 @@ class TunedRecipe(Recipe):
         """The base's model with the head of the task."""
         return base.model
 
+    def head_is_solved(self, base: "Base", data: Any) -> bool:
+        """Whether a head alone is learned by one step, which solves for its last layer."""
+        return False
+
     def task_job(self, model: "nn.Module", base: "Base", data: Any, rank: int, world: int) -> "Job":
         """The job of the task, for a model of which the right part learns."""
         raise self._cannot("be tuned")
@@ -221,7 +228,11 @@ class TunedRecipe(Recipe):
         batch = min(self.batch, self.count(prepared.data))
         epoch = -(-self.count(prepared.data) // (batch * self.accumulate))
         epochs = self.epochs or self.usual_epochs(way)
-        steps = self.steps or max(1, round(epochs * epoch))
+        steps = self.steps or max(1 if self.epochs else self.least_steps, round(epochs * epoch))
+        if way == "head_only" and not (self.steps or self.epochs):
+            steps = max(steps, _HEAD_STEPS)
+            if not self.rate and self.head_is_solved(*prepared):
+                steps, epochs = 1, 1.0
         chosen |= {
             "epochs": float(epochs),
             "steps": steps,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
-from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, setting
+from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, RESULTS, setting
 from cutaway.recipes.tables.in_memory import STORED, TableInMemory
 from cutaway.recipes.tuned.tuned_base import TunedRecipe, features_in_words
 
@@ -32,6 +32,7 @@ class TunedClassesRecipe(TunedRecipe):
 
     name: ClassVar[str] = "tuned-classify"
     task: ClassVar[str] = "classify"
+    least_steps: ClassVar[int] = 60
     quality: ClassVar[str] = (
         "MiniLM (all-MiniLM-L6-v2) on sentences of film reviews (polarity): --head-only, 2,000 of them, 62 s of one "
         "core: accuracy 0.760 on 1,000 held-out ones (TF-IDF with logistic regression 0.730). The same ways over ten "
@@ -56,7 +57,10 @@ class TunedClassesRecipe(TunedRecipe):
     side, or the last token's; auto is last for models that read to the right; of others, layers for a head alone and
     for checkpoints of sentence-transformers, else cls, for which transformers has a class"""
     fit_head: bool = setting(True, OPTIMIZER)
-    """fit the new head to the features of the base before anything else learns"""
+    """fit the last layer of a new head to the features of the base before anything else learns, C by cross-validation;
+    of a head alone, this is all there is to learn, unless steps, epochs or a rate are given"""
+    calibrate: bool = setting(True, RESULTS)
+    """at the end, make the probabilities as sure as they are right on validation (a temperature in the last layer)"""
     batch: int = 16
     """texts in a batch, of similar length"""
     context: int = setting(256, FIRST)
@@ -101,6 +105,11 @@ class TunedClassesRecipe(TunedRecipe):
         pooling = usual_pooling(base, self.head_only, data.labels) if self.pooling == "auto" else self.pooling
         return with_labels(base.model, data.labels, pooling=pooling)
 
+    def head_is_solved(self, base: "Base", data: "LabelledTexts") -> bool:
+        from cutaway.recipes.tuned.heads.label_heads import keeps_labels
+
+        return self.fit_head and self.pooling != "attention" and not keeps_labels(base.model, data.labels, "classes")
+
     def as_rows(self, tokenizer: Any, model: Any, rows: "TextRows") -> "tuple[LabelledRows, int]":
         """Texts as the model takes them, and how many were cut."""
         from cutaway.data.text.whole_texts import encode_whole_texts
@@ -110,13 +119,21 @@ class TunedClassesRecipe(TunedRecipe):
         return LabelledRows(found.tokens, rows.labels), found.cut
 
     def task_job(self, model: "nn.Module", base: "Base", data: "LabelledTexts", rank: int, world: int) -> "Job":
+        import torch
+
         from cutaway.atomic_files import write_bytes
         from cutaway.data.similar_lengths import SimilarLengths
         from cutaway.recipes.labelled.bag_of_words import class_metrics, text_baseline
         from cutaway.recipes.labelled.classification import LABELS, save_labels
-        from cutaway.recipes.tuned.heads.fitted_heads import fit_head
+        from cutaway.recipes.tuned.heads.head_learning import calibrate, learn_head
         from cutaway.recipes.tuned.heads.label_heads import known_labels
-        from cutaway.recipes.tuned.labelled_rows import TextFeatures, label_probabilities, padding_share, text_cost
+        from cutaway.recipes.tuned.labelled_rows import (
+            TextFeatures,
+            label_logits,
+            label_probabilities,
+            padding_share,
+            text_cost,
+        )
         from cutaway.training.jobs import Job
 
         train, cut = self.as_rows(base.tokenizer, model, data.train)
@@ -151,13 +168,7 @@ class TunedClassesRecipe(TunedRecipe):
         for kept in features:
             if kept is not None:
                 kept.keep()
-        if self.fit_head and not self.head_only and model is not base.model:  # else the head is not new
-            probe = TextFeatures(model, train.tokens, self.features_memory)
-            probe.keep()
-            if probe.kept is not None:
-                known = known_labels(base.model.spec.head, model.spec.head)  # type: ignore[union-attr]
-                fit_head(model, probe.kept, train.labels, self.seed, from_zero=not known)
-        return Job(
+        job = Job(
             model=model,
             batches=batches,
             objective=partial(text_cost, texts=train, features=features[0]),
@@ -167,7 +178,17 @@ class TunedClassesRecipe(TunedRecipe):
             unit="texts",
             files=files,
             data=told,
+            better="accuracy",
+            more_is_better=True,
         )
+        if self.calibrate and validation is not None:
+            scores = lambda m: (label_logits(m, validation, features[1]), torch.from_numpy(validation.labels))
+            job.calibrate = partial(calibrate, scores=scores)
+        if self.fit_head and model is not base.model:  # else the head is not new
+            seen = features[0] or TextFeatures(model, train.tokens, self.features_memory)
+            known = known_labels(base.model.spec.head, model.spec.head)  # type: ignore[union-attr]
+            learn_head(job, self, seen, train.labels, bool(known), world)
+        return job
 
     # ------------------------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.images.classified_images import ImageClassifierRecipe
-from cutaway.recipes.settings import FIRST, OPTIMIZER, setting
+from cutaway.recipes.settings import FIRST, OPTIMIZER, RESULTS, setting
 from cutaway.recipes.tuned.tuned_base import BASE_HEAD, TunedRecipe, features_in_words
 
 if TYPE_CHECKING:
@@ -44,7 +44,10 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
     """of a ViT: one vector of an image, by its CLS token, the mean of its patches, a mean weighed by attention, or the
     means of all layers; auto is cls for a ViT, and what a CNN does"""
     fit_head: bool = setting(True, OPTIMIZER)
-    """fit the new head to the features of the base before anything else learns"""
+    """fit the last layer of a new head to the features of the base before anything else learns, C by cross-validation;
+    of a head alone, this is all there is to learn, unless steps, epochs or a rate are given"""
+    calibrate: bool = setting(True, RESULTS)
+    """at the end, make the probabilities as sure as they are right on validation (a temperature in the last layer)"""
     batch: int = 64
     """images in a batch"""
 
@@ -99,9 +102,17 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
         return None if self.pooling == "auto" else self.pooling
 
     def task_job(self, model: "nn.Module", base: "Base", data: "ImageData", rank: int, world: int) -> "Job":
+        import torch
+
         from cutaway.data.images.image_batches import ImageBatches
-        from cutaway.recipes.images.image_classes import class_metrics, image_cost, neighbour_baseline
-        from cutaway.recipes.tuned.heads.fitted_heads import fit_head
+        from cutaway.recipes.images.image_classes import (
+            class_metrics,
+            image_cost,
+            neighbour_baseline,
+            robust_metrics,
+        )
+        from cutaway.recipes.images.pixels import image_outputs
+        from cutaway.recipes.tuned.heads.head_learning import calibrate, learn_head
         from cutaway.recipes.tuned.image_bases import keep_head
         from cutaway.recipes.tuned.image_features import (
             ImageFeatures,
@@ -119,8 +130,9 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
         batches: Any = ImageBatches(data.train, self.batch, self.seed, rank, world)
         objective: Any = partial(image_cost, change=self.change(data), adversary=adversary)
         measure: Any = class_metrics
+        kept: list[Any] = [None, None]
         if self.head_only:
-            kept: list[Any] = [
+            kept = [
                 None if rows is None else ImageFeatures(model, rows, self.features_memory)
                 for rows in (data.train, data.validation)
             ]
@@ -128,15 +140,14 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
             batches = RowBatches(len(data.train), self.batch, self.seed, rank, world)
             objective = partial(feature_cost, features=kept[0])
             measure = lambda m, rows: feature_metrics(m, kept[1])
-        elif self.fit_head and keep_head(base, base.model, data.labels, self._pooling) is None:  # the head is new
-            probe = ImageFeatures(model, data.train, self.features_memory)
-            if probe.kept is not None:
-                fit_head(model, probe.kept, data.train.targets.astype("int64"), self.seed)
 
         def evaluate(m: "nn.Module") -> dict[str, float]:
-            return {} if data.validation is None else measure(m, data.validation)
+            if data.validation is None:
+                return {}
+            robust = {} if adversary is None else robust_metrics(m, data.validation, adversary)
+            return measure(m, data.validation) | robust
 
-        return Job(
+        job = Job(
             model=model,
             batches=batches,
             objective=objective,
@@ -147,7 +158,24 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
             files=self.image_files(data),
             data=facts,
             callbacks=[] if adversary is None else [adversary],
+            better="accuracy" if adversary is None else "robust_error",
+            more_is_better=adversary is None,
         )
+        held = data.validation
+        if self.calibrate and held is not None:
+            job.calibrate = partial(
+                calibrate, scores=lambda m: (image_outputs(m, held), torch.from_numpy(held.targets.astype("int64")))
+            )
+        if self.fit_head and keep_head(base, base.model, data.labels, self._pooling) is None:  # the head is new
+            seen = kept[0] or ImageFeatures(model, data.train, self.features_memory)
+            learn_head(job, self, seen, data.train.targets.astype("int64"), known=False, world=world)
+        return job
+
+    def head_is_solved(self, base: "Base", data: "ImageData") -> bool:
+        from cutaway.recipes.tuned.image_bases import keep_head
+
+        is_new = keep_head(base, base.model, data.labels, self._pooling) is None
+        return self.fit_head and self.pooling != "attention" and is_new
 
     def held_out_inputs(self, run: "Run") -> "list[tuple[Any, ...]]":
         from cutaway.recipes.images.pixels import as_pixels

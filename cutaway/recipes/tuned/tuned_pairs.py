@@ -162,6 +162,8 @@ class TunedPairsRecipe(TunedRecipe):
             unit="pairs",
             files=files,
             data=told,
+            better="mrr" if train.scores is None else "spearman",
+            more_is_better=True,
         )
 
     def test_metrics(self, run: "Run") -> dict[str, float]:

@@ -134,7 +134,7 @@ class TunedTableRecipe(RowVectors, TunedRecipe):
         from cutaway.atomic_files import write_bytes, write_json
         from cutaway.data.batches import ShuffledRows
         from cutaway.recipes.pretraining.labelled_cells import CellFeatures, cell_cost, cell_metrics
-        from cutaway.recipes.tables.baselines import constant_baseline
+        from cutaway.recipes.tables.baselines import constant_baseline, figure_of
         from cutaway.training.jobs import Job
 
         train: Any = data.splits.train
@@ -165,6 +165,7 @@ class TunedTableRecipe(RowVectors, TunedRecipe):
         def evaluate(m: "nn.Module") -> dict[str, float]:
             return {} if held is None else cell_metrics(m, held, schema)
 
+        figure, more_is_better = figure_of(model.head, schema)
         return Job(
             model=model,
             batches=ShuffledRows(train.size, self.batch, self.seed, rank, world),
@@ -174,6 +175,8 @@ class TunedTableRecipe(RowVectors, TunedRecipe):
             units=self.batch,
             files=files,
             data=told,
+            better=figure,
+            more_is_better=more_is_better,
         )
 
     def test_metrics(self, run: "Run") -> dict[str, float]:

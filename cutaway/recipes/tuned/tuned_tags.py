@@ -36,6 +36,7 @@ class TunedTagsRecipe(TunedRecipe):
 
     name: ClassVar[str] = "tuned-tag"
     task: ClassVar[str] = "tag"
+    least_steps: ClassVar[int] = 60
     quality: ClassVar[str] = (
         "MiniLM (all-MiniLM-L6-v2) on 800 sentences of English EWT, --head-only, 17 s of one core: 83.4 % of the words "
         "of 400 held-out sentences right, 75.5 % of those not seen in training (the most frequent tag of each word: "
@@ -53,7 +54,8 @@ class TunedTagsRecipe(TunedRecipe):
     """what to learn: upos, xpos, feats, deprel, a key such as feats:Tense or misc:NER, or the number of a plain column
     (default: upos; of plain columns the last)"""
     fit_head: bool = setting(True, OPTIMIZER)
-    """fit the new head to the features of the base before anything else learns"""
+    """fit the new head to the features of the base before anything else learns, C by cross-validation; of a head alone,
+    this is all there is to learn, unless steps, epochs or a rate are given"""
     validation_file: str = setting("", DATA, "PATH")
     """a file of validation sentences of its own, instead of a share"""
     test_file: str = setting("", DATA, "PATH")
@@ -125,6 +127,12 @@ class TunedTagsRecipe(TunedRecipe):
             )
         return with_labels(base.model, tags, each="token")
 
+    def head_is_solved(self, base: "Base", data: "TaggedText") -> bool:
+        from cutaway.recipes.tuned.heads.label_heads import keeps_labels
+
+        tags = {tag for sentence in data.train for tag in sentence.tags if tag is not None}
+        return self.fit_head and not keeps_labels(base.model, sorted(tags), "tags")
+
     def as_rows(self, tokenizer: Any, model: Any, sentences: "list[Tagged]", lexicon: "Lexicon") -> "TaggedRows":
         """Sentences as the model takes them."""
         from cutaway.recipes.tuned.tagged_rows import encode_tagged
@@ -137,7 +145,7 @@ class TunedTagsRecipe(TunedRecipe):
         from cutaway.data.text.tag_batches import EncodedSentences
         from cutaway.recipes.text import tagging
         from cutaway.recipes.text.tagged_output import write_samples
-        from cutaway.recipes.tuned.heads.fitted_heads import fit_head
+        from cutaway.recipes.tuned.heads.head_learning import learn_head
         from cutaway.recipes.tuned.heads.label_heads import known_labels
         from cutaway.recipes.tuned.labelled_rows import TextFeatures
         from cutaway.recipes.tuned.tagged_rows import (
@@ -171,19 +179,13 @@ class TunedTagsRecipe(TunedRecipe):
         for kept in features:
             if kept is not None:
                 kept.keep()
-        if self.fit_head and not self.head_only and model is not base.model:  # else the head is not new
-            probe = TextFeatures(model, train.tokens, self.features_memory)
-            probe.keep()
-            if probe.kept is not None:
-                known = known_labels(base.model.spec.head, model.spec.head)  # type: ignore[union-attr]
-                fit_head(model, *tagged_features(probe.kept, train), self.seed, from_zero=not known)
 
         def said(m: "nn.Module") -> "Probabilities | None":
             return None if validation is None else word_probabilities(m, validation, features[1])
 
         shown = (data.train if held is None else held)[:_SAMPLES]
         few = self.as_rows(base.tokenizer, model, shown, lexicon)
-        return Job(
+        job = Job(
             model=model,
             batches=TaggedBatches(train, self.batch, self.seed, rank, world),
             objective=partial(tagged_cost, texts=train, features=features[0]),
@@ -196,6 +198,11 @@ class TunedTagsRecipe(TunedRecipe):
             data=told,
             better="error",
         )
+        if self.fit_head and model is not base.model:  # else the head is not new
+            seen = features[0] or TextFeatures(model, train.tokens, self.features_memory)
+            known = known_labels(base.model.spec.head, model.spec.head)  # type: ignore[union-attr]
+            learn_head(job, self, *tagged_features(seen, train), bool(known), world)
+        return job
 
     # ------------------------------------------------------------------------------------------------------------------
 

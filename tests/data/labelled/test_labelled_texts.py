@@ -1,8 +1,10 @@
 """Labelled texts are checked, and split by class with the same text always in one part."""
 
+import json
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 
 from cutaway.data import open_data, read_labelled
@@ -97,3 +99,63 @@ def test_open_data_knows_the_sample():
     found = open_data("python-modules")
     assert len(found.labels) == 12
     assert "turtle" in found.labels
+
+
+def listed(labels: list[object], path: Path, write: str) -> Path:
+    rows = [{"text": f"text number {i}", "label": label} for i, label in enumerate(labels)]
+    if write == "jsonl":
+        path = path / "listed.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif write == "csv":  # as pandas writes a column of lists
+        path = path / "listed.csv"
+        pandas.DataFrame(rows).to_csv(path, index=False)
+    else:
+        path = path / "listed.parquet"
+        pandas.DataFrame(rows).to_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("write", ["jsonl", "csv", "parquet"])
+def test_a_list_of_one_label_is_that_label_and_an_empty_one_is_none(tmp_path: Path, write: str):
+    path = listed([["a"], ["b"]] * 20 + [[]], tmp_path, write)
+    found = read_labelled(path)
+    assert found.labels == ("a", "b")
+    assert "left out: 1 texts without a label (row" in found.summary()
+
+
+@pytest.mark.parametrize("write", ["jsonl", "csv", "parquet"])
+def test_a_text_with_several_labels_is_refused(tmp_path: Path, write: str):
+    path = listed([["a"], ["b"]] * 20 + [["a", "b"]], tmp_path, write)
+    told = rf"every text must have one label, got \[.a., .b.\] in row 4\d of {path.name}; keep one of them"
+    with pytest.raises(ValueError, match=told):
+        read_labelled(path)
+
+
+@pytest.mark.parametrize("labels", [("a", "b"), {"b", "a"}, np.array(["a", "b"]), {"a": 1, "b": 0}])
+def test_several_labels_in_memory_are_refused_too(labels: object):
+    data = {"text": [f"text {i}" for i in range(5)], "label": ["a", "b", "a", "b", labels]}
+    with pytest.raises(ValueError, match=r"every text must have one label, got .*a.*b.* in row 5 of"):
+        read_labelled(data)
+
+
+def test_labels_in_brackets_that_are_no_lists_stay():
+    found = read_labelled(table(*((f"text {i}", ("[sic]", "(a) b (c)")[i % 2]) for i in range(40))))
+    assert found.labels == ("(a) b (c)", "[sic]")
+
+
+@pytest.mark.parametrize("digits", [2, 6])
+def test_measured_numbers_are_no_classes(digits: int):
+    """Be it that they repeat or not."""
+    data = {"text": [f"text {i}" for i in range(300)], "score": [f"{i % 97 / 7:.{digits}f}" for i in range(300)]}
+    told = r"labels must be classes, got 97 different numbers, such as 0\.0+ and \d.*, in the column 'score' of"
+    with pytest.raises(ValueError, match=told):
+        read_labelled(data)
+    halves = {"text": [f"text {i}" for i in range(300)], "stars": [str(i % 10 / 2) for i in range(300)]}
+    assert len(read_labelled(halves).labels) == 10
+
+
+def test_a_label_that_training_has_not_is_found_before_training(tmp_path: Path):
+    test = tmp_path / "held_out.csv"
+    test.write_text("text,label\nnew one,a\nother,c\n")
+    with pytest.raises(ValueError, match=r"labels of training, got 'c' in held_out\.csv; the labels are: a, b"):
+        read_labelled(MANY, test=test)

@@ -107,3 +107,21 @@ def test_halves():
     found = halves(["one two three four five", "二つの文", "x", " a b "])
     assert found.firsts == ["one two", "二つ", "a"]
     assert found.seconds == ["three four five", "の文", "b"]
+
+
+def test_equal_pairs_say_what_is_wrong_with_them():
+    same = {"a": ["the same text"] * 30, "b": [f"answer {i}" for i in range(30)]}
+    with pytest.raises(
+        ValueError, match=r"needs different first texts, got 30 pairs that all have the same \('the same text'\); add"
+    ):
+        read_text_pairs(same)
+    with pytest.raises(ValueError, match=r"needs different second texts, got 30 pairs that all have the same"):
+        read_text_pairs({"a": same["b"], "b": same["a"]})
+    with pytest.raises(ValueError, match=r"needs different first texts, got 30 texts that all have the same"):
+        read_text_pairs({"a": same["a"]})
+    with pytest.raises(
+        ValueError, match=r"at least two pairs to train on, got 1 of 1 \(left out: 29 pairs with an empty text\)"
+    ):
+        read_text_pairs({"a": ["x", *[""] * 29], "b": same["b"]}, validation=0.0, test=0.0)
+    scored = {"a": same["b"], "b": same["a"], "score": [str(i / 30) for i in range(30)]}
+    assert len(read_text_pairs(scored, ("a", "b")).splits.train) > 2  # with scores, second texts may be one

@@ -9,6 +9,7 @@ from cutaway.data.files import find_files
 from cutaway.data.text.conllu import (
     Sentence,
     expect_column,
+    looks_tagged,
     parse_sentences,
     read_sentences,
     sentence_of,
@@ -145,3 +146,44 @@ def test_english_web_treebank_is_read_and_written_back(data_folder):
     found = list(read_sentences(find_files(path)))
     assert (len(found), sum(len(s.words) for s in found)) == (2001, 25147)  # as the manifest of the data says
     assert "".join(s.text() for s in found) == lzma.decompress(path.read_bytes()).decode()
+
+
+CONLL_2003 = """-DOCSTART- -X- -X- O
+
+EU NNP B-NP B-ORG
+rejects VBZ B-VP O
+German JJ B-NP B-MISC
+call NN I-NP O
+
+Peter NNP B-NP B-PER
+Blackburn NNP I-NP I-PER
+"""
+
+
+@pytest.mark.parametrize("first", ["-DOCSTART- -X- -X- O", "-DOCSTART- -X- O O", "-DOCSTART-", "-DOCSTART- O"])
+def test_conll_2003_with_whatever_stands_beside_its_breaks(first: str):
+    text = CONLL_2003.replace("-DOCSTART- -X- -X- O", first) + f"\n{first}\n\nStop VB B-VP O\n"
+    found = list(parse_sentences(text.split("\n")))
+    assert [s.words for s in found] == [["EU", "rejects", "German", "call"], ["Peter", "Blackburn"], ["Stop"]]
+    assert tags_of(found[0]) == ["B-ORG", "O", "B-MISC", "O"]
+    assert tags_of(found[0], "2") == ["NNP", "VBZ", "JJ", "NN"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (CONLL_2003, True),
+        (CONLL_2003.removeprefix("-DOCSTART- -X- -X- O\n\n"), True),
+        ("The\tDET\ndog\tNOUN\n\nA\tDET\ncat\tNOUN\n", True),
+        ("The DET\ndog NOUN\nran VERB\n\nA DET\ncat NOUN\nran VERB\n", True),
+        ("good\tpos\nbad\tneg\nfine\tpos\ndull\tneg\n", False),  # words with a class each: no sentences
+        ("so good\tpos\nso bad\tneg\n\nso fine\tpos\nso dull\tneg\n", False),
+        ("It was night\nand all was still\n\nNobody came\n", False),
+        ("Roses are red\nViolets are blue\n\nSugar is sweet\nAnd so are you\n", False),
+        ("1 2\n2 3\n3 1\n", False),  # edges
+        ("a\n", False),
+        ("", False),
+    ],
+)
+def test_words_and_tags_are_known_by_their_lines(text: str, expected: bool):
+    assert looks_tagged(text) is expected

@@ -1,11 +1,13 @@
 """The bag of n-grams, fitted, is scikit-learn's logistic regression on the same weighted features."""
 
 import numpy as np
+import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 
 from cutaway.blocks import NaiveBayesBag
 from cutaway.data.text.token_rows import TokenRows
+from cutaway.recipes.labelled import bag_fitting
 from cutaway.recipes.labelled.bag_fitting import fit_bag
 
 
@@ -48,3 +50,31 @@ def test_a_stronger_penalty_gives_smaller_weights():
         fit_bag(bag, features, labels, penalty)
         sizes.append(bag.weight.norm().item())
     assert sizes[0] > 2 * sizes[1]
+
+
+def test_many_classes_are_fitted_to_fewer_texts_of_each(monkeypatch: pytest.MonkeyPatch):
+    """The work of a pass is n-grams times classes: beyond a bound texts are left out, the first of a class never."""
+    bag, features, labels, _ = example(6)
+    whole = len(features.ids) * 6
+    monkeypatch.setattr(bag_fitting, "_WORK", -(-whole // 3))
+    seen: list[int] = []
+    loss = torch.nn.functional.cross_entropy
+    monkeypatch.setattr(
+        torch.nn.functional, "cross_entropy", lambda s, y, **more: seen.append(len(y)) or loss(s, y, **more)
+    )
+    fit_bag(bag, features, labels, penalty=4.0)
+    assert set(seen) == {sum(-(-int(n) // 3) for n in np.bincount(labels))}
+
+
+def test_of_thousands_of_classes_the_bag_is_naive_bayes_at_the_scale_that_fits(monkeypatch: pytest.MonkeyPatch):
+    bag, features, labels, x = example(3)
+    monkeypatch.setattr(bag_fitting, "_FEW", 10**9)
+    found = fit_bag(bag, features, labels, penalty=4.0)
+    assert torch.equal(bag.weight, torch.full_like(bag.weight, float(bag.weight[0, 0])))
+    with torch.no_grad():
+        scores = bag(torch.from_numpy(features.padded(np.arange(60))))
+    truth = torch.from_numpy(labels)
+    cost = lambda scale: torch.nn.functional.cross_entropy(scores * scale, truth).item()
+    assert found == pytest.approx(cost(1.0), abs=1e-6)
+    assert found < min(cost(1.3), cost(0.7), np.log(3))
+    assert not bag.weight.requires_grad

@@ -5,7 +5,8 @@ import pytest
 from sklearn.metrics import accuracy_score, f1_score, log_loss
 
 from cutaway.data.labelled.labelled_texts import TextRows
-from cutaway.recipes.labelled.bag_of_words import class_metrics, text_baseline, tfidf_probabilities
+from cutaway.recipes.labelled import bag_of_words
+from cutaway.recipes.labelled.bag_of_words import LinearBaseline, class_metrics, text_baseline
 
 
 def test_metrics_against_scikit_learn():
@@ -45,7 +46,21 @@ def test_without_words_it_is_the_most_frequent_class():
 
 
 def test_a_class_that_training_has_not_gets_no_probability():
-    p = tfidf_probabilities(TRAIN, ["good"], 3)
-    assert p is not None
+    linear = LinearBaseline.of(TRAIN, 3)
+    assert linear is not None
+    p = linear.probabilities(["good"])
     assert p.shape == (1, 3)
     assert p[0, 2] == 0
+
+
+def test_many_classes_have_a_baseline_that_counts_instead_of_one_that_iterates(monkeypatch: pytest.MonkeyPatch):
+    """Its cost does not grow with classes times words times passes, nor its memory with classes times texts."""
+    monkeypatch.setattr(bag_of_words, "_WORK", 10)
+    monkeypatch.setattr(bag_of_words, "_PROBABILITIES", 4)
+    held = rows(["a good one", "a bad one", "good good", "bad"], [0, 1, 0, 1])
+    found = text_baseline(TRAIN, held, ("good", "bad"))
+    assert found["rule"].startswith("naive Bayes on TF-IDF")
+    assert found["metrics"]["accuracy"] == 1.0
+    linear = LinearBaseline.of(TRAIN, 2)
+    assert linear is not None
+    assert found["metrics"] == pytest.approx(class_metrics(linear.probabilities(held.texts), held.labels))

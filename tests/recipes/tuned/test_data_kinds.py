@@ -66,3 +66,20 @@ def test_files_in_other_encodings_are_looked_at(tmp_path: Path):
     assert many_graphs(table) == ""
     table.write_bytes("text,label\nfine,a\n".encode("utf-16"))
     assert many_graphs(table) == ""
+
+
+def test_words_with_tags_are_known_whatever_the_ending(tmp_path: Path):
+    columns = "-DOCSTART- -X- -X- O\n\nEU NNP B-NP B-ORG\nrejects VBZ B-VP O\n\nPeter NNP B-NP B-PER\nran VBD B-VP O\n"
+    tabs = "The\tDET\ndog\tNOUN\n\nA\tDET\ncat\tNOUN\n"
+    for name, text in (("eng.train", columns), ("words.txt", tabs), ("words.tsv", tabs), ("words", columns)):
+        (tmp_path / name).write_text(text)
+        assert kinds(tmp_path / name) == ["tagged"], name
+    folder = tmp_path / "conll2003"
+    folder.mkdir()
+    for part in ("train", "valid", "test"):
+        (folder / f"{part}.txt").write_text(columns)
+    assert kinds(folder) == ["tagged"]
+    (tmp_path / "poem.txt").write_text("Roses are red\nViolets are blue\n\nSugar is sweet\nAnd so are you\n")
+    assert kinds(tmp_path / "poem.txt") == ["plain"]
+    (tmp_path / "labelled.tsv").write_text("so good\tpos\nso bad\tneg\n")
+    assert kinds(tmp_path / "labelled.tsv") == ["labelled"]

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from tiny_bases import reviews, tiny_bert, tiny_gpt
@@ -61,7 +62,7 @@ def test_kept_features_are_those_computed_again(place: Path, pooling: str):
     ends = []
     for memory in (100, 0):
         out = place / f"head-{pooling}-{memory}"
-        settings = QUICK | dict(head_only=True, pooling=pooling, features_memory=memory, rate=1e-2)
+        settings = QUICK | dict(head_only=True, pooling=pooling, features_memory=memory, rate=1e-2, fit_head=False)
         tuned = cut.tune(place / "bert", data=place / "reviews.csv", out=out, **settings)
         ends.append(tuned.model.state_dict())
         told = tuned.about["data"]["summary"]
@@ -96,6 +97,52 @@ def test_a_new_head_is_fitted_before_the_rest_learns(place: Path):
         embed = cut.from_pretrained(place / "bert").state_dict()["embed.weight"]
         assert torch.allclose(run.model.state_dict()["embed.weight"], embed, atol=1e-6)
     assert first[True] < first[False] - 0.02
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean", "layers"])
+def test_a_head_alone_is_solved_for_in_one_step(place: Path, tmp_path: Path, pooling: str):
+    """Few texts, too: it is logistic regression, whether its features are kept or computed for it alone."""
+    reviews(tmp_path / "few.csv", 32)
+    said = []
+    for memory in (100, 0):
+        settings = dict(head_only=True, pooling=pooling, features_memory=memory, validation=0.0, show="quiet")
+        run = cut.tune(place / "bert", data=tmp_path / "few.csv", out=tmp_path / f"run-{memory}", **settings)
+        assert run.config.steps == 1
+        said.append([row["P(pos)"] for row in run.predict(run.recipe.dataset(run).train.texts)])
+        first = run.recipe.dataset(run).train
+        right = np.mean([(p > 0.5) == (label == 1) for p, label in zip(said[-1], first.labels, strict=True)])
+        assert right > 0.6
+    np.testing.assert_allclose(said[0], said[1], atol=1e-3)
+    again = cut.train("tuned-classify", resume=True, out=tmp_path / "run-100")
+    assert again.finished
+
+
+def test_a_run_ends_with_what_training_reached_though_its_loss_was_least_at_the_start(place: Path, tmp_path: Path):
+    settings = dict(full=True, pooling="mean", epochs=6, batch=8, rate=3e-2, show="quiet")
+    run = cut.tune(place / "bert", data=place / "reviews.csv", out=tmp_path / "run", **settings)
+    rows = [row for row in run.metrics if row["split"] == "validation"]
+    kept = run.metrics[-1]["weights_of"]
+    best = max(row["accuracy"] for row in rows[1:])
+    assert kept == min((row["loss"], row["step"]) for row in rows[1:] if row["accuracy"] == best)[1] > 0
+
+
+@pytest.mark.parametrize("calibrate", [True, False])
+def test_the_last_layer_is_calibrated_on_validation_unless_that_is_switched_off(
+    place: Path, tmp_path: Path, calibrate: bool
+):
+    data = reviews(tmp_path / "many.csv", 240)
+    settings = dict(lora=2, steps=30, rate=3e-2, pooling="mean", validation=0.2, show="quiet", calibrate=calibrate)
+    run = cut.tune(place / "bert", data=tmp_path / "many.csv", out=tmp_path / "run", **settings)
+    assert data is None or Path(data).exists()
+    last = run.metrics[-1]
+    there = next(row for row in run.metrics if row["split"] == "validation" and row["step"] == last["weights_of"])
+    assert last["accuracy"] == there["accuracy"]  # the same answers
+    if calibrate:
+        assert last["temperature"] != 1
+        assert last["loss"] < there["loss"]
+    else:
+        assert "temperature" not in last
+        assert last["loss"] == pytest.approx(there["loss"], rel=1e-6)
 
 
 def test_mistakes_are_told(place: Path, tmp_path: Path):

@@ -185,6 +185,8 @@ class TunedGraphsRecipe(TunedRecipe):
             unit="graphs",
             files=files,
             data=facts,
+            better="accuracy" if scale is None else "loss",
+            more_is_better=scale is None,
         )
 
     def graphs_of(self, run: "Run") -> "tuple[GraphSet, Scale | None]":

@@ -174,6 +174,8 @@ class TunedVerticesRecipe(VertexVectors, TunedRecipe):
             unit="vertices",
             files=reader.graph_files(reading),
             data=facts,
+            better="accuracy" if graph.classes else "loss",
+            more_is_better=bool(graph.classes),
         )
 
     def of_run(self, run: "Run") -> LabelledGraph:

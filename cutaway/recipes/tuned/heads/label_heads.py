@@ -58,6 +58,12 @@ def take_over(head: Any, new: Any, old: Sequence[str], labels: Sequence[str]) ->
         new.classify.bias[here] = head.classify.bias[there]
 
 
+def keeps_labels(model: Any, labels: Sequence[str], kind: str) -> bool:
+    """Whether `with_labels` may keep rows of the head that a base has, as it knows some of the labels."""
+    old: Any = getattr(getattr(model, "spec", None), "head", None)
+    return old is not None and old.kind == kind and bool(set(old.labels) & set(labels))
+
+
 def known_labels(old: Any, new: Any) -> list[str]:
     """The labels of a new head whose rows are those of the base's head."""
     if old is None or new is None or any(getattr(old, f) != getattr(new, f) for f in ("kind", "pooling", "hidden")):
@@ -103,4 +109,4 @@ def usual_pooling(base: "Base", head_only: bool, labels: Sequence[str]) -> str |
     return "layers" if head_only or (sentence is not None and sentence.pooling == ("mean",)) else None
 
 
-__all__ = ["SAME_HEAD", "head_in_words", "known_labels", "take_over", "usual_pooling", "with_labels"]
+__all__ = ["SAME_HEAD", "head_in_words", "keeps_labels", "known_labels", "take_over", "usual_pooling", "with_labels"]

@@ -119,6 +119,9 @@ class Bar(Callback):
     def evaluate(self, loop: "Loop", metrics: dict[str, float]) -> None:
         self._update(loop)
 
+    def note(self, loop: "Loop", text: str) -> None:
+        self.progress.console.print(text, markup=False)
+
     def _update(self, loop: "Loop") -> None:
         self.progress.update(self.task, completed=loop.step, shown=self.pace.shown(loop))
 
@@ -144,6 +147,10 @@ class Lines(Callback):
 
     def evaluate(self, loop: "Loop", metrics: dict[str, float]) -> None:
         self._print(loop)
+
+    def note(self, loop: "Loop", text: str) -> None:
+        self._last = time.perf_counter()
+        tell(text)
 
     def _print(self, loop: "Loop") -> None:
         self._last = time.perf_counter()

@@ -63,6 +63,7 @@ class GenerativeRecipe(ImageRecipe):
         from cutaway.data.images.image_batches import ImageBatches
         from cutaway.recipes.images.pixels import as_tensors
         from cutaway.training.jobs import Job
+        from cutaway.training.late_baselines import LateBaseline
 
         data = self.dataset()
         torch.manual_seed(self.seed)
@@ -70,8 +71,7 @@ class GenerativeRecipe(ImageRecipe):
         facts, held = self.image_facts(data), data.validation
         if told := self.said_before(data):
             facts["summary"] += f"\n{told}"
-        if held is not None and (naive := self.naive(data, held)):
-            facts["baseline"] = naive
+        baseline = LateBaseline(lambda: {} if held is None else self.naive(data, held))
         batch = min(self.batch, len(data.train))
 
         def whole(model: "nn.Module") -> dict[str, float]:
@@ -87,6 +87,7 @@ class GenerativeRecipe(ImageRecipe):
             unit="images",
             files=self.image_files(data),
             data=facts,
+            callbacks=[baseline],
         )
 
     # ------------------------------------------------------------------------------------------------------------------

@@ -48,13 +48,17 @@ def nearest_rows(x: Float[Tensor, "n p"], known: Float[Tensor, "m p"], count: in
 
 
 def gaussian_samples(train: Any, count: int, seed: int) -> Float[Tensor, "n c h w"]:
-    """Samples of the Gaussian with the mean and covariance of the training pixels, cut to 0–1."""
-    x = as_rows(train).double()
+    r"""Samples of the Gaussian with the mean and covariance of the training pixels, cut to 0–1.
+
+        m + ε X / √(n − 1),   X: training images without their mean m,  ε ~ N(0, I), one number an image
+
+    has covariance XᵀX / (n − 1), which is never written down: for photographs it would have billions of entries.
+    """
+    x = as_rows(train)
     mean = x.mean(0)
-    values, vectors = torch.linalg.eigh((x - mean).T @ (x - mean) / max(len(x) - 1, 1))
-    noise = torch.randn(count, x.shape[1], generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    made = mean + (noise * values.clamp(min=0).sqrt()) @ vectors.T
-    return made.clamp(0, 1).float().view(count, *train.store.shape[1:])
+    noise = torch.randn(count, len(x), generator=torch.Generator().manual_seed(seed))
+    made = mean + noise @ (x - mean) / max(len(x) - 1, 1) ** 0.5
+    return made.clamp(0, 1).view(count, *train.store.shape[1:])
 
 
 __all__ = ["gaussian_samples", "nearest_distances", "nearest_rows", "score_samples"]

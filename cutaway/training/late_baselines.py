@@ -65,7 +65,7 @@ def shown_baseline(found: dict[str, Any]) -> str:
     >>> shown_baseline({"rule": "the mean image", "metrics": {"loss": 0.25}})
     'loss 0.2500 (the mean image)'
     """
-    figures = ", ".join(f"{name} {value:.4f}" for name, value in found["metrics"].items())
+    figures = ", ".join(f"{k} {v:.4f}" for k, v in found["metrics"].items() if isinstance(v, int | float))
     return f"{figures} ({found['rule']})"
 
 

@@ -158,7 +158,7 @@ class Lines(Callback):
 
 
 class JsonLines(Callback):
-    """A JSON object on a line of its own for every event: start, train, validation, checkpoint, end."""
+    """A JSON object on a line of its own for every event: start, train, validation, checkpoint, note, end."""
 
     def __init__(self) -> None:
         self.pace = Pace()
@@ -186,6 +186,9 @@ class JsonLines(Callback):
 
     def checkpoint(self, loop: "Loop") -> None:
         self._tell(loop, "checkpoint")
+
+    def note(self, loop: "Loop", text: str) -> None:
+        self._tell(loop, "note", text=text)
 
     def end(self, loop: "Loop") -> None:
         whole = {name: value for name, value in loop.metrics.items() if name.startswith("whole_validation_")}

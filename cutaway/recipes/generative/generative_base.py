@@ -57,6 +57,10 @@ class GenerativeRecipe(ImageRecipe):
         """Metrics that take long, once, at the end of training."""
         return {}
 
+    def said_at_the_end(self, data: "ImageData") -> str:
+        """What a person is told before `at_the_end`, if that takes long."""
+        return ""
+
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         import torch
 
@@ -75,7 +79,11 @@ class GenerativeRecipe(ImageRecipe):
         batch = min(self.batch, len(data.train))
 
         def whole(model: "nn.Module") -> dict[str, float]:
-            return {} if held is None else self.measure(model, held) | self.at_the_end(model, data)
+            if held is None:
+                return {}
+            if told := self.said_at_the_end(data):
+                baseline.say(told)
+            return self.measure(model, held) | self.at_the_end(model, data)
 
         return Job(
             model=model,

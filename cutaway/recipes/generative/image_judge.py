@@ -81,8 +81,14 @@ def _trained(train: ImageRows) -> ImageJudge:
     targets = torch.from_numpy(train.targets[places].astype(np.int64)) if labelled else torch.zeros(len(pixels)).long()
     first = max(classes, 1)  # of the classes of damage
     squares = 2 if min(pixels.shape[2:]) >= 16 else 1
-    channels = pixels.shape[1]
-    net = CNN(classes=first + len(_DAMAGES), channels=channels, width=_WIDTH, stages=_STAGES, depth=1, squares=squares)
+    net = CNN(
+        classes=first + len(_DAMAGES),
+        channels=pixels.shape[1],
+        width=_WIDTH,
+        stages=min(_STAGES, (min(pixels.shape[2:]) // squares).bit_length()),
+        depth=1,
+        squares=squares,
+    )
     optimizer = torch.optim.AdamW(net.parameters(), _RATE, weight_decay=0.01)
     net.train()
     with torch.enable_grad():

@@ -34,9 +34,9 @@ def score_samples(
 
     With the ``classes`` that samples were asked for (−1: none) also the share that is recognised, if classes are known.
     """
-    places = np.linspace(0, len(held) - 1, min(2 * len(samples), len(held))).astype(np.int64)
+    places = np.random.Generator(np.random.Philox(0)).permutation(len(held))[: 2 * len(samples)]
     images = torch.from_numpy(held.pixels(places)).float() / 255
-    real, more = images[::2], images[1::2]  # samples are compared with the first, as are the others
+    real, more = images.tensor_split(2)  # samples are compared with the first, and so are the others
     if len(real) < 2:
         return {}
     judge = judge_of(train)

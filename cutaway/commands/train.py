@@ -115,10 +115,15 @@ def print_end(run: "Run") -> None:
     """A sample, the figures, and what to do next."""
     for text in run.samples.values():
         print(f"\n{text.strip()}\n")
+    from cutaway.training.late_baselines import shown_baseline
+
     last = {row.get("split"): row for row in run.metrics}
     whole = last.get("validation-whole", {})
     notes = ("start_was", "temperature")
     figures = [f"validation {k} {v:.4f}" for k, v in whole.items() if isinstance(v, float) and k not in notes]
+    baseline = run.about["data"].get("baseline")
+    if figures and baseline and baseline.get("metrics"):
+        print(f"baseline {shown_baseline(baseline)}")
     if figures:
         kept = f"of step {whole['weights_of']:,}, the best" if "weights_of" in whole else "of the last step"
         kept += f"; temperature {whole['temperature']:.3g}, fitted to it" if "temperature" in whole else ""

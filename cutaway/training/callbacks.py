@@ -35,6 +35,9 @@ class Callback:
     def checkpoint(self, loop: "Loop") -> None:
         """After every checkpoint."""
 
+    def note(self, loop: "Loop", text: str) -> None:
+        """When something is to be told beside the steps: a line for a person."""
+
     def end(self, loop: "Loop") -> None:
         """Once, however the run ends; ``loop.finished`` says whether it got to its end."""
 

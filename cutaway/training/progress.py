@@ -121,6 +121,9 @@ class Bar(Callback):
     def evaluate(self, loop: "Loop", metrics: dict[str, float]) -> None:
         self._update(loop)
 
+    def note(self, loop: "Loop", text: str) -> None:
+        self.progress.console.print(text, markup=False)
+
     def _update(self, loop: "Loop") -> None:
         self.progress.update(self.task, completed=loop.step, shown=self.pace.shown(loop))
 
@@ -147,13 +150,17 @@ class Lines(Callback):
     def evaluate(self, loop: "Loop", metrics: dict[str, float]) -> None:
         self._print(loop)
 
+    def note(self, loop: "Loop", text: str) -> None:
+        self._last = time.perf_counter()
+        tell(text)
+
     def _print(self, loop: "Loop") -> None:
         self._last = time.perf_counter()
         tell(f"step {loop.step}/{loop.steps}  {self.pace.shown(loop)}".rstrip())
 
 
 class JsonLines(Callback):
-    """A JSON object on a line of its own for every event: start, train, validation, checkpoint, end."""
+    """A JSON object on a line of its own for every event: start, train, validation, checkpoint, note, end."""
 
     def __init__(self) -> None:
         self.pace = Pace()
@@ -181,6 +188,9 @@ class JsonLines(Callback):
 
     def checkpoint(self, loop: "Loop") -> None:
         self._tell(loop, "checkpoint")
+
+    def note(self, loop: "Loop", text: str) -> None:
+        self._tell(loop, "note", text=text)
 
     def end(self, loop: "Loop") -> None:
         whole = {name: value for name, value in loop.metrics.items() if name.startswith("whole_validation_")}

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_float, expect_positive, expect_width
 from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.dense.neurons import straight_through
+from cutaway.blocks.generative.principal_directions import principal_directions
 from cutaway.inside.taps import Tap
 
 
@@ -70,8 +71,7 @@ class BinaryCode(nn.Module):
         """
         assert self.to_score.bias is not None
         mean = x.mean(0)
-        _, vectors = torch.linalg.eigh((x - mean).T @ (x - mean))
-        first = vectors.flip(1)[:, : self.units]
+        first = principal_directions(x - mean, self.units).T
         self.to_score.weight[:, : first.shape[1]] = first
         s = (x - mean) @ self.to_score.weight
         self.to_score.weight.mul_(spread / s.std(0).clamp(min=1e-6))

@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from cutaway.data.images.image_data import ImageData, ImageRows
     from cutaway.recipes.subjects import Subject
     from cutaway.runs.run import Run
+    from cutaway.training.jobs import Job
 
 _SMALL, _LARGE = 16, 48  # sides up to which no pixels are shuffled, and from which squares of 4 × 4 are
 _JUDGED = 500  # samples that the end of training is judged by
+_GREY = dict(steps=1200, batch=128, width=32, stages=2, evaluate_every=200)  # drawn or written things
+_COLOUR = dict(steps=8000, batch=32, width=64, stages=3, evaluate_every=500)  # photographs: many small steps
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ class DiffusionRecipe(GenerativeRecipe):
     name: ClassVar[str] = "diffusion"
     unit: ClassVar[str] = "squared error a pixel"
     samples_by_steps: ClassVar[bool] = True
+    open_settings: ClassVar[tuple[str, ...]] = tuple(_GREY)
     quality: ClassVar[str] = (
         "MNIST, --steps 8000 --batch 64 --ema 0.999, 13 minutes of one core, one seed: a network that it never met "
         "recognises 98.5 % of samples (25 steps, guidance 1.5); their Fréchet distance to the test set is 1.5 times "
@@ -39,9 +43,20 @@ class DiffusionRecipe(GenerativeRecipe):
         "96 % of real images have a sample within reach; samples of a Gaussian 97 % and 73 %."
     )
     meanings: ClassVar[dict[str, str]] = {
-        "precision": "the share of samples that lie as near to a held-out image as its neighbours do: are they good?",
-        "coverage": "the share of held-out images with a sample as near as their neighbours are: is every kind there?",
-        "novelty": "how far samples are from the nearest training image, where held-out images are 1; copies are 0",
+        "precision": (
+            "the share of samples that a network takes for whole images and that lie, in its features, as near to a "
+            "held-out image as its neighbours do: are they good?"
+        ),
+        "coverage": (
+            "the share of held-out images with such a sample as near as their neighbours are: is every kind there?"
+        ),
+        "recognised": "the share of samples that the network gives the class that they were asked for",
+        "real_precision": "the same of held-out images that samples are not compared with: as good as it gets",
+        "real_recognised": "the share of held-out images that it gives their class",
+        "novelty": (
+            "how far the pixels of samples are from the nearest training image, where held-out images are 1; copies "
+            "are 0"
+        ),
         "loss": "the squared error of the prediction over all levels of noise; it stays above 0, for noise hides much",
     }
 
@@ -59,13 +74,18 @@ class DiffusionRecipe(GenerativeRecipe):
     """learn the classes, where images have labels"""
     drop_label: float = setting(0.1, MODEL)
     """share of images whose class is hidden in training, which guidance needs"""
-    width: int = setting(32, FIRST)
-    """channels of the first stage; each next one has twice as many"""
+    width: int = setting(0, FIRST)
+    """channels of the first stage; each next one has twice as many; 0 for 32, in colour 64"""
     depth: int = setting(1, MODEL)
     """residual blocks of a stage, on the way down, in the middle and on the way up"""
-    stages: int = setting(2, MODEL)
-    """sizes at which the image is looked at, each half the one before"""
-    steps: int = 1200
+    stages: int = setting(0, MODEL)
+    """sizes at which the image is looked at, each half the one before; 0 for 2, in colour 3"""
+    batch: int = 0
+    """images in a batch; fewer images are taken whole; 0 for 128, in colour 32"""
+    steps: int = 0
+    """optimizer steps; 0 for 1,200, in colour 8,000"""
+    evaluate_every: int = 0
+    """steps between evaluations; 0 for 200, in colour 500"""
     rate: float = 2e-3
     beta: float = 0.99
     weight_decay: float = 1e-2
@@ -76,7 +96,7 @@ class DiffusionRecipe(GenerativeRecipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        expect_at_least(self, 1, "sampling_steps", "width", "depth", "stages")
+        expect_at_least(self, 1, "sampling_steps", "depth")
         expect_at_least(self, 0, "guidance")
         expect_share(self, "drop_label")
         if self.sampler == "euler" and self.noise_schedule != "straight":
@@ -89,6 +109,23 @@ class DiffusionRecipe(GenerativeRecipe):
                 "the straight schedule ends in noise alone, from which no image follows, got predicts='noise'; use "
                 "predicts='flow' or noise_schedule='cosine'"
             )
+
+    def settled(self) -> "DiffusionRecipe":
+        """The recipe with what depends on grey or colour chosen: photographs take a larger network and longer."""
+        data = self.dataset()
+        usual = _GREY if data.shape[0] == 1 else _COLOUR
+        chosen = replace(self, **{name: getattr(self, name) or value for name, value in usual.items()})
+        object.__setattr__(chosen, "_read_data", data)
+        return chosen
+
+    def job(self, rank: int = 0, world: int = 1) -> "Job":
+        if not all(getattr(self, name) for name in self.open_settings):
+            return self.settled().job(rank, world)
+        return super().job(rank, world)
+
+    def dataset(self, run: "Run | None" = None) -> "ImageData":
+        held = getattr(self, "_read_data", None)
+        return super().dataset(run) if held is None or run is not None else held
 
     def build(self, data: "ImageData") -> "nn.Module":
         from cutaway.models.diffusion.denoising_model import Diffusion
@@ -138,11 +175,20 @@ class DiffusionRecipe(GenerativeRecipe):
 
     def naive(self, data: "ImageData", images: "ImageRows") -> dict[str, Any]:
         """Samples of the Gaussian with the mean and covariance of the training pixels."""
+        from cutaway.recipes.generative.image_judge import judge_of
         from cutaway.recipes.generative.sample_scores import gaussian_samples, score_samples
 
         made = gaussian_samples(data.train, min(_JUDGED, len(images)), self.seed)
-        rule = "samples of the Gaussian with the mean and covariance of the training images' pixels"
-        return {"rule": rule, "metrics": score_samples(made, data.train, images)}
+        found = score_samples(made, data.train, images)
+        rule = (
+            "samples of the Gaussian with the mean and covariance of the training images' pixels; precision and "
+            f"coverage are by the features of {judge_of(data.train).words}"
+        )
+        return {"rule": rule, "metrics": {name: found[name] for name in found if not name.startswith("real_")}}
+
+    def said_at_the_end(self, data: "ImageData") -> str:
+        count = min(_JUDGED, 0 if data.validation is None else len(data.validation))
+        return f"making {count} samples, {self.sampling_steps} steps each, and judging them beside held-out images"
 
     def at_the_end(self, model: Any, data: "ImageData") -> dict[str, float]:
         """How samples compare with images that it was not trained on."""
@@ -154,13 +200,14 @@ class DiffusionRecipe(GenerativeRecipe):
         held = data.validation
         count = min(_JUDGED, len(held))
         generator = torch.Generator().manual_seed(self.seed)
-        known = self._known(model, torch.from_numpy(held.targets[:count]))
+        classes = torch.from_numpy(held.targets[:count].astype("int64"))
+        known = self._known(model, classes)
         parts = []
         for first in range(0, count, 125):
             some = None if known is None else known[first : first + 125].to(model.device)
             size = min(125, count - first)
             parts.append(model.sample(size, some, self.guidance, self.sampling_steps, self.sampler, generator).cpu())
-        return score_samples(torch.cat(parts), data.train, held)
+        return score_samples(torch.cat(parts), data.train, held, None if known is None else classes)
 
     def test_metrics(self, run: "Run") -> dict[str, float]:
         return self.measure(run.model, self.dataset(run).open_test(), draws=10)

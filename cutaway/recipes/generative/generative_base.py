@@ -57,12 +57,17 @@ class GenerativeRecipe(ImageRecipe):
         """Metrics that take long, once, at the end of training."""
         return {}
 
+    def said_at_the_end(self, data: "ImageData") -> str:
+        """What a person is told before `at_the_end`, if that takes long."""
+        return ""
+
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         import torch
 
         from cutaway.data.images.image_batches import ImageBatches
         from cutaway.recipes.images.pixels import as_tensors
         from cutaway.training.jobs import Job
+        from cutaway.training.late_baselines import LateBaseline
 
         data = self.dataset()
         torch.manual_seed(self.seed)
@@ -70,12 +75,15 @@ class GenerativeRecipe(ImageRecipe):
         facts, held = self.image_facts(data), data.validation
         if told := self.said_before(data):
             facts["summary"] += f"\n{told}"
-        if held is not None and (naive := self.naive(data, held)):
-            facts["baseline"] = naive
+        baseline = LateBaseline(lambda: {} if held is None else self.naive(data, held))
         batch = min(self.batch, len(data.train))
 
         def whole(model: "nn.Module") -> dict[str, float]:
-            return {} if held is None else self.measure(model, held) | self.at_the_end(model, data)
+            if held is None:
+                return {}
+            if told := self.said_at_the_end(data):
+                baseline.say(told)
+            return self.measure(model, held) | self.at_the_end(model, data)
 
         return Job(
             model=model,
@@ -87,6 +95,7 @@ class GenerativeRecipe(ImageRecipe):
             unit="images",
             files=self.image_files(data),
             data=facts,
+            callbacks=[baseline],
         )
 
     # ------------------------------------------------------------------------------------------------------------------

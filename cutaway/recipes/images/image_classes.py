@@ -60,7 +60,7 @@ def robust_metrics(model: nn.Module, images: ImageRows, adversary: Adversary, mo
 def neighbour_baseline(train: ImageRows, images: ImageRows, classes: int) -> dict[str, Any]:
     """What one reaches without a model: the class of the nearest training images; and of always saying the same."""
     known, asked = (rows.take(_spread(len(rows), most)) for rows, most in ((train, _KNOWN), (images, _ASKED)))
-    x, z = (_small(rows) for rows in (known, asked))
+    x, z = (small_pixels(rows) for rows in (known, asked))
     targets, truth = torch.from_numpy(known.targets), torch.from_numpy(asked.targets)
     k = min(_NEIGHBOURS, len(known))
     predicted = neighbour_classes(z, x, targets, classes)
@@ -91,7 +91,8 @@ def _spread(count: int, most: int) -> np.ndarray:
     return np.arange(count) if count <= most else np.linspace(0, count - 1, most).astype(np.int64)
 
 
-def _small(images: ImageRows) -> Float[Tensor, "n p"]:
+def small_pixels(images: ImageRows) -> Float[Tensor, "n p"]:
+    """Pixels from 0 to 1 in a row; of larger images means of squares, so that at most 28 are a side."""
     x = torch.from_numpy(images.pixels()).float() / 255
     if max(x.shape[2:]) > _SIDE:
         x = nn.functional.adaptive_avg_pool2d(x, (min(x.shape[2], _SIDE), min(x.shape[3], _SIDE)))
@@ -132,4 +133,5 @@ __all__ = [
     "neighbour_classes",
     "predicted_rows",
     "robust_metrics",
+    "small_pixels",
 ]

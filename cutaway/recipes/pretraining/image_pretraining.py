@@ -4,6 +4,7 @@ cost(model, x)            of a batch of pixels; labels are never read in trainin
 represent(x) → vectors    what is learned: measured by a linear probe, handed on by `cutaway tune RUN --data labelled`
 """
 
+import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -56,13 +57,14 @@ class ImagePretrainingRecipe(ImageRecipe):
         from cutaway.recipes.images.pixels import as_pixels
         from cutaway.recipes.pretraining.image_vectors import can_probe
         from cutaway.training.jobs import Job
+        from cutaway.training.late_baselines import LateBaseline
 
         data = self.dataset()
         torch.manual_seed(self.seed)
         model = self.build(data)
         facts, held = self.image_facts(data), data.validation
-        if held is not None and (naive := self.naive_with_probe(model, data, held)):
-            facts["baseline"] = naive
+        untrained = copy.deepcopy(model)
+        baseline = LateBaseline(lambda: {} if held is None else self.naive_with_probe(untrained, data, held))
         if data.labels and not can_probe(data, held):
             facts["summary"] += f"\n{data.name}: too few labelled images for a linear probe, which is left out"
         batch = min(self.batch, len(data.train))
@@ -76,6 +78,7 @@ class ImagePretrainingRecipe(ImageRecipe):
             unit="images",
             files=self.image_files(data),
             data=facts,
+            callbacks=[baseline],
         )
 
     def probed(self, model: "nn.Module", data: "ImageData", images: "ImageRows") -> dict[str, float]:

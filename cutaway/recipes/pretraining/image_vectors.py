@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from cutaway.data.images.image_batches import every_image
 from cutaway.data.images.image_data import ImageData, ImageRows
-from cutaway.recipes.images.image_classes import neighbour_classes
+from cutaway.recipes.images.image_classes import neighbour_classes, small_pixels
 from cutaway.recipes.images.pixels import as_pixels
 from cutaway.recipes.pretraining.linear_probes import fit_probe
 
@@ -33,11 +33,6 @@ def vectors_of(model: Any, images: ImageRows) -> Float[Tensor, "n w"]:
     return torch.cat(found)
 
 
-def pixels_of(images: ImageRows) -> Float[Tensor, "n p"]:
-    """The pixels of each image, from 0 to 1, in a row."""
-    return torch.from_numpy(images.pixels()).float().flatten(1) / 255
-
-
 def labelled(images: ImageRows, most: int) -> ImageRows:
     """At most ``most`` of the images that have a label, spread evenly."""
     known = images.take(np.flatnonzero(images.targets >= 0))
@@ -54,9 +49,9 @@ def can_probe(data: ImageData, images: ImageRows | None) -> bool:
 
 
 def probe_accuracy(model: nn.Module | None, data: ImageData, images: ImageRows) -> float:
-    """Accuracy on ``images`` of a linear probe on training vectors of the model; on pixels if there is no model."""
+    """Accuracy on ``images`` of a linear probe on training vectors of the model; on pixels without one."""
     train, asked = labelled(data.train, PROBED), labelled(images, ASKED)
-    x, z = (pixels_of(rows) if model is None else vectors_of(model, rows) for rows in (train, asked))
+    x, z = (small_pixels(rows) if model is None else vectors_of(model, rows) for rows in (train, asked))
     y, truth = (torch.from_numpy(rows.targets.astype(np.int64)) for rows in (train, asked))
     return fit_probe(x, y, len(data.labels)).accuracy(z, truth)
 
@@ -78,4 +73,4 @@ def alike_rows(run: "Run", images: ImageRows, data: ImageData) -> list[dict[str,
     return found
 
 
-__all__ = ["alike_rows", "can_probe", "labelled", "pixels_of", "probe_accuracy", "vectors_of"]
+__all__ = ["alike_rows", "can_probe", "labelled", "probe_accuracy", "vectors_of"]

@@ -157,6 +157,13 @@ class RunFolder:
             files = {"files": self._checksums} if self._checksums else {}
             write_json(self.path / "config.json", {"version": VERSION, **config, **files}, parents=False)
 
+    def add_data_facts(self, facts: dict[str, Any]) -> None:
+        """Adds what was found out about the data, while it was trained on, to config.json."""
+        if self.is_gone():  # the next checkpoint says so
+            return
+        about = read_config(self.path)
+        self.write_config(about | {"data": about["data"] | facts})
+
     def write_files(self, files: dict[str, Callable[[Path], None]]) -> None:
         """Writes files that are there from the beginning. `write_config`, which makes a run of the folder, follows."""
         with writing_to(self.path):
@@ -247,6 +254,9 @@ class ReadOnlyRunFolder(RunFolder):
         pass
 
     def write_config(self, config: dict[str, Any]) -> None:
+        pass
+
+    def add_data_facts(self, facts: dict[str, Any]) -> None:
         pass
 
     def write_files(self, files: dict[str, Any]) -> None:

@@ -185,7 +185,7 @@ def _scaled_rows(values: Tensor, there: Tensor) -> tuple[Tensor, Tensor, Tensor]
 
 def _used_lags(lengths: Tensor, lags: Sequence[int], fitted: Sequence[int]) -> Tensor:
     """Which lags have a coefficient, for each row."""
-    chosen = torch.tensor([1 < lag and lag in fitted for lag in lags])
+    chosen = torch.tensor([lag > 1 and lag in fitted for lag in lags])
     return chosen & (torch.tensor(lags) < lengths[:, None] - _SPARE)
 
 

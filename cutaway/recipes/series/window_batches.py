@@ -24,7 +24,6 @@ from cutaway.models.forecasting.predictive import ForecastSpec
 from cutaway.models.forecasting.series_windows import SeriesWindow
 from cutaway.recipes.series.histories import tails
 
-
 _SHORTENED = 0.5  # share of training rows that see a part of the history alone
 _FITTED = 5000  # newest steps that coefficients are fitted to: enough for a dozen
 _WHOLE = 1 << 40  # a history that is not shortened

@@ -205,7 +205,7 @@ def _has_header(rows: list[list[str]]) -> bool:
             return False
         over_numbers = over_numbers or (bool(name) and any(map(split_numeral, below[:100])))
         sure = sure or _is_above_other(name, [field for field in below[:30] if field])
-    # NA may be a missing value, or a column's name: that of Namibia beside other words that stand over numbers or dates.
+    # NA may be a missing value, or a name (Namibia's) beside other words that stand over numbers or dates.
     if doubtful and not sure:
         return False
     # Columns may lack a name, an index often does; but a row of words with gaps, over words, is data.

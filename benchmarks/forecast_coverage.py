@@ -1,7 +1,7 @@
 """How often what came lies in the 80 % intervals of `deepar`, from many origins, by how much history it is passed.
 
 Trained by its defaults on what came before the test (as `cutaway train deepar --data FILE` does), then forecast from
-origins after it, each with its last 100, 300, 900 or all steps, within the trained horizon and up to twice beyond.
+origins after it, each with its last 2, 30, 200, 900 or all steps, within the trained horizon and up to twice beyond.
 
     python benchmarks/forecast_coverage.py [set ...] [seed ...]        seed 0 without any
 """
@@ -12,7 +12,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,10 +21,10 @@ import torch
 import cutaway as cut
 from cutaway.data.series.series_reading import read_series
 from cutaway.data.series.series_table import SeriesTable
-from cutaway.recipes.series.histories import Histories, histories_at
+from cutaway.recipes.series.histories import Histories, histories_at, shortened
 
 DATA = Path(os.environ.get("CUTAWAY_DATA", Path(__file__).parents[2] / "shared" / "data")) / "series"
-LENGTHS = (100, 300, 900, 0)  # steps of history that are passed; 0 for all
+LENGTHS = (2, 30, 200, 900, 0)  # steps of history that are passed; 0 for all
 SAMPLES = 200
 
 
@@ -45,7 +44,7 @@ def etth1() -> Set:
 
     frame = pd.read_csv(DATA / "ETTh1.csv.xz").iloc[:14_400]
     table = read_series(frame)
-    return Set(frame.iloc[:11_520], table, [11_520] * len(table), {}, 40)
+    return Set(frame.iloc[:11_520], table, [11_520] * len(table), {}, 20)
 
 
 def m4_hourly() -> Set:
@@ -65,7 +64,7 @@ def sunspots() -> Set:
     import pandas as pd
 
     frame = pd.read_csv(DATA / "monthly-sunspots.csv")
-    return Set(frame.iloc[:-480], read_series(frame), [len(frame) - 480], {}, 150)
+    return Set(frame.iloc[:-480], read_series(frame), [len(frame) - 480], {}, 100)
 
 
 SETS: dict[str, Callable[[], Set]] = {"sunspots": sunspots, "etth1": etth1, "m4-hourly": m4_hourly}
@@ -78,16 +77,6 @@ def origins(of: Set, horizon: int) -> Histories:
         last = max(len(of.table.values[i]) - horizon, start)
         rows += [(i, int(end)) for end in np.unique(np.linspace(start, last, of.origins).astype(int))]
     return histories_at(of.table, rows, horizon)
-
-
-def shortened(histories: Histories, steps: int) -> Histories:
-    """The same histories with their last ``steps`` values alone."""
-    table = histories.table
-    first = [max(len(values) - steps, 0) if steps else 0 for values in table.values]
-    dated = any(start.value for start in table.starts)  # else all begin at one time, whatever their length
-    starts = [table.times(i, skip, skip + 1)[0] if dated else table.starts[i] for i, skip in enumerate(first)]
-    values = [v[skip:] for v, skip in zip(table.values, first, strict=True)]
-    return histories._replace(table=replace(table, values=values, starts=starts))
 
 
 def told(run: Any, histories: Histories, horizon: int) -> str:
@@ -123,7 +112,7 @@ def main() -> None:
                 print(f"forecast_coverage {key} seed {seed}: trained in {seconds:.0f} s, horizon {horizon}", flush=True)
                 for steps in LENGTHS:
                     words = f"last {steps} steps" if steps else "all steps"
-                    row = told(run, shortened(histories, steps), horizon)
+                    row = told(run, shortened(histories, steps) if steps else histories, horizon)
                     print(f"forecast_coverage {key} seed {seed}, {words}: {row}", flush=True)
 
 

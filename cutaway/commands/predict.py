@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from cutaway.recipes.base import Recipe
     from cutaway.runs.run import Run
 
-_DIGITS = "%.7g"  # as many as single precision has
-
 
 @dataclass(frozen=True)
 class Predict:
@@ -142,19 +140,29 @@ def written(predictions: "pandas.DataFrame | list[dict[str, Any]]", kind: str) -
     if kind == ".parquet":
         return bytes(predictions.to_parquet(index=False))
     if kind == ".json":
-        text = predictions.to_json(orient="records", force_ascii=False, double_precision=7, date_format="iso")
-        return f"{text}\n".encode()
-    return predictions.to_csv(index=False, float_format=_DIGITS).encode()
+        return f"{json.dumps(_records(predictions), ensure_ascii=False)}\n".encode()
+    return predictions.to_csv(index=False).encode()  # floats as they are: the shortest text that reads back the same
+
+
+def _records(table: "pandas.DataFrame") -> list[dict[str, Any]]:
+    """The rows of a table for JSON: times in ISO's way, null where there is no value."""
+    rows = table.astype(object).where(table.notna(), None).to_dict("records")
+    return [{str(name): _plain(value) for name, value in row.items()} for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    return value.item() if hasattr(value, "item") else value
 
 
 def _listed(rows: list[dict[str, Any]], kind: str) -> bytes:
     if kind == ".parquet":
         pandas = need("pandas", "tables", "writing Parquet")
         return bytes(pandas.DataFrame(rows).to_parquet(index=False))
-    plain = [{k: float(_DIGITS % v) if isinstance(v, float) else v for k, v in row.items()} for row in rows]
     if kind == ".json":
-        return f"{json.dumps(plain, ensure_ascii=False)}\n".encode()
-    plain = [{k: v for k, v in row.items() if not isinstance(v, dict)} for row in plain]  # a table has no room for them
+        return f"{json.dumps(rows, ensure_ascii=False)}\n".encode()
+    plain = [{k: v for k, v in row.items() if not isinstance(v, dict)} for row in rows]  # a table has no room for them
     text = io.StringIO()
     writer = csv.DictWriter(text, list(plain[0]) if plain else [], lineterminator="\n")
     writer.writeheader()

@@ -32,7 +32,7 @@ FORMATS = (".npy", ".npz", ".csv", ".safetensors")
 _ROOM = 256  # bytes of a safetensors header, of which the length must be known before the number of rows is
 _PAUSE = 0.5  # seconds between two lines of progress in a terminal
 _SILENCE = 20.0  # seconds between two in a file
-_DIGITS = "%.7g"  # as many as single precision has
+_DIGITS = "%.9g"  # as many as tell any two numbers of single precision apart
 
 
 class EmbeddedPiece(NamedTuple):

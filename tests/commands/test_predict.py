@@ -12,6 +12,7 @@ import pytest
 from tabular import INPUTS, QUICK, little_frame
 
 from cutaway.cli import run
+from cutaway.commands.predict import written
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.index import find_recipe, known_recipes
 from cutaway.runs.execution import train
@@ -148,3 +149,25 @@ def test_the_page_says_what_each_recipe_takes_and_gives(capsys):
         kind = find_recipe(name)
         assert bool(kind.prediction) == (kind.predict is not Recipe.predict), name
         assert not kind.prediction or name in page.split("for runs of:")[1]
+
+
+@pytest.mark.parametrize("kind", [".csv", ".json"])
+def test_numbers_are_written_so_that_they_read_back_the_same(kind: str):
+    values = [123456789.12345678, 0.1 + 0.2, 1e-300, -1 / 3]
+    times = pd.date_range("2024-01-01", periods=4, freq="h")
+    table = pd.DataFrame({"ds": times, "mean": values, "n": [1, 2, 3, 4]})
+    content = written(table, kind).decode()
+    if kind == ".csv":
+        found = pd.read_csv(io.StringIO(content), parse_dates=["ds"], float_precision="round_trip")
+        assert found["ds"].tolist() == times.tolist()
+    else:
+        found = pd.DataFrame(json.loads(content))
+        assert [pd.Timestamp(text) for text in found["ds"]] == times.tolist()
+    assert found["mean"].tolist() == values
+    listed = written([{"mean": value} for value in values], kind).decode()
+    again = json.loads(listed) if kind == ".json" else list(csv.DictReader(io.StringIO(listed)))
+    assert [float(row["mean"]) for row in again] == values
+
+
+def test_a_number_that_is_missing_is_null():
+    assert json.loads(written(pd.DataFrame({"y": [1.5, float("nan")]}), ".json")) == [{"y": 1.5}, {"y": None}]

@@ -1,5 +1,7 @@
 """Vectors of many items: in pieces as at once, in every format, and searched."""
 
+import csv
+import io
 import os
 import signal
 import tracemalloc
@@ -14,7 +16,15 @@ from safetensors.numpy import load_file
 
 import cutaway as cut
 from cutaway.recipes.base import Recipe
-from cutaway.runs.embedded_items import EmbeddedPiece, embed_pieces, joined, read_vectors, shown, write_vectors
+from cutaway.runs.embedded_items import (
+    EmbeddedPiece,
+    embed_pieces,
+    joined,
+    print_csv,
+    read_vectors,
+    shown,
+    write_vectors,
+)
 
 TEXTS = ["the first", "a longer second text", "", "x", "the first"]
 
@@ -203,3 +213,11 @@ def test_images(trained):
 def test_recipes_without_vectors(trained):
     with pytest.raises(ValueError, match="a run of 'markov' cannot embed: its model has no vectors of its inputs"):
         cut.load(trained("markov")).embed(["text"])
+
+
+def test_numbers_in_a_csv_read_back_as_the_same_single_precision():
+    vectors = np.random.default_rng(0).normal(size=(3, 5)).astype(np.float32)
+    text = io.StringIO()
+    print_csv(text, [EmbeddedPiece(["a", "b", "c"], vectors)])
+    rows = list(csv.reader(text.getvalue().splitlines()))[1:]
+    assert (np.array([row[1:] for row in rows], np.float32) == vectors).all()

@@ -6,7 +6,7 @@ read_series({"a": [1.0, 2.0], "b": [5.0, 4.0, 3.0]}, frequency="D")
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,13 +25,15 @@ from cutaway.data.series.regular_steps import MERGES, Steps, find_steps, gap_not
 from cutaway.data.series.series_layouts import SeriesLayout, find_series_layout, ragged_rows
 from cutaway.data.series.series_table import SeriesTable
 from cutaway.data.series.time_columns import expect_column, read_times
+from cutaway.data.tables.csv_files import CsvTable
 from cutaway.data.tables.reading import fingerprint_frame
-from cutaway.data.tables.table_files import load_frame
+from cutaway.data.tables.table_files import as_numbers, open_table
 from cutaway.extras import need
 
 if TYPE_CHECKING:
     import pandas
 
+_Named = Callable[[Sequence[str]], "pandas.DataFrame"]
 _EPOCH = "1970-01-01"  # where series start whose frequency is known and whose dates are not
 
 
@@ -64,7 +66,7 @@ def read_series(
     expect_choice("missing", missing, MISSING)
     expect_choice("duplicates", duplicates, ("refuse", *MERGES))
     given = read_frequency(frequency) if frequency else None
-    frame, name, fingerprint = _load(source, encoding, header)
+    frame, name, fingerprint, named = _load(source, encoding, header)
     if not len(frame) or not len(frame.columns):
         raise ValueError(
             f"series need values, got {name} with {len(frame)} rows of {len(frame.columns)} columns; add some"
@@ -75,8 +77,12 @@ def read_series(
             expect_column(frame, column, role, name)
     others = [*asked["known"], *asked["static"]]
     layout = find_series_layout(frame, _names(series), _names(time), _names(target), others, name)
+    frame = _with_names(frame, layout.series, asked["static"], named)
     if future is not None:
-        frame = _with_future(frame, layout, asked["known"], _load(future, encoding, header)[0])
+        more, _, _, named = _load(future, encoding, header)
+        more = _with_names(more, layout.series, (), named)
+        frame = _with_future(frame, layout, asked["known"], more)
+    _expect_names(frame, layout, name)
     if layout.kind == "rows":
         table = _of_rows(frame, layout, name)
     else:
@@ -95,13 +101,46 @@ def _names(given: str | Sequence[str]) -> list[str]:
     return list(given)
 
 
-def _load(source: Any, encoding: str, header: bool | None) -> tuple["pandas.DataFrame", str, Fingerprint]:
+def _load(
+    source: Any, encoding: str, header: bool | None
+) -> "tuple[pandas.DataFrame, str, Fingerprint, _Named | None]":
+    """A table, its name, its fingerprint, and what gives columns of a CSV file as names: as text, none missing."""
     source = resolve(source, "series")
     if isinstance(source, (str, os.PathLike)):
         files = find_files(source)
-        return load_frame(source, encoding, header=header), Path(source).name, fingerprint_files(files)
+        found = open_table(source, encoding, header=header)
+        named = found.as_names if isinstance(found, CsvTable) else None
+        return as_numbers(found), Path(source).name, fingerprint_files(files), named
     frame = as_series_frame(source)
-    return frame, str(frame.attrs.get("name", "series in memory")), fingerprint_frame(frame)
+    return frame, str(frame.attrs.get("name", "series in memory")), fingerprint_frame(frame), None
+
+
+def _with_names(
+    frame: "pandas.DataFrame", series: Sequence[str], static: Sequence[str], named: "_Named | None"
+) -> "pandas.DataFrame":
+    """The table with the names of series as they are written: NA (Namibia), null and 007 are names.
+
+    So are the words of static columns.
+    """
+    wanted = [n for n in (*series, *(n for n in static if frame[n].dtype.kind not in "iufb")) if n in frame.columns]
+    if named is None or not wanted:
+        return frame
+    again = named(wanted)
+    return frame.assign(**{name: again[name].str.strip() for name in wanted})
+
+
+def _expect_names(frame: "pandas.DataFrame", layout: SeriesLayout, file: str) -> None:
+    """Every row of a long table must say which series it is of."""
+    for name in layout.series:
+        if name not in frame.columns:
+            continue
+        absent = (frame[name].isna() | (frame[name].astype(str).str.strip() == "")).to_numpy(bool)
+        if absent.any():
+            raise ValueError(
+                f"every row must name its series, got none in {int(absent.sum()):,} of {len(frame):,} rows of {name!r} "
+                f"(the first is row {int(absent.argmax()) + 1:,}) of {file}; fill it or leave these rows out (pandas "
+                "reads a series called NA as missing: read the file with keep_default_na=False)"
+            )
 
 
 def _with_future(

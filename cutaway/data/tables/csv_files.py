@@ -58,6 +58,10 @@ class CsvTable:
         """Some columns as text, none of it taken for a number."""
         return _parse(self.text, self.name, self.layout, set(names), only=list(names))
 
+    def as_names(self, names: Sequence[str]) -> "pandas.DataFrame":
+        """Some columns as text, in which NA, null and nan are names as others: none is taken for missing."""
+        return _parse(self.text, self.name, self.layout, set(names), only=list(names), missing=False)
+
     def notes(self) -> list[str]:
         """What was found out about the file and could be wrong."""
         told = []
@@ -117,7 +121,12 @@ def read_layout(path: Path, encoding: str = "utf-8", header: bool | None = None)
 
 
 def _parse(
-    text: str, name: str, layout: CsvFormat, as_text: set[str], only: list[str] | None = None
+    text: str,
+    name: str,
+    layout: CsvFormat,
+    as_text: set[str],
+    only: list[str] | None = None,
+    missing: bool = True,
 ) -> "pandas.DataFrame":
     pd = need("pandas", "tables", "reading a table")
     try:
@@ -128,7 +137,8 @@ def _parse(
             names=list(layout.names),
             usecols=only,
             dtype=dict.fromkeys(as_text, str),
-            na_values=["?"],
+            na_values=["?"] if missing else None,
+            keep_default_na=missing,
             skipinitialspace=True,
             index_col=False,
             low_memory=False,  # one type for a whole column, not one for each piece of it
@@ -185,16 +195,32 @@ def _find_separator(text: str) -> str:
 def _has_header(rows: list[list[str]]) -> bool:
     """Whether the first row holds names: none is a number or missing, and none comes again below."""
     first, rest = [field.strip() for field in rows[0]], rows[1:]
-    if any(split_numeral(name) or name.casefold() in _MISSING for name in first if name):
+    if any(split_numeral(name) for name in first if name):
         return False
-    over_numbers = False
+    doubtful = any(name.casefold() in _MISSING for name in first if name)
+    over_numbers = sure = False
     for name, *below in itertools.zip_longest(first, *rest, fillvalue=""):
         below = [field.strip() for field in below]
-        if name and name in below:
+        if name and name in below and name.casefold() not in _MISSING:
             return False
         over_numbers = over_numbers or (bool(name) and any(map(split_numeral, below[:100])))
+        sure = sure or _is_above_other(name, [field for field in below[:30] if field])
+    # NA may be a missing value, or a name (Namibia's) beside other words that stand over numbers or dates.
+    if doubtful and not sure:
+        return False
     # Columns may lack a name, an index often does; but a row of words with gaps, over words, is data.
     return all(first[1:]) or over_numbers
+
+
+def _is_above_other(name: str, below: Sequence[str]) -> bool:
+    """Whether a word stands over numbers or dates alone."""
+    if not name or not below or name.casefold() in _MISSING or _begins_with_digit(name):
+        return False
+    return all(split_numeral(field) or _begins_with_digit(field) for field in below)
+
+
+def _begins_with_digit(text: str) -> bool:
+    return text[:1].isdigit()
 
 
 def _unique_names(names: list[str]) -> tuple[str, ...]:

@@ -121,7 +121,11 @@ def load_frame(
 
     Numbers are numbers, however they are written; what is a code (007) or a word stays text.
     """
-    found = open_table(path, encoding, separator, header)
+    return as_numbers(open_table(path, encoding, separator, header))
+
+
+def as_numbers(found: "CsvTable | pandas.DataFrame") -> "pandas.DataFrame":
+    """What `open_table` gives, with numbers for columns of numerals."""
     if not isinstance(found, CsvTable):
         return found
     decimal = "," if found.layout.separator == ";" else "."
@@ -189,4 +193,4 @@ def as_frame(table: Any) -> "pandas.DataFrame":
     return pd.DataFrame({str(name): list(values) for name, values in table.items()})
 
 
-__all__ = ["as_frame", "column_names", "expect_columns", "load_frame", "load_rows", "open_table"]
+__all__ = ["as_frame", "as_numbers", "column_names", "expect_columns", "load_frame", "load_rows", "open_table"]

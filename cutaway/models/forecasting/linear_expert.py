@@ -19,6 +19,7 @@ from torch import Tensor
 
 _SPARE = 30  # steps that a lag must leave for the fit
 _RIDGE = 1e-3  # λ, in mean squared differences a step
+_FEW = 16  # values that show their own unit
 _FITTED = 5000  # newest steps that the fit is made on: enough for a dozen coefficients
 
 
@@ -144,10 +145,13 @@ def fit_coefficients(
     return Coefficients(a[:, -1], a[:, :-1] * used, low, high)
 
 
-def window_constants(values: Float[Tensor, "b n"], lags: Sequence[int], known: Coefficients) -> Float[Tensor, "b p"]:
+def window_constants(
+    values: Float[Tensor, "b n"], lags: Sequence[int], known: Coefficients, typical: float = 0.0
+) -> Float[Tensor, "b p"]:
     """The constants of each series (see `Local`), from the window of values that a network reads before it forecasts.
 
-    ``known`` are the expert's coefficients, of this window or of more history.
+    ``known`` are the expert's coefficients, of this window or of more history. A few values do not show how far the
+    next ones lie from them: their unit and spread are partly the ``typical`` unit.
     """
     there = ~values.isnan()
     begun = there.cummax(1).values
@@ -169,6 +173,9 @@ def window_constants(values: Float[Tensor, "b n"], lags: Sequence[int], known: C
     whole = torch.where(whole.any(1, keepdim=True), whole, there & available[0])
     unit = torch.where(whole, errors, 0.0).sum(1) / whole.sum(1).clamp(min=1)
     unit = torch.where(whole.any(1), unit, step)
+    if typical:
+        share = (seen.sum(1) / _FEW).clamp(max=1.0)
+        unit, spread = (share * x + (1 - share) * x.clamp(min=typical) for x in (unit, spread))
     least = 1e-6 + 1e-4 * (step + spread)
     numbers = (scale, mean, spread.maximum(least), unit.maximum(least), known.low / scale, known.high / scale)
     return torch.cat([torch.stack([*numbers, known.pull], 1), known.lags], 1)
@@ -185,7 +192,7 @@ def _scaled_rows(values: Tensor, there: Tensor) -> tuple[Tensor, Tensor, Tensor]
 
 def _used_lags(lengths: Tensor, lags: Sequence[int], fitted: Sequence[int]) -> Tensor:
     """Which lags have a coefficient, for each row."""
-    chosen = torch.tensor([1 < lag and lag in fitted for lag in lags])
+    chosen = torch.tensor([lag > 1 and lag in fitted for lag in lags])
     return chosen & (torch.tensor(lags) < lengths[:, None] - _SPARE)
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_choice, expect_positive, expect_probability
@@ -44,7 +44,7 @@ from cutaway.models.specs.plain_data import NamedSpec
 
 Likelihood = Gaussian | StudentT | NegativeBinomial
 LIKELIHOODS = ("student-t", "gaussian", "negative-binomial")
-SUPPORTS = ("real", "nonnegative", "counts")
+SUPPORTS = ("real", "nonnegative", "counts", "unit", "own")  # own: each series by its own values
 _SHARPNESS = 3.0  # of the mixture: how fast its weights learn, beside other outputs
 _EXPERT = 1.5  # the expert's logit at the start: most of the mixture
 _LEAST = 0.02  # of running scales, in units
@@ -68,8 +68,9 @@ class ForecastSpec(NamedSpec):
     depth: int = 2
     dropout: float = 0.1
     windowed: bool = False  # whether scale and age are of the window that is read; else of the whole history
-    calibrated: int = 0  # steps that have a widening of their own; 0 for the horizon
-    support: str = ""  # what values can be: "real", "nonnegative", "counts"; "": it was not looked for
+    lengths: tuple[int, ...] = ()  # of histories that paths were calibrated for, rising; (): one for all
+    typical: float = 0.0  # a usual unit: that of histories of a few values, which do not show their own
+    support: str = ""  # what values can be, see `SUPPORTS`; "": it was not looked for
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -152,7 +153,7 @@ class PredictiveModel(Model):
         self.out = Linear(spec.width + spec.inputs, spec.candidates + 3)
         self.register_buffer("covariate_mean", torch.zeros(spec.covariates))
         self.register_buffer("covariate_spread", torch.ones(spec.covariates))
-        self.register_buffer("widening", torch.ones(spec.calibrated or spec.horizon))
+        self.register_buffer("widening", torch.ones(*[len(spec.lengths)] * bool(spec.lengths), spec.horizon))
         self.inputs, self.mixture, self.location, self.scale = Tap(), Tap(), Tap(), Tap()
 
     def standardise(self, covariates: Float[Tensor, "n c"]) -> None:
@@ -313,15 +314,30 @@ class PredictiveModel(Model):
             self._paths(SeriesWindow(*(part[i : i + each] for part in window)), horizon, samples, generator)
             for i in range(0, len(window.values), each)
         ]
-        return self._widened(torch.cat(parts)) if parts else window.values.new_zeros(0, samples, horizon)
+        if not parts:
+            return window.values.new_zeros(0, samples, horizon)
+        return self._widened(torch.cat(parts), history_lengths(window.values))
 
-    def _widened(self, paths: Float[Tensor, "b samples horizon"]) -> Float[Tensor, "b samples horizon"]:
+    def _widened(
+        self, paths: Float[Tensor, "b samples horizon"], lengths: Int[Tensor, "b"]
+    ) -> Float[Tensor, "b samples horizon"]:
         """Paths stretched about their median by what calibration found for each step; counts stay as they are."""
         if self.spec.likelihood == "negative-binomial" or bool((self.widening == 1).all()):
             return paths
-        steps = torch.arange(paths.shape[-1], device=paths.device).clamp(max=len(self.widening) - 1)
+        steps = torch.arange(paths.shape[-1], device=paths.device).clamp(max=self.spec.horizon - 1)
         middle = paths.median(1, keepdim=True).values
-        return middle + self.widening[steps] * (paths - middle)
+        return middle + self._factors(lengths)[:, None, steps] * (paths - middle)
+
+    def _factors(self, lengths: Int[Tensor, "b"]) -> Float[Tensor, "b horizon"]:
+        """The widening of histories of these lengths: straight lines in log length, between those calibrated for."""
+        if not self.spec.lengths:
+            return self.widening.expand(len(lengths), -1)
+        known = torch.tensor(self.spec.lengths, dtype=torch.float32, device=lengths.device).log()
+        x = lengths.clamp(min=1).float().log().clamp(known[0], known[-1])
+        above = torch.searchsorted(known, x.contiguous()).clamp(1, max(len(known) - 1, 1)).clamp(max=len(known) - 1)
+        below = (above - 1).clamp(min=0)
+        share = ((x - known[below]) / (known[above] - known[below]).clamp(min=1e-6))[:, None]
+        return self.widening[below] * (1 - share) + self.widening[above] * share
 
     def _paths(self, window: SeriesWindow, horizon: int, samples: int, generator: torch.Generator | None) -> Tensor:
         ahead = window.covariates[:, -horizon:]
@@ -376,6 +392,11 @@ class PredictiveModel(Model):
                 f"a window needs {local_width(spec.lags)} constants a series and {spec.covariates} covariates a step, "
                 f"got {window.local.shape[1]} and {window.covariates.shape[2]}; fit_local makes the constants"
             )
+
+
+def history_lengths(values: Float[Tensor, "b n"]) -> Int[Tensor, "b"]:
+    """How many steps ago each series began, or as many as there are."""
+    return (~values.isnan()).cummax(1).values.sum(1)
 
 
 def modelled_values(window: SeriesWindow) -> Float[Tensor, "b m"]:

@@ -93,6 +93,11 @@ def measure(
     paths: Float[np.ndarray, "rows samples horizon"] | None = None,
 ) -> dict[str, float]:
     """Metrics of forecasts: ``quantiles`` at `LEVELS`; CRPS too if there are sample paths."""
+    if np.isnan(histories.truth).all():
+        raise ValueError(
+            f"forecasts are measured by what came, got only missing values in {len(histories.series):,} windows of "
+            f"{histories.table.name}; measure other windows, or fill them: --missing interpolate"
+        )
     levels = torch.tensor(LEVELS, dtype=torch.float64)
     q = torch.from_numpy(np.asarray(quantiles, np.float64))
     y = torch.from_numpy(np.asarray(histories.truth, np.float64))
@@ -139,20 +144,20 @@ def _mase(histories: Histories, median: Float[np.ndarray, "rows horizon"], seaso
     with np.errstate(invalid="ignore", divide="ignore"):
         scale = _mean_apart(x, season) if x.shape[1] > season else np.full(len(x), np.nan)
         scale = np.where(np.isnan(scale), _mean_apart(x, 1), scale)
-        errors = _nanmean(np.abs(histories.truth - median))
+        errors = mean_of_known(np.abs(histories.truth - median))
         found = errors / scale
     found = found[np.isfinite(found)]
     return float(found.mean()) if len(found) else float("nan")
 
 
 def _mean_apart(x: Float[np.ndarray, "rows steps"], season: int) -> Float[np.ndarray, "rows"]:
-    return _nanmean(np.abs(x[:, season:] - x[:, :-season]))
+    return mean_of_known(np.abs(x[:, season:] - x[:, :-season]))
 
 
-def _nanmean(x: Float[np.ndarray, "rows n"]) -> Float[np.ndarray, "rows"]:
-    """As NumPy's, with NaN and no warning for a row without numbers."""
+def mean_of_known(x: Float[np.ndarray, "rows n"], axis: int = 1) -> Float[np.ndarray, "_"]:
+    """The mean of the numbers of each row (or column: axis 0); NaN for one without any."""
     there = ~np.isnan(x)
-    return np.where(there, x, 0.0).sum(1) / np.where(there.any(1), there.sum(1), np.nan)
+    return np.where(there, x, 0.0).sum(axis) / np.where(there.any(axis), there.sum(axis), np.nan)
 
 
-__all__ = ["LEVELS", "Backtest", "measure"]
+__all__ = ["LEVELS", "Backtest", "mean_of_known", "measure"]

@@ -6,14 +6,26 @@ r"""Calibration of forecasts: how much wider or narrower the paths of each step 
 A model of one step ahead may have the right spread for the next step and a wrong one for the twentieth. Steps near each
 other are fitted together, every window counts alike (in units of its own width), and only half of the way is taken:
 validation windows are few, and half a step in the right direction is three quarters of the gain. Gneiting et al. 2007.
+
+A series changes: what is forecast may be wilder or calmer than the validation windows were. So the last windows of the
+history itself are forecast too, and their errors widen its paths:
+
+    r = |y − m| / (half of the 80 % interval on the side of y)        of all steps of the last K windows
+    s = (the .8 (1 + 1 / 6K)-quantile of r)^(K / (K + 1))             80 % of them lie within; nearer 1 for few windows
+
+That is split conformal prediction (Papadopoulos et al. 2002; Romano et al. 2019), with the newest past to calibrate on;
+1/6K is its correction for few cases, of which the steps of one window, that err together, are about six.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 _FACTORS = 2.0 ** (np.arange(-20, 41) / 20)  # s, from a half to four times
+_CASES = 6  # independent errors in a window, about
+_PRIOR = 1  # windows that 1 counts for, among a series' own
+_OWN = 0.5, 4.0  # least and greatest factor of a series' own
 _NEAR = 8  # steps within an eighth of the horizon are fitted together
 
 
@@ -39,4 +51,31 @@ def widening(
     return np.where(flat, 1.0, np.sqrt(_FACTORS[together.argmin(0)]))
 
 
-__all__ = ["widening"]
+def own_factors(
+    quantiles: Float[np.ndarray, "windows steps levels"],
+    truth: Float[np.ndarray, "windows steps"],
+    series: Int[np.ndarray, "windows"],
+    count: int,
+) -> Float[np.ndarray, "series"]:
+    """How much the paths of each of ``count`` series are widened, by what came in windows of its own; 1 without any.
+
+    The first and last of the levels are .1 and .9, their middle one is .5. ``series`` says whose window each is.
+    """
+    middle = quantiles[..., quantiles.shape[-1] // 2]
+    above = truth > middle
+    half = np.where(above, quantiles[..., -1] - middle, middle - quantiles[..., 0])
+    there = ~np.isnan(truth) & (half > 0)
+    r = np.abs(truth - middle) / np.where(half > 0, half, 1.0)
+    found = np.ones(count)
+    for i in np.unique(series):
+        rows = series == i
+        own = r[rows][there[rows]]
+        windows = int(there[rows].any(1).sum())
+        if windows:
+            level = min(0.8 * (1 + 1 / (_CASES * windows)), 1.0)
+            factor = np.quantile(own, level, method="higher") ** (windows / (windows + _PRIOR))
+            found[i] = np.clip(factor, *_OWN)
+    return found
+
+
+__all__ = ["own_factors", "widening"]

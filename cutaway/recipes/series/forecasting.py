@@ -6,6 +6,7 @@ A recipe of this kind gives a model, its batches and objective, and `sample_path
 """
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from cutaway.runs.run import Run
 
 _ROWS = 2048  # windows that are forecast at once
+_VALUES_NEEDED = 0.25  # share of the values of validation windows that must be there
 
 
 class SeriesParts(NamedTuple):
@@ -53,16 +55,43 @@ class SeriesParts(NamedTuple):
         return self._without(self.test_windows)
 
     def validation(self) -> "Histories":
-        """The validation windows, each with its history and what came."""
-        from cutaway.recipes.series.histories import histories_before
+        """The validation windows that have values, each with its history and what came."""
+        from cutaway.recipes.series.histories import histories_before, with_values
 
-        return histories_before(self.before_test, self.horizon, self.validation_windows)
+        return with_values(histories_before(self.before_test, self.horizon, self.validation_windows))
 
     def test(self) -> "Histories":
-        """The test windows, each with its history and what came."""
+        """The test windows that have values, each with its history and what came."""
+        from cutaway.recipes.series.histories import histories_before, with_values
+
+        return with_values(histories_before(self.table, self.horizon, self.test_windows))
+
+    def before_outage(self) -> "SeriesParts":
+        """More validation windows, where most values of those are missing: enough to reach back before the outage.
+
+        A choice of weights and a calibration need values to measure by.
+        """
         from cutaway.recipes.series.histories import histories_before
 
-        return histories_before(self.table, self.horizon, self.test_windows)
+        before, count = self.before_test, self.validation_windows
+        for windows in range(count, int(before.lengths.max()) // self.horizon):
+            truth = histories_before(before, self.horizon, windows).truth
+            if not truth.size:
+                break
+            if (truth == truth).sum() >= _VALUES_NEEDED * count * self.horizon * len(before):
+                return self if windows == count else self._replace(validation_windows=windows)._told(count)
+        end = f"the {count * self.horizon:,} steps before the test"
+        raise ValueError(
+            f"validation windows must hold values, got too few of them in {end} of {before.name}, and no room before "
+            "them; fill them with --missing interpolate, lower horizon, or train without: --validation 0"
+        )
+
+    def _told(self, count: int) -> "SeriesParts":
+        missing = (
+            f"most values of the {count:,} validation window{'s' * (count > 1)} of {self.horizon} steps are missing"
+        )
+        note = f"{missing}: {self.validation_windows:,} are kept for validation, which reach back before that"
+        return self._replace(table=replace(self.table, notes=(*self.table.notes, note)))
 
 
 @dataclass(frozen=True)
@@ -190,7 +219,13 @@ class ForecastRecipe(Recipe):
             named = ", ".join(short[:3]) + (", …" if len(short) > 3 else "")
             note = f"left out {len(short):,} of {len(table):,} series with at most {needed:,} values: {named}"
             kept = replace(kept, notes=(*kept.notes, note))
-        return SeriesParts(kept, horizon, self.validation, self.windows)
+        windows = self.validation_windows(kept.cut(-horizon * self.windows) if self.windows else kept, horizon)
+        parts = SeriesParts(kept, horizon, windows, self.windows)
+        return parts.before_outage() if windows else parts
+
+    def validation_windows(self, before_test: "SeriesTable", horizon: int) -> int:
+        """How many windows at the end of series without their test are kept for validation."""
+        return self.validation
 
     def facts(self, parts: SeriesParts) -> dict[str, Any]:
         """What config.json says of the data: its summary, and the simple methods on the validation windows."""
@@ -235,12 +270,11 @@ class ForecastRecipe(Recipe):
         self, model: "nn.Module", histories: "Histories", samples: int | None = None, seed: int = 0
     ) -> "Backtest":
         """Forecasts of some windows beside what came."""
-        import numpy as np
-
         from cutaway.recipes.series.backtesting import LEVELS, Backtest
+        from cutaway.recipes.series.supports import path_quantiles
 
         paths = self._draw(model, histories.table, histories.truth.shape[1], samples or self.samples, seed)
-        quantiles = np.moveaxis(np.quantile(paths, LEVELS, axis=1), 0, -1)
+        quantiles = path_quantiles(paths, LEVELS, self.counted(model, histories.table))
         return Backtest(histories, quantiles, histories.table.season, paths)
 
     def measure(self, model: "nn.Module", histories: "Histories", samples: int | None = None) -> dict[str, float]:
@@ -252,6 +286,11 @@ class ForecastRecipe(Recipe):
         if not parts.test_windows:
             raise ValueError("a test needs windows that were kept for it, got windows=0; train with windows=1")
         histories = parts.test()
+        if not len(histories.series):
+            raise ValueError(
+                f"a test needs values, got only missing ones in the last {parts.test_windows * parts.horizon:,} steps "
+                f"of {parts.table.name}, its test windows; train with more: --windows {parts.test_windows + 1}"
+            )
         found = self.measure(run.model, histories, max(self.samples, 200))
         simple = self.simple_methods(parts, parts.before_test, histories)
         return found | {f"baseline_{row['name'].replace(' ', '_')}_wql": row["metrics"]["wql"] for row in simple}
@@ -263,13 +302,20 @@ class ForecastRecipe(Recipe):
         before them, and windows that it was trained on tell nothing about new data.
         """
         from cutaway.recipes.series.forecasts import expect_count
-        from cutaway.recipes.series.histories import histories_before
+        from cutaway.recipes.series.histories import histories_before, with_values
 
         parts = self.parts(run)
         if windows is None:
             return self.backtest_windows(run.model, parts.validation(), samples, seed)
         count = expect_count("windows", windows, 3)
         histories = histories_before(parts.table, parts.horizon, count)
+        if len(histories.series):
+            histories = with_values(histories)
+            if not len(histories.series):
+                raise ValueError(
+                    f"a backtest needs values, got only missing ones in the last {count} windows of {parts.horizon} "
+                    f"steps; ask for more: windows={count + 1}"
+                )
         if not len(histories.series):
             longest = (int(parts.table.lengths.max()) - 1) // parts.horizon
             raise ValueError(
@@ -296,7 +342,28 @@ class ForecastRecipe(Recipe):
         count = expect_count("samples", samples, 200)
         table = self.read(run, None, future) if history is None else self.read_new(run, history, future)
         expect_known_ahead(table, asked)
-        return Forecast(table, self._draw(run.model, table, asked, count, seed), levels)
+        for note in self._forecast_notes(run, table, asked):
+            warnings.warn(note, stacklevel=3)
+        return Forecast(table, self._draw(run.model, table, asked, count, seed), levels, self.counted(run.model, table))
+
+    def counted(self, model: "nn.Module", table: "SeriesTable") -> "np.ndarray":
+        """Which series of a table are counts, whose quantiles are whole numbers."""
+        from cutaway.recipes.series.supports import whole_series
+
+        return whole_series(table, getattr(getattr(model, "spec", None), "support", ""))
+
+    def _forecast_notes(self, run: "Run", table: "SeriesTable", horizon: int) -> list[str]:
+        """What a person should know about a forecast."""
+        from cutaway.recipes.series.prepared_series import freak_note
+
+        trained = run.about["data"]["horizon"]
+        notes = [freak_note(table)]
+        if horizon > trained:
+            notes.append(
+                f"steps {trained + 1} to {horizon} lie beyond the horizon of training, {trained}, that intervals are "
+                f"calibrated for: less than the stated share may lie in them; train with horizon={horizon} for those"
+            )
+        return [note for note in notes if note]
 
     def _draw(
         self, model: "nn.Module", table: "SeriesTable", horizon: int, samples: int, seed: int

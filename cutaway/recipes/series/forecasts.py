@@ -12,10 +12,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from cutaway.data.series.series_table import SeriesTable
 from cutaway.extras import need
+from cutaway.recipes.series.supports import path_quantiles
 
 if TYPE_CHECKING:
     import pandas
@@ -23,11 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Forecasts of some series, each by its name. ``history`` is what they go on from."""
+    """Forecasts of some series, each by its name. ``history`` is what they go on from; ``whole``: which are counts."""
 
     history: SeriesTable
     drawn: Float[np.ndarray, "series samples steps"]
     levels: tuple[float, ...] = (0.1, 0.5, 0.9)
+    whole: Bool[np.ndarray, "series"] | None = None
 
     def __len__(self) -> int:
         return len(self.history)
@@ -51,8 +53,8 @@ class Forecast:
         return dict(zip(self.history.names, self.drawn.mean(1)))
 
     def quantile(self, levels: Sequence[float]) -> Float[np.ndarray, "series steps levels"]:
-        """Quantiles of every step at any levels."""
-        return np.moveaxis(np.quantile(self.drawn, expect_levels(levels), axis=1), 0, -1)
+        """Quantiles of every step at any levels; of counts, whole numbers."""
+        return path_quantiles(self.drawn, expect_levels(levels), self.whole)
 
     @cached_property
     def quantiles(self) -> "dict[str, pandas.DataFrame]":
@@ -81,7 +83,8 @@ class Forecast:
                     f"{nearest(name, known)}"
                 )
         chosen = [known[name] for name in names]
-        return Forecast(self.history.select(chosen), self.drawn[chosen], self.levels)
+        whole = None if self.whole is None else self.whole[chosen]
+        return Forecast(self.history.select(chosen), self.drawn[chosen], self.levels, whole)
 
     def to_pandas(self) -> "pandas.DataFrame":
         """The long table: unique_id, ds, the mean, and a column for each level, called as it is written: 0.1."""

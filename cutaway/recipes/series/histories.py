@@ -7,6 +7,7 @@ All origins of a backtest are forecast side by side, so a row is a series cut at
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -52,6 +53,29 @@ def histories_at(table: SeriesTable, origins: Sequence[tuple[int, int]], horizon
     return Histories(table.select(chosen).cut([end for _, end in origins]), np.array(chosen, np.int64), truth)
 
 
+def with_values(histories: Histories) -> Histories:
+    """Those after which a value came: an outage over a whole window has nothing to measure by."""
+    there = ~np.isnan(histories.truth).all(1)
+    if there.all():
+        return histories
+    chosen = np.flatnonzero(there)
+    return Histories(histories.table.select(chosen.tolist()), histories.series[chosen], histories.truth[chosen])
+
+
+def shortened(histories: Histories, steps: int) -> Histories:
+    """The same histories with their last ``steps`` values alone, as if nothing before them were known."""
+    table = histories.table
+    first = [max(len(values) - steps, 0) for values in table.values]
+    dated = table.grid is not None and any(start.value for start in table.starts)  # else all begin at one time
+    if dated or table.grid is None:
+        starts = [table.times(i, skip, skip + 1)[0] if skip else table.starts[i] for i, skip in enumerate(first)]
+    else:
+        starts = table.starts
+    values = [each[skip:] for each, skip in zip(table.values, first, strict=True)]
+    known = [each[skip:] for each, skip in zip(table.known, first)]
+    return histories._replace(table=replace(table, values=values, starts=starts, known=known))
+
+
 def tails(values: Sequence[Float[np.ndarray, "_"]], steps: int) -> Float[np.ndarray, "rows steps"]:
     """The last ``steps`` values of each history, side by side; NaN before the beginning of shorter ones."""
     found = np.full((len(values), steps), np.nan)
@@ -67,4 +91,4 @@ def carried_forward(x: Float[np.ndarray, "rows steps"]) -> Float[np.ndarray, "ro
     return np.take_along_axis(x, np.maximum.accumulate(places, 1), 1)
 
 
-__all__ = ["Histories", "carried_forward", "histories_at", "histories_before", "tails"]
+__all__ = ["Histories", "carried_forward", "histories_at", "histories_before", "shortened", "tails", "with_values"]

@@ -31,8 +31,13 @@ def gaussian_quantiles(
 
 def random_walk(histories: Histories, horizon: int, levels: Sequence[float], window: int = 100) -> Quantiles:
     """The last value goes on; its spread grows with the square root of the steps."""
-    x = carried_forward(tails(histories.table.values, window + 1))
+    whole = carried_forward(
+        tails(histories.table.values, max(int(max(histories.table.lengths, default=0)), window + 1))
+    )
+    x = whole[:, -window - 1 :]
     std = _root_mean_square(np.diff(x, axis=1))
+    still = std == 0  # nothing but an outage in the window, for one: by the whole history
+    std[still] = _root_mean_square(np.diff(whole[still], axis=1))
     steps = np.sqrt(np.arange(1, horizon + 1))
     return gaussian_quantiles(np.repeat(x[:, -1:], horizon, 1), std[:, None] * steps, levels)
 
@@ -62,6 +67,8 @@ def pinball(quantiles: Quantiles, truth: Float[np.ndarray, "rows horizon"], leve
     over = truth[..., None] - quantiles
     q = np.asarray(levels)
     losses = np.maximum(q * over, (q - 1) * over)
+    if np.isnan(losses[~np.isnan(truth)]).any():  # no forecast for some
+        return float("inf")
     return float(2 * np.nansum(losses) / len(q) / max(np.nansum(np.abs(truth)), 1e-300))
 
 

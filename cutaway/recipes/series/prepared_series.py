@@ -1,21 +1,26 @@
-r"""Series as a forecaster reads them, and its paths as they were: logarithms, and large values moved to 0.
+r"""Series as a forecaster reads them, and its paths as they were: logarithms, large values moved to 0, no freaks.
 
     y_t ← log y_t           if asked for: steps are then log returns, as those of prices
+    y_t ← missing           a freak: one or two values on their own, 100 times as far from the median as 19 of 20 are
     y_t ← y_t − c           c ≈ mean y, if mean |y_t − y_{t−1}| < 10⁻⁴ mean |y|, while it is still float64
 
 A float32 has seven digits: of a meter that stands at 1,000,000,000 and counts up by ones nothing would be left. What a
-forecaster reads are differences, so it sees no other change. Both are undone in its paths, in float64.
+forecaster reads are differences, so it sees no other change. Logarithm and offset are undone in its paths, in float64.
+A freak such as a sensor's 10⁹ would be the scale of everything else.
 """
 
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from cutaway.data.series.series_table import SeriesTable
 
 _SMALL = 1e-4  # a step, as a share of the values
+_FAR = 100.0  # how far a freak is from the median, in the distance that 19 of 20 keep within
+_ALONE = 2  # values in a row that may be freaks; more are a new level
+_ENOUGH = 20  # values that show what is usual
 
 
 class PreparedSeries(NamedTuple):
@@ -41,12 +46,65 @@ def prepare(table: SeriesTable, likelihood: str, logarithm: bool = False) -> Pre
     if logarithm:
         _expect_positive(table)
         table = replace(table, values=[np.log(values) for values in table.values])
+    table = without_freaks(table)
     offsets = np.zeros(len(table))
     if likelihood != "negative-binomial":
         offsets = np.array([_offset(values) for values in table.values], np.float64)
     if offsets.any():
         table = replace(table, values=[values - offset for values, offset in zip(table.values, offsets)])
     return PreparedSeries(table, offsets, logarithm)
+
+
+def without_freaks(table: SeriesTable) -> SeriesTable:
+    """The series with their freaks missing."""
+    found = [find_freaks(values) for values in table.values]
+    if not any(each.any() for each in found):
+        return table
+    return replace(table, values=[np.where(bad, np.nan, v) for bad, v in zip(found, table.values, strict=True)])
+
+
+def find_freaks(values: Float[np.ndarray, "n"]) -> Bool[np.ndarray, "n"]:
+    """Which values are freaks.
+
+    >>> np.flatnonzero(find_freaks(np.r_[np.arange(30.0), 1e9, np.arange(30.0)]))
+    array([30])
+    """
+    there = ~np.isnan(values)
+    none = np.zeros(len(values), bool)
+    if there.sum() < _ENOUGH:
+        return none
+    seen = values[there]
+    middle = np.median(seen)
+    apart = np.abs(seen - middle)
+    usual = np.quantile(apart, 0.95, method="lower")
+    if usual == 0:  # most stand still: by those that do not, else by how large the values are
+        moving = apart[apart > 0]
+        usual = np.quantile(moving, 0.9, method="lower") if len(moving) >= _ENOUGH else abs(middle)
+    if usual == 0:
+        return none
+    far = none.copy()
+    far[there] = apart > _FAR * usual
+    # runs of freaks that are longer than that are a new level
+    edges = np.flatnonzero(np.diff(np.r_[False, far, False].astype(np.int8)))
+    for first, last in edges.reshape(-1, 2):
+        far[first:last] = last - first <= _ALONE
+    return far
+
+
+def freak_note(table: SeriesTable) -> str:
+    """What to say of freaks in some series: how many, and the first; "" if there are none."""
+    found = [find_freaks(values) for values in table.values]
+    count = sum(int(each.sum()) for each in found)
+    if not count:
+        return ""
+    i = next(i for i, each in enumerate(found) if each.any())
+    at = int(found[i].argmax())
+    middle = np.nanmedian(table.values[i])
+    when = table.times(i, at, at + 1)[0]
+    return (
+        f"{count:,} value{'s' * (count > 1)} far from all others (the first: {table.values[i][at]:g} in series "
+        f"{table.names[i]!r} at {when}, where the median is {middle:g}) count{'s' * (count == 1)} as missing when the series are read"
+    )
 
 
 def _offset(values: Float[np.ndarray, "n"]) -> float:
@@ -71,4 +129,4 @@ def _expect_positive(table: SeriesTable) -> None:
             )
 
 
-__all__ = ["PreparedSeries", "prepare"]
+__all__ = ["PreparedSeries", "find_freaks", "freak_note", "prepare", "without_freaks"]

@@ -5,7 +5,8 @@ r"""What the recipes `deepar` and `forecaster` share: a distribution of every ne
 One configuration for all data: lags and seasons follow from the frequency, the likelihood from the values. The weights
 kept are those with the lowest quantile loss of sampled paths on the validation windows, the geometric mean of that in
 which large series weigh more and that in which all weigh alike: of the first alone, a few huge series would choose. On
-these windows the spread of paths is calibrated too.
+these windows the spread of paths is calibrated too, for histories of several lengths, and again on the last windows of
+each series that is forecast (see calibration.py).
 """
 
 from dataclasses import dataclass
@@ -35,6 +36,10 @@ _ENOUGH_ROWS = 64  # validation windows wanted: few series have several each
 _HELD_OUT = 0.2  # of the shortest series, at most, for validation
 _SERIES_SHOWN = 4  # whose steps go into the model for a look
 _SMALL_COUNT = 50.0  # counts of a larger median are as good as real numbers
+_DISPERSED = 0.5  # least variance of counts, as a share of their mean, that a negative binomial can have
+_OWN_WINDOWS = 8  # last windows of a history that calibrate its forecast
+_OWN_PATHS = 50
+_LEAST_HISTORY = 8  # values before such a window
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,8 @@ class ProbabilisticRecipe(ForecastRecipe):
 
     likelihood: Literal["auto", "student-t", "gaussian", "negative-binomial"] = setting("auto", FIRST)
     """distribution of the next value; auto: negative-binomial for small counts, else student-t"""
+    support: Literal["auto", "real", "nonnegative", "counts", "unit"] = setting("auto", MODEL)
+    """values that series can take: any, from 0 up, whole numbers from 0 up, from 0 to 1; auto: found from the values"""
     logarithm: bool = setting(False, MODEL)
     """forecast the logarithms of values above 0, whose steps are log returns; losses are then of these"""
     context: int = setting(0, MODEL)
@@ -76,33 +83,36 @@ class ProbabilisticRecipe(ForecastRecipe):
         """The family's spec of these sizes."""
         raise self._cannot("be trained")
 
-    def parts(self, run: "Run | None" = None) -> SeriesParts:
-        """As for all forecasts; a few long series have several validation windows each, so that their choice holds."""
-        parts = super().parts(run)
+    def validation_windows(self, before_test: "SeriesTable", horizon: int) -> int:
+        """As asked for; a few long series have several each by default, so that a choice by them holds."""
         if self.validation != 1:
-            return parts
-        shortest = int(parts.before_test.lengths.min())
-        room = int(_HELD_OUT * shortest) // parts.horizon
-        return parts._replace(validation_windows=max(1, min(-(-_ENOUGH_ROWS // len(parts.table)), room)))
+            return self.validation
+        room = int(_HELD_OUT * int(before_test.lengths.min())) // horizon
+        return max(1, min(-(-_ENOUGH_ROWS // len(before_test)), room))
 
     def spec(self, parts: SeriesParts) -> "ForecastSpec":
         """The model's design, from the frequency and the values of the series."""
+        from cutaway.models.forecasting.running_scales import BURN
         from cutaway.recipes.series.autoregression import own_lags
+        from cutaway.recipes.series.prepared_series import prepare
         from cutaway.recipes.series.simple_methods import choose_own_lags
-        from cutaway.recipes.series.window_batches import covariate_names
+        from cutaway.recipes.series.window_batches import covariate_names, typical_unit
 
         table, horizon = parts.table, parts.horizon
         seasons = table.seasons
         lags = own_lags(seasons)[-1]
         chosen = choose_own_lags(parts.train, horizon)
+        context = self.context or max(horizon, 24)
+        reads = lags[-1] + BURN + context
+        likelihood = self.likelihood_for(parts.train)
         return self.model_spec(
             {
                 "lags": lags,
                 "seasons": seasons,
                 "expert_lags": chosen,
-                "context": self.context or max(horizon, 24),
+                "context": context,
                 "horizon": horizon,
-                "likelihood": self.likelihood_for(parts.train),
+                "likelihood": likelihood,
                 "covariates": len(covariate_names(table)),
                 "static": tuple(len(table.levels[name]) + 1 for name in table.static if name in table.levels),
                 "embedding": self.embedding,
@@ -110,6 +120,9 @@ class ProbabilisticRecipe(ForecastRecipe):
                 "depth": self.depth,
                 "dropout": self.dropout,
                 "windowed": True,
+                "lengths": tuple(sorted({4, context + 2, reads // 2, reads})),
+                "typical": typical_unit(prepare(parts.train, likelihood, self.logarithm).table, lags, chosen),
+                "support": self.support_for(parts.train),
             }
         )
 
@@ -122,6 +135,7 @@ class ProbabilisticRecipe(ForecastRecipe):
         values = np.concatenate(train.values)
         values = values[~np.isnan(values)]
         small = bool(len(values)) and train.is_count and float(np.median(values)) < _SMALL_COUNT
+        small = small and _is_dispersed(train)
         if self.logarithm and self.likelihood == "negative-binomial":
             raise ValueError("a logarithm is no count, got logarithm=True with a negative-binomial; use student-t")
         if self.likelihood == "auto":
@@ -140,11 +154,21 @@ class ProbabilisticRecipe(ForecastRecipe):
             )
         return self.likelihood
 
+    def support_for(self, train: "SeriesTable") -> str:
+        """The support as asked for, or by the values of the training part."""
+        from cutaway.recipes.series.prepared_series import without_freaks
+        from cutaway.recipes.series.supports import expect_support, find_support
+
+        if self.support == "auto":
+            return find_support(without_freaks(train))
+        expect_support(train, self.support)
+        return self.support
+
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         import torch
 
         from cutaway.models.by_spec import from_spec
-        from cutaway.recipes.series.prepared_series import prepare
+        from cutaway.recipes.series.prepared_series import freak_note, prepare
         from cutaway.recipes.series.window_batches import WindowBatches, series_tensors
         from cutaway.training.jobs import Job
 
@@ -156,6 +180,9 @@ class ProbabilisticRecipe(ForecastRecipe):
         model.standardise(tensors.covariates)
         told = self.facts(parts) | {"likelihood": spec.likelihood}
         told["summary"] += f"\nlikelihood: {spec.likelihood}; lags: {', '.join(map(str, spec.lags))}"
+        told["summary"] += f"\nsupport: {_SUPPORTS[spec.support]}; say --support for another"
+        freaks = freak_note(parts.train)
+        told["summary"] += f"\n{freaks}" * bool(freaks)
         held = parts.validation() if parts.validation_windows else None
         whole = None if held is None else _Evaluation(held, spec, self.logarithm, len(held.series), self.samples)
         return Job(
@@ -175,17 +202,60 @@ class ProbabilisticRecipe(ForecastRecipe):
     def sample_paths(
         self, model: "nn.Module", table: "SeriesTable", horizon: int, samples: int, seed: int
     ) -> "Float[np.ndarray, 'rows samples horizon']":
+        from cutaway.recipes.series.supports import within_support
+
+        forecaster: Any = model
+        paths = self._raw_paths(forecaster, table, horizon, samples, seed)
+        if forecaster.spec.lengths:
+            paths = self._widened_by_own_past(forecaster, table, paths)
+        return within_support(paths, table, forecaster.spec.support)
+
+    def _raw_paths(self, model: Any, table: "SeriesTable", horizon: int, samples: int, seed: int) -> "np.ndarray":
+        """Paths as the model draws them, in the units of the series."""
         import torch
 
         from cutaway.recipes.series.prepared_series import prepare
         from cutaway.recipes.series.window_batches import windows_at_end
 
-        forecaster: Any = model
-        prepared = prepare(table, forecaster.spec.likelihood, self.logarithm)
-        window = on_device(windows_at_end(prepared.table, forecaster.spec, horizon), forecaster.device)
-        generator = torch.Generator(forecaster.device).manual_seed(seed)
-        drawn = forecaster.sample_paths(window, horizon, samples, generator).double().cpu().numpy()
+        prepared = prepare(table, model.spec.likelihood, self.logarithm)
+        window = on_device(windows_at_end(prepared.table, model.spec, horizon), model.device)
+        generator = torch.Generator(model.device).manual_seed(seed)
+        drawn = model.sample_paths(window, horizon, samples, generator).double().cpu().numpy()
         return prepared.restore(drawn)
+
+    def _widened_by_own_past(self, model: Any, table: "SeriesTable", paths: "np.ndarray") -> "np.ndarray":
+        """Paths stretched about their median by what came in the last windows of each history, step by step beyond."""
+        import numpy as np
+
+        from cutaway.recipes.series.backtesting import LEVELS
+        from cutaway.recipes.series.calibration import own_factors
+        from cutaway.recipes.series.histories import histories_at
+
+        trained, steps = model.spec.horizon, paths.shape[-1]
+        reach = min(steps, 3 * trained)
+        origins = [
+            (i, length - w * trained)
+            for i, length in enumerate(table.lengths.tolist())
+            for w in range(1, _OWN_WINDOWS + -(-reach // trained))
+            if length - w * trained >= _LEAST_HISTORY
+        ]
+        if not origins:
+            return paths
+        past = histories_at(table, origins, reach)
+        drawn = self._raw_paths(model, past.table, reach, _OWN_PATHS, 0)
+        truth = past.truth
+        if self.logarithm:  # stretched there, so that they stay above 0
+            with np.errstate(invalid="ignore", divide="ignore"):
+                paths, drawn, truth = np.log(paths), np.log(drawn), np.log(np.where(truth > 0, truth, np.nan))
+        quantiles = np.moveaxis(np.quantile(drawn, LEVELS, axis=1), 0, -1)
+        middle = np.median(paths, axis=1, keepdims=True)
+        factors = np.ones((len(table), steps))
+        for first in range(0, reach, trained):
+            part = slice(first, first + trained)
+            found = own_factors(quantiles[:, part], truth[:, part], past.series, len(table))
+            factors[:, first:] = found[:, None]
+        widened = middle + factors[:, None] * (paths - middle)
+        return np.exp(widened) if self.logarithm else widened
 
     def subject(self, run: "Run", given: str | None = None) -> "SeriesSubject":
         """The last steps of a few series: of a file, else of those that it was trained on."""
@@ -228,23 +298,39 @@ class _Evaluation:
 
     def calibrate(self, model: Any) -> None:
         """Sets how much the model's paths are widened at each step, by what came in these windows."""
+        import numpy as np
         import torch
 
         from cutaway.recipes.series.backtesting import LEVELS
         from cutaway.recipes.series.calibration import widening
 
         model.widening.fill_(1.0)
-        _, quantiles = self._forecast(model)
+        found = []
+        for steps in self.spec.lengths or (0,):
+            shorter = self if not steps else self._with_history(steps)
+            _, quantiles = shorter._forecast(model)
+            assert shorter.held is not None
+            factors = widening(quantiles, shorter.held.truth, LEVELS)
+            if steps and steps < self.spec.reads:  # little to go by: the whole way, and never narrower
+                factors = np.maximum(factors**2, 1.0)
+            found.append(torch.from_numpy(factors))
+        model.widening.copy_(torch.stack(found).view_as(model.widening))
+
+    def _with_history(self, steps: int) -> "_Evaluation":
+        """The same windows with the last ``steps`` values before them alone."""
+        from cutaway.recipes.series.histories import shortened
+
         assert self.held is not None
-        model.widening.copy_(torch.from_numpy(widening(quantiles, self.held.truth, LEVELS)))
+        rows, samples = min(self.rows, _ROWS_EVALUATED), min(self.samples, _PATHS_EVALUATED)
+        return _Evaluation(shortened(self.held, steps), self.spec, self.logarithm, rows, samples)
 
     def _forecast(self, model: Any) -> "tuple[np.ndarray, np.ndarray]":
         """Paths of the windows, the same ones for the same weights, and their quantiles."""
-        import numpy as np
         import torch
 
         from cutaway.recipes.series.backtesting import LEVELS
         from cutaway.recipes.series.prepared_series import prepare
+        from cutaway.recipes.series.supports import path_quantiles, whole_series, within_support
         from cutaway.recipes.series.window_batches import windows_at_end
 
         assert self.held is not None
@@ -256,8 +342,8 @@ class _Evaluation:
         generator = torch.Generator(model.device).manual_seed(0)
         assert self.prepared is not None
         drawn = model.sample_paths(window, self.spec.horizon, self.samples, generator).double().cpu().numpy()
-        paths = self.prepared.restore(drawn)
-        return paths, np.moveaxis(np.quantile(paths, LEVELS, axis=1), 0, -1)
+        paths = within_support(self.prepared.restore(drawn), self.held.table, self.spec.support)
+        return paths, path_quantiles(paths, LEVELS, whole_series(self.held.table, self.spec.support))
 
     def _loss(self, model: Any, window: "SeriesWindow") -> float:
         """The mean −log p of the values that came, each given those before it."""
@@ -268,6 +354,24 @@ class _Evaluation:
         truth = torch.from_numpy(self.prepared.apply(self.held.truth)).to(window.values)
         values = torch.cat([window.values, truth], 1)
         return negative_log_likelihood(model, window._replace(values=values), self.spec.horizon).item()
+
+
+_SUPPORTS = {
+    "real": "any number, as there are values below 0",
+    "nonnegative": "no value below 0, as there is none",
+    "counts": "whole numbers from 0 up, as all values are",
+    "unit": "numbers from 0 to 1",
+    "own": "each series by its own values: those never below 0 stay there, counts stay counts",
+}
+
+
+def _is_dispersed(train: "SeriesTable") -> bool:
+    """Whether counts vary as much as a negative binomial does, which has at least its mean as variance."""
+    import numpy as np
+
+    seen = [values[~np.isnan(values)] for values in train.values]
+    ratios = [float(v.var() / v.mean()) for v in seen if len(v) and v.mean() > 0]
+    return not ratios or float(np.median(ratios)) >= _DISPERSED
 
 
 def _no_count(values: "Float[np.ndarray, '_']") -> "np.ndarray":

@@ -6,13 +6,22 @@ random walk · seasonal naive · exponential smoothing · linear model on lags
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from cutaway.data.series.series_table import SeriesTable
 from cutaway.recipes.series.autoregression import RIDGES, autoregression, own_lags
 from cutaway.recipes.series.backtesting import LEVELS, measure
 from cutaway.recipes.series.exponential_smoothing import exponential_smoothing
-from cutaway.recipes.series.histories import Histories, histories_before
+from cutaway.recipes.series.histories import Histories, histories_before, with_values
 from cutaway.recipes.series.lag_regression import fit_lag_regression
-from cutaway.recipes.series.naive_forecasts import Method, fitted_random_walk, fitted_seasonal_naive, pinball
+from cutaway.recipes.series.naive_forecasts import (
+    Method,
+    Quantiles,
+    fitted_random_walk,
+    fitted_seasonal_naive,
+    pinball,
+    random_walk,
+)
 
 _TRIALS = 4  # windows of the training part that settings are chosen on
 
@@ -85,7 +94,12 @@ def _smoothing(trials: Histories, horizon: int, seasons: Sequence[int]) -> Simpl
 def _trials(train: SeriesTable, horizon: int) -> Histories:
     """The last windows of the training part: as many as half of the longest series has room for, at least one."""
     room = max(int(train.lengths.max()) // (2 * horizon), 1)
-    return histories_before(train, min(horizon, max(int(train.lengths.max()) // 2, 1)), min(_TRIALS, room))
+    steps = min(horizon, max(int(train.lengths.max()) // 2, 1))
+    for windows in range(min(_TRIALS, room), 2 * room + 1):
+        found = with_values(histories_before(train, steps, windows))
+        if len(found.series):
+            return found
+    return histories_before(train, steps, min(_TRIALS, room))  # an outage as long as that: nothing to choose by
 
 
 def measure_simple_methods(
@@ -96,11 +110,20 @@ def measure_simple_methods(
         {
             "name": method.name,
             "rule": method.rule,
-            "metrics": measure(histories, method.quantiles(histories, horizon, LEVELS), season),
+            "metrics": measure(histories, _certain(method, histories, horizon), season),
         }
         for method in methods
     ]
     return sorted(rows, key=lambda row: row["metrics"]["wql"])
+
+
+def _certain(method: SimpleMethod, histories: Histories, horizon: int) -> Quantiles:
+    """The quantiles of a method; those of the random walk where it has none, after an outage for one."""
+    found = method.quantiles(histories, horizon, LEVELS)
+    absent = np.isnan(found).any((1, 2))
+    if absent.any():
+        found[absent] = random_walk(histories, horizon, LEVELS)[absent]
+    return found
 
 
 __all__ = ["SimpleMethod", "choose_own_lags", "fit_simple_methods", "measure_simple_methods"]

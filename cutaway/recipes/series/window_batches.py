@@ -24,10 +24,11 @@ from cutaway.models.forecasting.predictive import ForecastSpec
 from cutaway.models.forecasting.series_windows import SeriesWindow
 from cutaway.recipes.series.histories import tails
 
-
 _SHORTENED = 0.5  # share of training rows that see a part of the history alone
 _FITTED = 5000  # newest steps that coefficients are fitted to: enough for a dozen
+_LEAST = 3  # values of a history that is practised
 _WHOLE = 1 << 40  # a history that is not shortened
+_TYPICAL = 200  # series that show the typical unit
 _AT_ONCE = 64  # series that are fitted side by side
 
 
@@ -102,8 +103,15 @@ def local_constants(values: Sequence[Float[np.ndarray, "_"]], spec: ForecastSpec
         rows = values[a : a + _AT_ONCE]
         longest = min(max(map(len, rows)), _FITTED)
         known = fit_coefficients(torch.from_numpy(tails(rows, longest)), spec.lags, fitted)
-        parts.append(window_constants(torch.from_numpy(tails(rows, spec.reads)), spec.lags, known))
+        parts.append(window_constants(torch.from_numpy(tails(rows, spec.reads)), spec.lags, known, spec.typical))
     return torch.cat(parts).float()
+
+
+def typical_unit(table: SeriesTable, lags: Sequence[int], fitted: Sequence[int]) -> float:
+    """The median over series of the mean error of their linear expert, in the scale of each."""
+    chosen = [values for values in table.values[:: -(-len(table) // _TYPICAL)] if not np.isnan(values).all()]
+    units = [fit_local(torch.from_numpy(np.asarray(y, np.float64)), lags, fitted)[3].item() for y in chosen]
+    return float(np.median(units)) if units else 0.0
 
 
 def series_tensors(table: SeriesTable, spec: ForecastSpec) -> SeriesTensors:
@@ -166,7 +174,7 @@ class WindowBatches(Batches[SeriesWindow]):
         if not self.spec.windowed:
             return window
         u, v = draw_uniform(self.seed, "history", step, 2 * self.batch).reshape(2, -1)
-        least, most = np.log(self.spec.context + 2), np.log(self.spec.reads)
+        least, most = np.log(_LEAST), np.log(self.spec.reads)
         lengths = np.where(u < _SHORTENED, np.exp(least + v * (most - least)).astype(np.int64), _WHOLE)
         return self._as_used(window, *chosen, torch.from_numpy(self.share(lengths)))
 
@@ -188,7 +196,8 @@ class WindowBatches(Batches[SeriesWindow]):
         age = (first - begin)[:, None] + torch.arange(self.steps)
         covariates = window.covariates.clone()
         covariates[..., self.tensors.age] = torch.log1p(age.clamp(0, reads).to(covariates.dtype))
-        return SeriesWindow(values, window_constants(before, spec.lags, known).float(), covariates, window.static)
+        local = window_constants(before, spec.lags, known, spec.typical).float()
+        return SeriesWindow(values, local, covariates, window.static)
 
 
 __all__ = [
@@ -199,5 +208,6 @@ __all__ = [
     "local_constants",
     "series_tensors",
     "static_ids",
+    "typical_unit",
     "windows_at_end",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 from cutaway.look.pages.picture import Picture
 from cutaway.look.series.fans import Fan, fan_chart
 from cutaway.look.series.forecast_errors import calibration, errors_by_horizon, method_bars
-from cutaway.recipes.series.backtesting import LEVELS, Backtest
+from cutaway.recipes.series.backtesting import LEVELS, Backtest, mean_of_known
 from cutaway.recipes.series.forecasting import ForecastRecipe
 from cutaway.recipes.series.forecasts import Forecast
 from cutaway.recipes.series.series_subjects import SeriesSubject
@@ -61,7 +61,8 @@ def given_series(run: "Run", subject: Subject) -> Picture | list[Picture]:
     if horizon < 1:
         return []
     recipe: Any = run.recipe
-    drawn = Forecast(chosen, recipe.sample_paths(run.model, chosen, horizon, 200, 0), (0.1, 0.3, 0.5, 0.7, 0.9))
+    paths = recipe.sample_paths(run.model, chosen, horizon, 200, 0)
+    drawn = Forecast(chosen, paths, (0.1, 0.3, 0.5, 0.7, 0.9), recipe.counted(run.model, chosen))
     more = f"The first {len(chosen)} of {len(table):,} series." if len(chosen) < len(table) else ""
     return forecast_picture(drawn, title=f"What comes after your series: {horizon} steps", note=more)
 
@@ -69,8 +70,8 @@ def given_series(run: "Run", subject: Subject) -> Picture | list[Picture]:
 def fans(run: "Run", subject: Subject) -> Picture:
     """Forecasts of validation windows with their history, from the best to the worst."""
     backtest = _backtest(run)
-    sizes = np.nanmean(np.abs(backtest.truth), 1)
-    errors = np.nanmean(backtest.losses(), 1) / np.where(sizes > 0, sizes, np.nan)
+    sizes = mean_of_known(np.abs(backtest.truth))
+    errors = mean_of_known(backtest.losses()) / np.where(sizes > 0, sizes, np.nan)
     chosen = _spread(errors) or [0]
     chosen_levels = [LEVELS.index(level) for level in (0.1, 0.3, 0.5, 0.7, 0.9)]
     table, horizon = backtest.histories.table, backtest.truth.shape[1]
@@ -123,7 +124,7 @@ def by_horizon(run: "Run", subject: Subject) -> Picture | list[Picture]:
         quantiles = method.quantiles(backtest.histories, horizon, LEVELS)
         lines[method.name] = Backtest(backtest.histories, quantiles).losses()
     size = np.nanmean(np.abs(backtest.truth)) or 1.0
-    shares = {name: np.nanmean(line, 0) / size for name, line in lines.items()}
+    shares = {name: mean_of_known(line, 0) / size for name, line in lines.items()}
     return errors_by_horizon(
         shares, title="Errors by the number of steps ahead", unit="quantile loss, as a share of the mean size"
     )

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from cutaway.blocks import Graph
 
 
-def odd_graph(directed: bool = False, weights: bool = True, features: int = 2, seed: int = 0) -> Graph:
+def odd_graph(directed: bool = False, weights: bool = True, features: int = 0, seed: int = 0) -> Graph:
     """A graph of 13 vertices in float64 with two self-loops, edges given twice, and two vertices alone."""
     generator = torch.Generator().manual_seed(seed)
     m = 31
@@ -27,13 +27,13 @@ def odd_graph(directed: bool = False, weights: bool = True, features: int = 2, s
     )
 
 
-def batch_of_graphs(seed: int = 0) -> Graph:
-    """Four graphs of 5, 1, 3 and 4 vertices as one, in float64, with edge features."""
+def batch_of_graphs(seed: int = 0, features: int = 0) -> Graph:
+    """Four graphs of 5, 1, 3 and 4 vertices as one, in float64; with edge features, if asked for."""
     generator = torch.Generator().manual_seed(seed)
     parts = []
     for n, m in ((5, 8), (1, 0), (3, 2), (4, 5)):
-        features = torch.randn(m, 2, dtype=torch.float64, generator=generator)
-        parts.append(Graph(torch.randint(n, (2, m), generator=generator), vertices=n, edge_features=features))
+        told = torch.randn(m, features, dtype=torch.float64, generator=generator) if features else None
+        parts.append(Graph(torch.randint(n, (2, m), generator=generator), vertices=n, edge_features=told))
     return Graph.batch(parts)
 
 

@@ -38,6 +38,11 @@ def _graph() -> Graph:
     return Graph(edges, vertices=7, weights=torch.rand(6) + 0.5, edge_features=torch.randn(6, 2))
 
 
+def _bare() -> Graph:
+    """The same without edge features, for layers that read none."""
+    return _graph().without_edge_features()
+
+
 def _graphs() -> Graph:
     """Three graphs of 3, 1 and 4 vertices as one."""
     edges = torch.tensor([[0, 1, 4, 5, 6], [1, 2, 5, 6, 7]])
@@ -54,14 +59,14 @@ register(max_neighbours, example=lambda: (max_neighbours, _x(), _graph()))
 register(gather_messages, example=lambda: (gather_messages, torch.randn(11, 3), _graph(), "mean"))
 
 register(MessagePassing, example=lambda: (MessagePassing(5, 3, aggregate="mean", edge_inputs=2), _x(), _graph()))
-register(GraphConvLayer, example=lambda: (GraphConvLayer(5, 3), _x(), _graph()))
-register(GCNLayer, example=lambda: (GCNLayer(3, 5), _x(3), _graph()))
+register(GraphConvLayer, example=lambda: (GraphConvLayer(5, 3), _x(), _bare()))
+register(GCNLayer, example=lambda: (GCNLayer(3, 5), _x(3), _bare()))
 register(GATLayer, example=lambda: (GATLayer(5, 6, heads=3, edge_inputs=2), _x(), _graph()))
-register(GINLayer, example=lambda: (GINLayer(5, 3), _x(), _graph()))
-register(ChebyshevLayer, example=lambda: (ChebyshevLayer(5, 3, order=4), _x(), _graph()))
+register(GINLayer, example=lambda: (GINLayer(5, 3, edge_inputs=2), _x(), _graph()))
+register(ChebyshevLayer, example=lambda: (ChebyshevLayer(5, 3, order=4), _x(), _bare()))
 register(SpectralLayer, example=lambda: (SpectralLayer(5, 3, 4), _x(), torch.linalg.qr(_x(4))[0]))
-register(GatedGraphLayer, example=lambda: (GatedGraphLayer(5, 6, steps=2), _x(), _graph()))
-register(FixedPointLayer, example=lambda: (FixedPointLayer(5, 4, contraction=0.7), _x(), _graph()))
+register(GatedGraphLayer, example=lambda: (GatedGraphLayer(5, 6, steps=2, edge_inputs=2), _x(), _graph()))
+register(FixedPointLayer, example=lambda: (FixedPointLayer(5, 4, contraction=0.7, edge_inputs=2), _x(), _graph()))
 register(EdgeAttention, example=lambda: (EdgeAttention(6, 2, edge_inputs=2), _x(6), _graph()))
 register(
     GraphTransformerLayer,

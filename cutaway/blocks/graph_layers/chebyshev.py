@@ -20,7 +20,7 @@ from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.graph_layers.gcn import symmetric_norm
 from cutaway.blocks.graphs.compressed_rows import is_sparse_rows
 from cutaway.blocks.graphs.graph import Graph
-from cutaway.blocks.graphs.graph_checks import expect_undirected
+from cutaway.blocks.graphs.graph_checks import expect_undirected, refuse_edge_features
 from cutaway.blocks.graphs.neighbours import ArcWeights, expect_vertices, sum_weighted
 from cutaway.blocks.graphs.sparse_features import map_features
 from cutaway.inside.taps import Tap
@@ -29,8 +29,8 @@ from cutaway.inside.taps import Tap
 class ChebyshevLayer(nn.Module):
     """Y = Σ_{k<K} T_k(L̂) X W_k + b, for undirected graphs; ``layer(x, graph)``. Defferrard et al. 2016.
 
-    ``order`` K: K − 1 edges is how far it sees. ``largest``: λ, a bound on the eigenvalues of L_sym. Taps: ``terms``
-    (K, vertices, inputs), the T_k, and ``output``.
+    ``order`` K: K − 1 edges is how far it sees. ``largest``: λ, a bound on the eigenvalues of L_sym. Features
+    of edges are refused: it reads weights alone. Taps: ``terms`` (K, vertices, inputs), the T_k, and ``output``.
     """
 
     def __init__(self, inputs: int, outputs: int, order: int = 3, bias: bool = True, largest: float = 2.0) -> None:
@@ -46,6 +46,7 @@ class ChebyshevLayer(nn.Module):
     def forward(self, x: Float[Tensor, "n i"], graph: Graph) -> Float[Tensor, "n o"]:
         expect_vertices(x, graph, self.inputs)
         expect_undirected(graph, "a Chebyshev filter")
+        refuse_edge_features(graph, "a Chebyshev filter")
         graph = graph.without_loops()
         a = symmetric_norm(graph, x.dtype)
         backwards = is_sparse_rows(x) or self.outputs < self.inputs

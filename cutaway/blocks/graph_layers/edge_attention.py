@@ -20,7 +20,7 @@ from cutaway.blocks.depth.dropouts import fast_dropout
 from cutaway.blocks.graphs.arc_softmax import softmax_arcs
 from cutaway.blocks.graphs.arc_sums import dot_arcs, sum_arcs
 from cutaway.blocks.graphs.graph import Graph
-from cutaway.blocks.graphs.graph_checks import edge_features_of
+from cutaway.blocks.graphs.graph_checks import edge_features_of, refuse_edge_features
 from cutaway.blocks.graphs.messages import sum_messages, take_targets
 from cutaway.blocks.graphs.neighbours import expect_vertices
 from cutaway.blocks.graphs.wiring import to_arc_order, to_incoming_order, wire
@@ -30,9 +30,10 @@ from cutaway.inside.taps import Tap
 class EdgeAttention(nn.Module):
     """y_j = [Σ α_a v_i] W_O + b with α = softmax(q_jᵀ k_i / √d) over arcs to j; ``layer(x, graph)``. Shi et al. 2021.
 
-    ``edge_inputs``: features of edges that are added to keys and values. ``dropout`` drops weights, in training. Taps:
-    ``attention`` (arcs, heads) before dropout, in the order of ``graph.arcs``; ``head_outputs`` (vertices, width),
-    0 for a vertex that no arc reaches; ``output``.
+    ``edge_inputs``: features of edges that are added to keys and values; ``graph.weights_as_features()`` makes one of
+    the weights, which are not read by themselves. ``dropout`` drops attention weights, in training. Taps: ``attention``
+    (arcs, heads) before dropout, in the order of ``graph.arcs``; ``head_outputs`` (vertices, width), 0 for a vertex
+    that no arc reaches; ``output``.
     """
 
     residual_writers = ("out",)  # the child whose output is added to the residual stream
@@ -53,6 +54,8 @@ class EdgeAttention(nn.Module):
 
     def forward(self, x: Float[Tensor, "n w"], graph: Graph) -> Float[Tensor, "n w"]:
         expect_vertices(x, graph, self.width)
+        if self.map_edges is None:
+            refuse_edge_features(graph, "this layer", can=True)
         wiring = wire(graph)
         qkv = self.qkv(x).view(-1, 3, self.heads, self.head_width).permute(1, 2, 0, 3)
         q, k, v = qkv.contiguous()  # each (heads, vertices, d)

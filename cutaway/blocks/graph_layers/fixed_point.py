@@ -1,12 +1,14 @@
 r"""The recurrent graph network that runs until nothing changes, with gradients of the state in which it comes to rest.
 
-    h_j = tanh(x_j W + b + Σ_{i → j} ā_ij h_i U)          fixed point; ā_ij = a_ij / Σ_i a_ij, ‖U‖₂ ≤ κ < 1
+    h_j = tanh(c_j + Σ_{i → j} ā_ij h_i U)                fixed point; ā_ij = a_ij / Σ_i a_ij, ‖U‖₂ ≤ κ < 1
+    c_j = x_j W + b + Σ_{a = i → j} ā_ij f_a W_e          features of the vertex, and f of the edges to it
     v_j = δ_j + Σ_{j → k} ā_jk (v_k ⊙ h′_k) Uᵀ            adjoint fixed point, δ the gradient of h, h′ = 1 − h²
-    δ(x W + b) = v ⊙ h′,   δU = (Ā h)ᵀ (v ⊙ h′)            gradients, as of infinitely many steps written out
+    δc = v ⊙ h′,   δU = (Ā h)ᵀ (v ⊙ h′)                   gradients, as of infinitely many steps written out
 
 A mean over neighbours lengthens no vector, U shortens each by κ at least, and tanh lengthens no difference: the map
 contracts, so that there is one fixed point, found from any start. Memory does not grow with the number of iterations.
-Almeida 1987, Pineda 1987; Scarselli et al. 2009. Notes: N3 §7.7, ✎ messages read the neighbour's state.
+Almeida 1987, Pineda 1987; Scarselli et al. 2009. Notes: N3 §7.7, f(x_v, x^e, x_u, h_v), ✎ messages read the neighbour's
+state.
 """
 
 from typing import Any, NamedTuple
@@ -19,9 +21,9 @@ from cutaway.blocks.checks import expect_positive
 from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.graphs.arc_sums import dot_arcs, sum_arcs
 from cutaway.blocks.graphs.graph import Graph
-from cutaway.blocks.graphs.graph_checks import expect_unsigned
+from cutaway.blocks.graphs.graph_checks import expect_unsigned, refuse_edge_features
 from cutaway.blocks.graphs.messages import sum_messages_open
-from cutaway.blocks.graphs.neighbours import ArcWeights, expect_vertices, order_weights
+from cutaway.blocks.graphs.neighbours import ArcWeights, edge_messages, expect_vertices, order_weights
 from cutaway.blocks.graphs.sparse_features import map_features
 from cutaway.blocks.graphs.wiring import wire
 from cutaway.inside.taps import Tap
@@ -35,13 +37,24 @@ class Settled(NamedTuple):
 
 
 def settle_open(
-    c: Tensor, u: Tensor, weights: Tensor, graph: Graph, tap: Tap | None = None, limit: int = 1000, tolerance: float = 0
+    c: Tensor,
+    u: Tensor,
+    weights: Tensor,
+    graph: Graph,
+    tap: Tap | None = None,
+    limit: int = 1000,
+    tolerance: float = 0,
+    edges: Tensor | None = None,
 ) -> Tensor:
-    """The bare equation, iterated: h ← tanh(c + Σ ā_ij h_i U), with every iteration and message written out."""
+    """The bare equation, iterated: h ← tanh(c + Σ ā_ij h_i U), with every iteration and message written out.
+
+    ``edges`` (arcs, w) are what the features of edges say, where c does not hold them already.
+    """
     i, j = graph.arcs
     h = torch.zeros_like(c)
     for _ in range(limit):
         m = weights[:, None] * (h @ u)[i]
+        m = m if edges is None else m + edges
         m = m if tap is None else tap(m)
         h, before = torch.tanh(c + sum_messages_open(m, j, graph.vertices)), h
         if (h - before).detach().abs().max() <= tolerance:
@@ -145,8 +158,8 @@ class FixedPointLayer(nn.Module):
 
     ``contraction``: κ; U is scaled down to it where it is larger. ``tolerance``: how far an entry may still move, by
     default 1e-6, in float64 1e-12. ``layer.settled`` says how the last pass came to rest; where it did not within
-    ``limit`` iterations, it says so as an error. Taps: ``messages`` (arcs, width), at rest, in the order of
-    ``graph.arcs``; an edit acts in every iteration. ``output``.
+    ``limit`` iterations, it says so as an error. With ``edge_inputs`` messages read the features of edges. Taps:
+    ``messages`` (arcs, width), at rest, in the order of ``graph.arcs``; an edit acts in every iteration. ``output``.
     """
 
     bare_matrices = ("recurrent",)  # the child whose matrix is read without calling it
@@ -158,6 +171,7 @@ class FixedPointLayer(nn.Module):
         contraction: float = 0.9,
         tolerance: float | None = None,
         limit: int = 1000,
+        edge_inputs: int | None = None,
     ) -> None:
         super().__init__()
         expect_positive(inputs=inputs, width=width, limit=limit)
@@ -170,6 +184,7 @@ class FixedPointLayer(nn.Module):
         self.tolerance, self.limit = tolerance, limit
         self.map = Linear(inputs, width)
         self.recurrent = Linear(width, width, bias=False)
+        self.map_edges = Linear(edge_inputs, width, bias=False) if edge_inputs else None  # W_e
         self.messages, self.output = Tap(), Tap()
         self.settled: Settled | None = None
 
@@ -181,17 +196,23 @@ class FixedPointLayer(nn.Module):
 
     def forward(self, x: Float[Tensor, "n i"], graph: Graph) -> Float[Tensor, "n w"]:
         expect_vertices(x, graph, self.inputs)
+        if self.map_edges is None:
+            refuse_edge_features(graph, "this layer", can=True)
         c, u = map_features(self.map, x), self.bounded()
         a, tolerance = mean_weights(graph, c.dtype), self.tolerance
         if tolerance is None:
             tolerance = 1e-12 if c.dtype == torch.float64 else max(1e-6, 2 * torch.finfo(c.dtype).eps)
+        f = None if self.map_edges is None else edge_messages(self.map_edges, graph, a)
         if self.messages.edited:
-            h = settle_open(c, u, a.arcs, graph, self.messages, self.limit, tolerance)
+            told = None if f is None else f.arcs
+            h = settle_open(c, u, a.arcs, graph, self.messages, self.limit, tolerance, told)
         else:
+            c = c if f is None else c + f.heard
             h, iterations, residual = settle(c, u, a.incoming, *wire(graph).way, tolerance, self.limit)
             self.settled = Settled(iterations, residual)
             if self.messages.live:
-                self.messages(a.arcs[:, None] * (h @ u)[graph.arcs[0]])
+                m = a.arcs[:, None] * (h @ u)[graph.arcs[0]]
+                self.messages(m if f is None else m + f.arcs)
         if self.output.live:
             h = self.output(h)
         return h

@@ -21,7 +21,7 @@ from cutaway.blocks.graphs.arc_attention import attend_arcs
 from cutaway.blocks.graphs.arc_softmax import add_ends, softmax_arcs, softmax_arcs_open
 from cutaway.blocks.graphs.arc_sums import sum_arcs
 from cutaway.blocks.graphs.graph import Graph
-from cutaway.blocks.graphs.graph_checks import edge_features_of
+from cutaway.blocks.graphs.graph_checks import edge_features_of, refuse_edge_features
 from cutaway.blocks.graphs.messages import sum_messages_open, take_sources, take_targets
 from cutaway.blocks.graphs.neighbours import expect_vertices
 from cutaway.blocks.graphs.sparse_features import map_features
@@ -42,8 +42,9 @@ class GATLayer(nn.Module):
 
     ``concat``: the heads, each outputs / heads wide, stand side by side; else each is as wide as the output, which is
     their mean. ``dropout`` drops attention weights, in training. ``edge_inputs`` are the features of each edge that
-    scores may depend on; ``version=2`` takes the scores of GATv2. Taps: ``attention`` (arcs, heads) before dropout, in
-    the order of ``layer.wired(graph).arcs``, and ``output``.
+    scores depend on; the weights of a graph say no more than which edges there are, unless they are features too:
+    ``graph.weights_as_features()``. ``version=2`` takes the scores of GATv2. Taps: ``attention`` (arcs, heads) before
+    dropout, in the order of ``layer.wired(graph).arcs``, and ``output``.
     """
 
     def __init__(
@@ -94,6 +95,8 @@ class GATLayer(nn.Module):
 
     def forward(self, x: Float[Tensor, "n i"], graph: Graph) -> Float[Tensor, "n o"]:
         expect_vertices(x, graph, self.inputs)
+        if self.map_edges is None:
+            refuse_edge_features(graph, "this layer", can=True)
         graph = self.wired(graph)
         if self.version == 1 and not self.attention.edited and self.map.weight.dtype.itemsize >= 4:
             y = self._in_one_pass(x, graph)

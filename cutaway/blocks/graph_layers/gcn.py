@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.graphs.graph import Graph
-from cutaway.blocks.graphs.graph_checks import expect_unsigned
+from cutaway.blocks.graphs.graph_checks import expect_unsigned, refuse_edge_features
 from cutaway.blocks.graphs.neighbours import ArcWeights, arc_weights, expect_vertices, order_weights
 from cutaway.blocks.graphs.sparse_features import map_and_sum
 from cutaway.inside.taps import Tap
@@ -45,8 +45,9 @@ def _norm(graph: Graph, dtype: torch.dtype) -> ArcWeights:
 class GCNLayer(nn.Module):
     """Y = Âᵀ X W + b with Â = D^{−1/2} (A + I) D^{−1/2}; ``layer(x, graph)``. Kipf, Welling 2017.
 
-    ``self_loops=False`` leaves the I out, ``norm=False`` both roots of D. x may be dense or sparse (CSR). Taps:
-    ``messages`` (arcs, outputs), in the order of ``layer.wired(graph).arcs``, and ``output``.
+    ``self_loops=False`` leaves the I out, ``norm=False`` both roots of D. x may be dense or sparse (CSR). Features of
+    edges are refused: it reads weights alone. Taps: ``messages`` (arcs, outputs), in the order of
+    ``layer.wired(graph).arcs``, and ``output``.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class GCNLayer(nn.Module):
 
     def forward(self, x: Float[Tensor, "n i"], graph: Graph) -> Float[Tensor, "n o"]:
         expect_vertices(x, graph, self.inputs)
+        refuse_edge_features(graph, "a GCN layer")
         graph = self.wired(graph)
         a = symmetric_norm(graph, self.map.weight.dtype) if self.norm else arc_weights(graph, self.map.weight.dtype)
         y = map_and_sum(self.map, x, graph, a, self.messages, self.bias)

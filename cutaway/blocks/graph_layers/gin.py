@@ -17,7 +17,7 @@ from cutaway.blocks.checks import expect_positive
 from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.graphs.compressed_rows import is_sparse_rows
 from cutaway.blocks.graphs.graph import Graph
-from cutaway.blocks.graphs.graph_checks import edge_features_of
+from cutaway.blocks.graphs.graph_checks import edge_features_of, refuse_edge_features
 from cutaway.blocks.graphs.messages import sum_messages, take_sources
 from cutaway.blocks.graphs.neighbours import arc_weights, expect_vertices, sum_neighbours, sum_weighted
 from cutaway.blocks.graphs.sparse_features import multiply_sparse
@@ -31,8 +31,8 @@ class GINLayer(nn.Module):
 
     ``hidden`` units, by default as many as outputs. ε starts at ``epsilon`` and is learned unless
     ``learn_epsilon=False``. ``norm`` puts a batch norm inside the MLP. With ``edge_inputs`` the features of edges speak
-    too (GINE). Taps: ``messages`` (arcs, inputs) in the order of ``graph.arcs``, ``sums`` (what goes into the MLP) and
-    ``output``.
+    too (GINE), in place of weights, of which ``graph.weights_as_features()`` makes a feature. Taps: ``messages`` (arcs,
+    inputs) in the order of ``graph.arcs``, ``sums`` (what goes into the MLP) and ``output``.
     """
 
     def __init__(
@@ -63,6 +63,8 @@ class GINLayer(nn.Module):
 
     def forward(self, x: Float[Tensor, "n i"], graph: Graph) -> Float[Tensor, "n o"]:
         expect_vertices(x, graph, self.inputs)
+        if self.map_edges is None:
+            refuse_edge_features(graph, "this layer", can=True)
         edited = self.messages.edited or self.sums.edited or is_changed(self.up)
         if is_sparse_rows(x) and self.map_edges is None and not edited and type(self.up) is Linear:
             if self.messages.live or self.sums.live or is_read(self.up):

@@ -16,6 +16,7 @@ from cutaway.blocks.checks import expect_choice
 from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.graph_layers.message_passing import AGGREGATES, gather_messages
 from cutaway.blocks.graphs.graph import Graph
+from cutaway.blocks.graphs.graph_checks import refuse_edge_features
 from cutaway.blocks.graphs.messages import take_sources
 from cutaway.blocks.graphs.neighbours import arc_counts, arc_weights, expect_vertices
 from cutaway.blocks.graphs.sparse_features import map_and_sum, map_features
@@ -32,7 +33,8 @@ class GraphConvLayer(nn.Module):
     """y_j = σ(θ₁ᵀ x̄_j + Σ a_ij θ₂ᵀ x_i), the notes' layer; ``layer(x, graph)``. Morris et al. 2019.
 
     ``aggregate="mean"`` is GraphSAGE's; "max" takes the largest of the messages a_ij θ₂ᵀ x_i. ``activation``: σ, or
-    None. Taps: ``messages`` (arcs, outputs) in the order of ``graph.arcs``, ``sums`` (before σ) and ``output``.
+    None. Features of edges are refused: it reads weights alone. Taps: ``messages`` (arcs, outputs) in the order of
+    ``graph.arcs``, ``sums`` (before σ) and ``output``.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class GraphConvLayer(nn.Module):
 
     def forward(self, x: Float[Tensor, "n i"], graph: Graph) -> Float[Tensor, "n o"]:
         expect_vertices(x, graph, self.inputs)
+        refuse_edge_features(graph, "a graph convolution")
         s = map_features(self.own, x) + self._heard(x, graph)
         if self.sums.live:
             s = self.sums(s)

@@ -16,6 +16,7 @@ from cutaway.blocks.checks import expect_choice, expect_probability
 from cutaway.blocks.dense.mlps import MLP
 from cutaway.blocks.graph_layers.edge_attention import EdgeAttention
 from cutaway.blocks.graphs.graph import Graph
+from cutaway.blocks.graphs.graph_checks import refuse_edge_features
 from cutaway.blocks.graphs.neighbours import expect_vertices
 from cutaway.blocks.norms.layer import LayerNorm
 from cutaway.inside.taps import Tap
@@ -78,6 +79,7 @@ class GraphTransformerLayer(nn.Module):
     def _attend(self, x: Tensor, graph: Graph) -> Tensor:
         if self.scope == "edges":
             return self.attention(x, self.wired(graph))
+        refuse_edge_features(graph, "attention between all pairs")
         if graph.membership is None:
             return self.attention(x[None])[0]
         padded, real = pad_graphs(x, graph)

@@ -17,7 +17,7 @@ from cutaway.blocks.checks import expect_choice, expect_positive
 from cutaway.blocks.dense.affine import Dense, Linear
 from cutaway.blocks.graphs.compressed_rows import is_sparse_rows
 from cutaway.blocks.graphs.graph import Graph
-from cutaway.blocks.graphs.graph_checks import edge_features_of
+from cutaway.blocks.graphs.graph_checks import edge_features_of, refuse_edge_features
 from cutaway.blocks.graphs.messages import max_messages, sum_messages, take_sources, take_targets
 from cutaway.blocks.graphs.neighbours import arc_counts, expect_vertices
 from cutaway.inside.taps import Tap
@@ -87,7 +87,8 @@ class MessagePassing(nn.Module):
         width = outputs if width is None else width
         expect_positive(inputs=inputs, outputs=outputs, width=width)
         expect_choice("aggregate", aggregate, AGGREGATES)
-        self.inputs, self.outputs, self.aggregate, self.edge_inputs = inputs, outputs, aggregate, edge_inputs
+        self.inputs, self.outputs, self.aggregate = inputs, outputs, aggregate
+        self.edge_inputs = edge_inputs or None
         self.message: Message = ConcatMessage(inputs, width, edge_inputs) if message is None else message
         self.update: Update = ConcatUpdate(inputs, width, outputs) if update is None else update
         self.messages, self.heard, self.output = Tap(), Tap(), Tap()
@@ -96,7 +97,9 @@ class MessagePassing(nn.Module):
         expect_vertices(x, graph, self.inputs)
         x = x.to_dense() if is_sparse_rows(x) else x
         f = None
-        if self.edge_inputs is not None:
+        if self.edge_inputs is None:
+            refuse_edge_features(graph, "this layer", can=True)
+        else:
             f = edge_features_of(graph, self.edge_inputs).to(x.dtype)[graph.arc_edges]
         m = self.message(take_sources(x, graph), take_targets(x, graph), f)
         if graph.weights is not None:

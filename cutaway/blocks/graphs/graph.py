@@ -323,6 +323,11 @@ class Graph:
             columns, starts = columns[first], row_starts(rows[first], n)
         return sparse_rows(starts, columns, values, n)
 
+    def _ones(self) -> Tensor:
+        """A weight of 1 for each edge."""
+        dtype = torch.get_default_dtype() if self.edge_features is None else self.edge_features.dtype
+        return torch.ones(self.edges.shape[1], dtype=dtype, device=self.edges.device)
+
     def _arc_values(self, dtype: torch.dtype | None) -> Tensor:
         if self.weights is None:
             count = self.arcs.shape[1]
@@ -357,22 +362,30 @@ class Graph:
         rounded = self.weights is not None and changes["weights"].dtype != self.weights.dtype  # perhaps to 0
         return self._with({}, **changes) if rounded else self._known(self._facts, **changes)
 
+    def without_edge_features(self) -> "Graph":
+        """The same graph, of whose edges there are no features: for layers that read none."""
+        if self.edge_features is None:
+            return self
+        if self.learns:
+            return self._known(self._facts, edge_features=None)
+        return self.keep("without_edge_features", lambda: self._known(self._facts, edge_features=None)).with_x(self.x)
+
     def weights_as_features(self, scale: float = 1.0) -> "Graph":
         """Without weights, but with a last feature of each edge that tells them: weight / ``scale``; for attention.
+
+        Edges of a graph without weights weigh 1.
 
         >>> pair = Graph(torch.tensor([[0], [1]]), weights=torch.tensor([3.0]))
         >>> pair.weights_as_features(2.0).edge_features
         tensor([[1.5000]])
         """
-        if self.weights is None:
-            raise ValueError("weights as features need weights, got a graph without any; leave it as it is")
         if self.learns:
             return self._tell_weights(scale)
         return self.keep(("weights_as_features", scale), lambda: self._tell_weights(scale)).with_x(self.x)
 
     def _tell_weights(self, scale: float) -> "Graph":
-        assert self.weights is not None
-        edges, weights, features, facts = self.edges, self.weights, self.edge_features, self._facts
+        edges, features, facts = self.edges, self.edge_features, self._facts
+        weights = self._ones() if self.weights is None else self.weights
         if facts.silent:
             there = _those_without(weights.detach() == 0, len(weights) - facts.silent)
             edges, weights = edges[:, there], weights[there]

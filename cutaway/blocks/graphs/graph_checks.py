@@ -87,6 +87,21 @@ def expect_unsigned(graph: "Graph", why: str) -> None:
         )
 
 
+def refuse_edge_features(graph: "Graph", what: str, can: bool = False) -> None:
+    """Stops at features of edges, which ``what`` does not read; one that ``can`` reads them if it is built so.
+
+    They would be left out without a word.
+    """
+    if graph.edge_features is None or not graph.edge_features.shape[1]:
+        return
+    width = graph.edge_features.shape[1]
+    way = f"build it with edge_inputs={width}" if can else "take one that reads them, as GATLayer or GINLayer"
+    raise ValueError(
+        f"{what} {'was built for edges without features' if can else 'reads no features of edges'}, got a graph with "
+        f"{width} of every edge; {way}, or leave them out: graph.without_edge_features()"
+    )
+
+
 def edge_features_of(graph: "Graph", width: int) -> Tensor:
     """The features of a graph's edges, for a layer that reads so many."""
     if graph.edge_features is None:

@@ -8,7 +8,7 @@ A vertex that no arc reaches gives 0. The sum is a product with a sparse matrix,
 every message out, and agree. Gilmer et al. 2017; Xu et al. 2019. Notes: N3 §7.8.5.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -17,8 +17,8 @@ from torch import Tensor
 from cutaway.blocks.checks import expect_float, expect_width
 from cutaway.blocks.graphs.arc_sums import sum_arcs
 from cutaway.blocks.graphs.graph import Graph
-from cutaway.blocks.graphs.graph_checks import expect_rows
-from cutaway.blocks.graphs.messages import max_messages, max_messages_open, sum_messages_open
+from cutaway.blocks.graphs.graph_checks import edge_features_of, expect_rows
+from cutaway.blocks.graphs.messages import max_messages, max_messages_open, sum_messages, sum_messages_open
 from cutaway.blocks.graphs.wiring import to_incoming_order, wire
 from cutaway.inside.taps import Tap
 
@@ -29,6 +29,20 @@ class ArcWeights(NamedTuple):
     arcs: Tensor
     incoming: Tensor
     back: Tensor | None
+
+
+class EdgeMessages(NamedTuple):
+    """What the features of edges say: on each arc (arcs, w), and their sums over the arcs to each vertex (n, w)."""
+
+    arcs: Tensor
+    heard: Tensor
+
+
+def edge_messages(layer: Any, graph: Graph, weights: ArcWeights) -> EdgeMessages:
+    """w_a f_a W_e for the features f of a graph's edges; ``layer``: W_e, without a bias."""
+    features = edge_features_of(graph, layer.inputs).to(layer.weight.dtype)
+    messages = weights.arcs[:, None] * layer(features).index_select(0, graph.arc_edges)
+    return EdgeMessages(messages, sum_messages(messages, graph))
 
 
 def arc_weights(graph: Graph, dtype: torch.dtype) -> ArcWeights:
@@ -68,18 +82,28 @@ def sum_neighbours(x: Float[Tensor, "n w"], graph: Graph) -> Float[Tensor, "n w"
 
 
 def sum_weighted(
-    x: Tensor, graph: Graph, weights: ArcWeights, tap: Tap | None = None, bias: Tensor | None = None
+    x: Tensor,
+    graph: Graph,
+    weights: ArcWeights,
+    tap: Tap | None = None,
+    bias: Tensor | None = None,
+    edges: EdgeMessages | None = None,
 ) -> Tensor:
-    """y_j = Σ w_a x_i + b with weights of one's own; a ``tap`` sees, and may change, the messages w_a x_i (arcs, w)."""
+    """y_j = Σ w_a x_i + b with weights of one's own; a ``tap`` sees, and may change, the messages w_a x_i (arcs, w).
+
+    ``edges`` are what the features of edges add to the messages.
+    """
     if tap is not None and tap.live:
         i, j = graph.arcs
         messages = weights.arcs[:, None] * x[i]
+        messages = messages if edges is None else messages + edges.arcs
         if tap.edited:
             y = sum_messages_open(tap(messages), j, graph.vertices)
             return y if bias is None else y + bias
         tap(messages)
     back = None if weights.back is None else weights.back[None]
-    return sum_arcs(x[None], weights.incoming[None], back, *wire(graph).way, bias)[0]
+    y = sum_arcs(x[None], weights.incoming[None], back, *wire(graph).way, bias)[0]
+    return y if edges is None else y + edges.heard
 
 
 def mean_neighbours_open(x: Float[Tensor, "n w"], graph: Graph) -> Float[Tensor, "n w"]:

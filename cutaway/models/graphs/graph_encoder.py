@@ -123,8 +123,9 @@ class GraphEncoder(GraphModel):
         x, found = self.enter_features(graph), []
         if hidden is not None:
             x = torch.where(hidden[:, None], self.hidden, x)
+        over = self.wired(graph)
         for stage in self.stages:
-            x = stage(x, graph)
+            x = stage(x, over)
             found.append(x)
         return found
 
@@ -171,7 +172,7 @@ class GraphEncoder(GraphModel):
         assert self.decoder is not None
         if hidden is not None:
             states = states.masked_fill(hidden[:, None], 0.0)
-        return self.decoder(states, graph)
+        return self.decoder(states, self.wired(graph))
 
     def score(self, states: Float[Tensor, "n w"], pairs: Int[Tensor, "2 p"]) -> Float[Tensor, "p"]:
         """The log odds that there is an edge between two vertices with these states."""

@@ -134,6 +134,7 @@ class GraphPredictor(GraphModel):
         if self.spec.readout == "global":
             graph = add_global_vertex(graph)
         x, found = self.enter_features(graph), []
+        graph = self.wired(graph)
         for number, stage in enumerate(self.stages):
             if self.spec.pooling == "clusters" and number == self.spec.depth // 2:
                 clusters = match_neighbours(graph)

@@ -9,7 +9,7 @@ Notes: N3 §7, N4.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Float
@@ -20,6 +20,7 @@ from cutaway.blocks.dense.activations import find_activation
 from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.graph_layers.structural_encodings import LaplacianEncoding, RandomWalkEncoding
 from cutaway.blocks.graphs.graph import Graph
+from cutaway.blocks.graphs.graph_checks import refuse_edge_features
 from cutaway.blocks.graphs.sparse_features import dropout_features, map_features
 from cutaway.blocks.low_rank.linear_layers import is_linear, matrix_of
 from cutaway.blocks.norms.batch import BatchNorm
@@ -29,6 +30,7 @@ from cutaway.models.base import Model
 from cutaway.models.graphs.layer_kinds import LAYERS
 from cutaway.models.specs.plain_data import NamedSpec
 
+S = TypeVar("S", bound="GraphModelSpec")
 NORMS: dict[str, type[nn.Module] | None] = {"none": None, "layer": LayerNorm, "batch": BatchNorm}
 
 
@@ -37,7 +39,9 @@ class GraphModelSpec(NamedSpec):
     """What all graph models say: features of vertices (and edges) in, and the stages that they go through."""
 
     inputs: int
-    edge_inputs: int = 0  # features of an edge; 0 where there are none, or the layer reads none
+    edge_inputs: int = 0  # features of an edge that the layers read
+    weight_scale: float = 0.0  # above 0, the last of these is the weight of the edge, divided by this
+    ignores_edges: bool = False  # whether features of edges are left out where no layer reads them, or refused
     layer: str = "gcn"
     width: int = 16
     depth: int = 2
@@ -67,12 +71,41 @@ class GraphModelSpec(NamedSpec):
                 f"try width={self.width - self.width % self.heads or self.heads}"
             )
 
+        self._check_edges()
         belongs, takes = LAYERS[self.layer].belongs_to_a_graph, self.keeps_width
         if bool(self.frequencies) != bool(self.graph_size) or not belongs <= bool(self.frequencies) <= takes:
             raise ValueError(
                 f"frequencies and graph_size go together, for layers that keep their width, got frequencies="
                 f"{self.frequencies}, graph_size={self.graph_size} for layer={self.layer!r}; spectral layers need both"
             )
+
+    def _check_edges(self) -> None:
+        if self.edge_inputs < 0 or self.weight_scale < 0:
+            raise ValueError(
+                f"edge_inputs and weight_scale must be 0 or more, got {self.edge_inputs} and {self.weight_scale:g}; 0 "
+                "for none"
+            )
+        if self.edge_inputs and not LAYERS[self.layer].reads_edges:
+            able = ", ".join(name for name, kind in LAYERS.items() if kind.reads_edges)
+            raise ValueError(
+                f"layer={self.layer!r} reads no features of edges, got edge_inputs={self.edge_inputs}; leave them out, "
+                f"or take a layer that reads them: {able}"
+            )
+        if self.weight_scale and not self.edge_inputs:
+            raise ValueError(
+                f"weights that layers read count as a feature of edges, got weight_scale={self.weight_scale:g} with "
+                "edge_inputs=0; set edge_inputs=1"
+            )
+
+    @classmethod
+    def from_dict(cls: type[S], values: dict[str, Any]) -> S:
+        """Specs stored before models refused features of edges that they do not read left them out."""
+        return super().from_dict({"ignores_edges": True} | values)  # type: ignore[misc]
+
+    @property
+    def edge_features(self) -> int:
+        """How many features of edges are read beside the weight."""
+        return self.edge_inputs - (self.weight_scale > 0)
 
     @property
     def keeps_width(self) -> bool:
@@ -155,11 +188,22 @@ class GraphModel(Model):
     def every_state(self, graph: Graph) -> list[Tensor]:
         """The states of all vertices after each stage."""
         x, found = self.enter_features(graph), []
-        over = self.eigenvectors if LAYERS[self.spec.layer].belongs_to_a_graph else graph  # what messages run over
+        over = self.wired(graph)
         for stage in self.stages:
             x = stage(x, over)
             found.append(x)
         return found
+
+    def wired(self, graph: Graph) -> Any:
+        """What the stages run over: the graph, its edges with the features that are read; or its eigenvectors."""
+        spec = self.spec
+        if not spec.edge_features and graph.edge_features is not None:
+            if not spec.ignores_edges:
+                refuse_edge_features(graph, f"a model of layer={spec.layer!r}", can=LAYERS[spec.layer].reads_edges)
+            graph = graph.without_edge_features()
+        if spec.weight_scale:
+            graph = graph.weights_as_features(spec.weight_scale)
+        return self.eigenvectors if LAYERS[spec.layer].belongs_to_a_graph else graph
 
     def embed(self, graph: Graph) -> Float[Tensor, "n w"]:
         """The vector of each vertex: what is known of it before the model answers."""

@@ -21,7 +21,9 @@ class LayerKind(NamedTuple):
 
     A layer that ``keeps_width`` has as many outputs as inputs. One that ``is_whole`` has its own norm, activation and
     residual. One that ``belongs_to_a_graph`` is of no use on another, nor on the same with other numbers. Without
-    ``takes_signs`` it divides by sums of weights, and needs them at 0 or above.
+    ``takes_signs`` it divides by sums of weights, and needs them at 0 or above. One that ``reads_edges`` takes features
+    of edges in; what ``weighs`` messages by the weights of edges is the layer ("always"), the layer unless it reads
+    features of edges ("bare"), or nothing (""), so that weights must be among the features.
     """
 
     make: Callable[[Any, int, int, bool], nn.Module]
@@ -30,6 +32,8 @@ class LayerKind(NamedTuple):
     is_whole: bool = False
     belongs_to_a_graph: bool = False
     takes_signs: bool = True
+    reads_edges: bool = False
+    weighs: str = "always"
 
 
 def _gcn(spec: Any, inputs: int, outputs: int, last: bool) -> nn.Module:
@@ -70,16 +74,17 @@ def _spectral(spec: Any, inputs: int, outputs: int, last: bool) -> nn.Module:
 
 
 def _gated(spec: Any, inputs: int, outputs: int, last: bool) -> nn.Module:
-    return GatedGraphLayer(inputs, outputs, steps=spec.rounds)
+    return GatedGraphLayer(inputs, outputs, steps=spec.rounds, edge_inputs=spec.edge_inputs or None)
 
 
 def _fixed_point(spec: Any, inputs: int, outputs: int, last: bool) -> nn.Module:
-    return FixedPointLayer(inputs, outputs, contraction=spec.contraction)
+    return FixedPointLayer(inputs, outputs, contraction=spec.contraction, edge_inputs=spec.edge_inputs or None)
 
 
 def _transformer(spec: Any, inputs: int, outputs: int, last: bool, scope: str = "edges") -> nn.Module:
-    edge_inputs = spec.edge_inputs or None if scope == "edges" else None
-    return GraphTransformerLayer(outputs, spec.heads, scope, edge_inputs=edge_inputs, dropout=spec.attention_dropout)
+    return GraphTransformerLayer(
+        outputs, spec.heads, scope, edge_inputs=spec.edge_inputs or None, dropout=spec.attention_dropout
+    )
 
 
 def _all_pairs(spec: Any, inputs: int, outputs: int, last: bool) -> nn.Module:
@@ -88,17 +93,24 @@ def _all_pairs(spec: Any, inputs: int, outputs: int, last: bool) -> nn.Module:
 
 LAYERS: dict[str, LayerKind] = {
     "gcn": LayerKind(_gcn, takes_signs=False),
-    "gat": LayerKind(_gat, attention="attention"),
-    "gatv2": LayerKind(_gatv2, attention="attention"),
-    "gin": LayerKind(_gin),
+    "gat": LayerKind(_gat, attention="attention", reads_edges=True, weighs=""),
+    "gatv2": LayerKind(_gatv2, attention="attention", reads_edges=True, weighs=""),
+    "gin": LayerKind(_gin, reads_edges=True, weighs="bare"),
     "sage": LayerKind(_sage),
     "notes": LayerKind(_notes),
     "chebyshev": LayerKind(_chebyshev, takes_signs=False),
     "spectral": LayerKind(_spectral, keeps_width=True, belongs_to_a_graph=True, takes_signs=False),
-    "gated": LayerKind(_gated, keeps_width=True, is_whole=True),
-    "fixed-point": LayerKind(_fixed_point, keeps_width=True, is_whole=True, takes_signs=False),
-    "transformer": LayerKind(_transformer, attention="attention.attention", keeps_width=True, is_whole=True),
-    "all-pairs": LayerKind(_all_pairs, keeps_width=True, is_whole=True),
+    "gated": LayerKind(_gated, keeps_width=True, is_whole=True, reads_edges=True),
+    "fixed-point": LayerKind(_fixed_point, keeps_width=True, is_whole=True, takes_signs=False, reads_edges=True),
+    "transformer": LayerKind(
+        _transformer,
+        attention="attention.attention",
+        keeps_width=True,
+        is_whole=True,
+        reads_edges=True,
+        weighs="",
+    ),
+    "all-pairs": LayerKind(_all_pairs, keeps_width=True, is_whole=True, weighs=""),
 }
 
 __all__ = ["LAYERS", "LayerKind"]

@@ -89,16 +89,17 @@ class LinkScorer(GraphModel):
             found = [super().states(first)]
             for stages, part in zip(self.kind_stages, others, strict=True):
                 y = self.enter_features(part)
+                over = self.wired(part)
                 for stage in stages:  # type: ignore[attr-defined]
-                    y = stage(y, part)
+                    y = stage(y, over)
                 found.append(y)
             return torch.cat(found, -1)
         if self.foe_stages is None:
             return super().states(graph)
         friends, foes = signed_parts(graph)
-        y = self.enter_features(foes)
+        y, over = self.enter_features(foes), self.wired(foes)
         for stage in self.foe_stages:
-            y = stage(y, foes)
+            y = stage(y, over)
         return torch.cat([super().states(friends), y], -1)
 
     def score(self, states: Float[Tensor, "n w"], pairs: Int[Tensor, "2 p"]) -> Float[Tensor, "p *o"]:

@@ -41,6 +41,8 @@ class VertexClassifierRecipe(GraphRecipe):
     layer: ClassVar[str] = ""  # that the model is made of
     decays_first_layer_only: ClassVar[bool] = False
 
+    edge_features: Literal["auto", "ignore"] = setting("auto", DATA)
+    """other columns of the list of edges: read as features, refused where the layers read none; or ignored"""
     task: Literal["auto", "classes", "values"] = setting("auto", DATA)
     """what the target holds; auto: words are classes, and so are at most 50 different whole numbers"""
     value_dropout: float = 0.0
@@ -102,15 +104,13 @@ class VertexClassifierRecipe(GraphRecipe):
         from cutaway.recipes.graphs.vertex_classes import decay_first_layer_only
 
         assert graph.x is not None
-        reads_edges = graph.edge_features is not None and self.layer_name() in ("gat", "gatv2", "gin", "transformer")
-        edge_inputs = graph.edge_features.shape[1] if reads_edges and graph.edge_features is not None else 0
         vectors = self._eigenvectors(graph)
         settings = self.layer_settings()
         if not data.classes:
             settings |= {name: self.value_dropout for name in ("dropout", "attention_dropout") if name in settings}
         model = VertexClassifier(
             inputs=graph.x.shape[1],
-            edge_inputs=edge_inputs,
+            **self.edge_settings(graph),
             classes=len(data.classes),
             layer=self.layer_name(),
             frequencies=0 if vectors is None else vectors.shape[1],
@@ -122,6 +122,12 @@ class VertexClassifierRecipe(GraphRecipe):
         if self.decays_first_layer_only:
             decay_first_layer_only(model)
         return model
+
+    def edge_settings(self, graph: "Graph") -> dict[str, Any]:
+        """What the model's spec says of edges."""
+        from cutaway.recipes.graphs.edge_inputs import edge_settings
+
+        return edge_settings(self.layer_name(), [graph], self.edge_features == "ignore")
 
     def _eigenvectors(self, graph: "Graph") -> "Tensor | None":
         """The eigenvectors of the lowest frequencies, (vertices, count), where they are asked for."""
@@ -166,15 +172,20 @@ class VertexClassifierRecipe(GraphRecipe):
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         import torch
 
+        from cutaway.recipes.graphs.edge_inputs import edges_in_words, expect_readable_edges
         from cutaway.recipes.graphs.vertex_baselines import vertex_baselines
         from cutaway.training.jobs import Job
 
         data = self.dataset()
         self.expect_signs(data)
+        if self.edge_features != "ignore":
+            expect_readable_edges(self.layer_name(), [data.graph], data.edge_feature_names, data.name)
         task = self.vertex_task(data)
         torch.manual_seed(self.seed)
         model = self.build(data, task.graph)
         facts = self.graph_facts(data) | {"loss_unit": "nats a vertex" if data.classes else "squared deviations"}
+        settings, names = self.edge_settings(data.graph), data.edge_feature_names
+        facts["summary"] += edges_in_words(settings, self.layer_name(), [data.graph], names)
         held = data.validation
         if held is not None:
             facts["baselines"] = vertex_baselines(data, held)

@@ -57,6 +57,8 @@ class GINRecipe(Recipe):
     """share of the graphs for `cutaway test`; 0 for none"""
     encoding: str = setting("utf-8", DATA)
     """encoding of the files"""
+    edge_features: Literal["auto", "ignore"] = setting("auto", DATA)
+    """features of edges, as the kinds of bonds: read, and refused where the layers read none; or ignored"""
 
     layer: Literal["gin", "gcn", "gat", "gatv2", "sage", "notes"] = setting("gin", FIRST)
     """how messages are put together"""
@@ -150,14 +152,14 @@ class GINRecipe(Recipe):
     def build(self, data: "GraphSet") -> "nn.Module":
         """The untrained model."""
         from cutaway.models.graphs.graph_predictor import GraphPredictor
+        from cutaway.recipes.graphs.edge_inputs import edge_settings
 
         graph = data.train.graphs[0]
-        reads_edges = graph.edge_features is not None and self.layer in ("gin", "gat", "gatv2")
         return GraphPredictor(
             task="multi-class" if data.classes else "regression",
             outputs=len(data.classes) or 1,
             inputs=1 if graph.x is None else graph.x.shape[1],
-            edge_inputs=graph.edge_features.shape[1] if reads_edges and graph.edge_features is not None else 0,
+            **edge_settings(self.layer, data.train.graphs, self.edge_features == "ignore"),
             layer=self.layer,
             width=self.width,
             depth=self.depth,
@@ -172,6 +174,7 @@ class GINRecipe(Recipe):
         import torch
 
         from cutaway.atomic_files import write_bytes, write_json
+        from cutaway.recipes.graphs.edge_inputs import edges_in_words, expect_readable_edges
         from cutaway.recipes.graphs.graph_baselines import graph_baselines
         from cutaway.recipes.graphs.graph_outcomes import (
             GraphBatches,
@@ -182,10 +185,14 @@ class GINRecipe(Recipe):
         from cutaway.training.jobs import Job
 
         data = self.dataset()
+        graphs, names = data.train.graphs, data.edge_feature_names
+        if self.edge_features != "ignore":
+            expect_readable_edges(self.layer, graphs, names, data.name)
         scale, held = self.scale_of(data), data.validation
         torch.manual_seed(self.seed)
-        model = self.build(data)
-        facts = {"summary": data.summary(), "fingerprint": data.fingerprint.to_dict(), "source": str(self.data)}
+        model: Any = self.build(data)
+        told = edges_in_words(model.spec.to_dict(), self.layer, graphs, names)
+        facts = {"summary": data.summary() + told, "fingerprint": data.fingerprint.to_dict(), "source": str(self.data)}
         facts["loss_unit"] = "nats a graph" if data.classes else "squared deviations"
         if held is not None:
             facts["baselines"] = graph_baselines(data.train, held, scale, len(data.classes))

@@ -120,12 +120,14 @@ class LinksRecipe(GraphRecipe):
         import torch
 
         from cutaway.models.graphs.link_scorer import LinkScorer
+        from cutaway.recipes.graphs.edge_inputs import edge_settings, edges_in_words
         from cutaway.training.jobs import Job
 
         data = self.dataset()
         task = self.link_task(data)
         torch.manual_seed(self.seed)
         assert task.graph.x is not None
+        settings = edge_settings(self.layer, [task.graph], ignore=True)
         model = LinkScorer(
             inputs=task.graph.x.shape[1],
             layer=self.layer,
@@ -133,6 +135,7 @@ class LinksRecipe(GraphRecipe):
             depth=self.depth,
             dropout=self.dropout,
             decoder=self.decoder,
+            **settings,
             **task.model_settings(),
         )
         facts, held = self.graph_facts(data), task.split.validation
@@ -140,6 +143,7 @@ class LinksRecipe(GraphRecipe):
         if len(held):
             facts["baselines"] = task.baselines(held)
         facts["summary"] += "\n" + task.summary()
+        facts["summary"] += edges_in_words(settings, self.layer, [data.graph], data.edge_feature_names)
 
         def evaluate(m: "nn.Module") -> dict[str, float]:
             return task.metrics(m, held) if len(held) else {}

@@ -50,6 +50,8 @@ class MaskedGraphRecipe(GraphRecipe):
     """one graph (edges in a CSV, GraphML, .npz), many (a CSV of SMILES, a folder or .txt of graphs), or a sample"""
     graphs: Literal["auto", "one", "many"] = setting("auto", DATA)
     """whether the data is one graph or many: auto finds it"""
+    edge_features: Literal["auto", "ignore"] = setting("auto", DATA)
+    """features of edges: read, and refused where the layers that were named read none; or ignored"""
     hide: Literal["vertices", "edges", "both"] = setting("vertices", FIRST)
     """what is hidden: features of vertices, edges, or both"""
     hidden: float = setting(0.5, FIRST)
@@ -99,6 +101,7 @@ class MaskedGraphRecipe(GraphRecipe):
     def settled(self) -> "MaskedGraphRecipe":
         """The recipe with what depends on one graph or many chosen."""
         from cutaway.models.graphs.layer_kinds import LAYERS
+        from cutaway.recipes.graphs.edge_inputs import expect_readable_edges
 
         many = self.holds_many()
         steps = self.steps
@@ -115,6 +118,8 @@ class MaskedGraphRecipe(GraphRecipe):
             evaluate_every=self.evaluate_every or max(20, -(-steps // 20)),
             checkpoint_every=self.checkpoint_every or max(20, -(-steps // 4)),
         )
+        if self.layer != "auto" and self.edge_features != "ignore":
+            expect_readable_edges(self.layer, data.some_graphs(), data.data.edge_feature_names, data.data.name)
         if not many and not LAYERS[changed.layer].takes_signs:
             refuse_signs(data.data, f"layers {changed.layer!r}")
         object.__setattr__(changed, "_read_data", data)
@@ -157,16 +162,17 @@ class MaskedGraphRecipe(GraphRecipe):
 
         from cutaway.atomic_files import write_json
         from cutaway.models.graphs.graph_encoder import GraphEncoder
+        from cutaway.recipes.graphs.edge_inputs import edge_settings, edges_in_words
         from cutaway.training.jobs import Job
 
         if not self.steps or not self.depth or "auto" in (self.layer, self.norm):
             return self.settled().job(rank, world)
         data = getattr(self, "_read_data", None) or self.masked_data()
         torch.manual_seed(self.seed)
-        edge_inputs = data.edge_inputs if self.layer in ("gin", "gat", "gatv2") else 0
+        settings = edge_settings(self.layer, data.some_graphs(), self.edge_features == "ignore")
         model = GraphEncoder(
             inputs=data.inputs,
-            edge_inputs=edge_inputs,
+            **settings,
             layer=self.layer,
             width=self.width,
             depth=self.depth,
@@ -175,6 +181,7 @@ class MaskedGraphRecipe(GraphRecipe):
             dropout=self.dropout,
         )
         facts = data.facts()
+        facts["summary"] += edges_in_words(settings, self.layer, data.some_graphs(), data.data.edge_feature_names)
         if self.hide == "edges":
             facts["loss_unit"] = "nats a pair"
         elif self.hide == "vertices":

@@ -75,8 +75,8 @@ def are_graphs(source: Any) -> bool:
 class MaskedData(ABC):
     """What both kinds of data tell a recipe."""
 
+    data: Any
     inputs: int
-    edge_inputs: int
     units: int
     unit: str
     restoration: Restoration
@@ -86,6 +86,10 @@ class MaskedData(ABC):
     @abstractmethod
     def facts(self) -> dict[str, Any]:
         """For `Job.data`."""
+
+    @abstractmethod
+    def some_graphs(self) -> Sequence[Graph]:
+        """The graphs of training."""
 
     @abstractmethod
     def batches(self, rank: int, world: int) -> Batches[HiddenParts]:
@@ -134,11 +138,13 @@ class OneMaskedGraph(MaskedData):
         assert self.graph.x is not None
         self.feature_names = self.data.feature_names
         self.inputs = self.graph.x.shape[1]
-        self.edge_inputs = 0 if graph.edge_features is None else graph.edge_features.shape[1]
         self.units, self.unit = self.graph.vertices, "vertices"
         self.restoration = Restoration(kinds, recipe.power)
         self._vertices = split_rows(graph.vertices, recipe.validation, recipe.test, recipe.seed)
         self._edges = split_rows(graph.edges.shape[1], recipe.validation, recipe.test, recipe.seed)
+
+    def some_graphs(self) -> Sequence[Graph]:
+        return [self.graph]
 
     def facts(self) -> dict[str, Any]:
         return self.recipe.graph_facts(self.data)
@@ -202,7 +208,6 @@ class MaskedGraphs(MaskedData):
         self.scale, self.feature_names = "as given", self.data.feature_names
         kinds = find_kinds(self.data.feature_names, self.data.train.graphs)
         self.inputs = 1 if first.x is None else first.x.shape[1]
-        self.edge_inputs = 0 if first.edge_features is None else first.edge_features.shape[1]
         self.units, self.unit = min(recipe.batch, len(self.data.train)), "graphs"
         self.restoration = Restoration(kinds, recipe.power)
 
@@ -211,6 +216,9 @@ class MaskedGraphs(MaskedData):
         recipe = self.recipe
         parts: dict[str, Any] = {"validation": recipe.validation, "test": recipe.test, "seed": recipe.seed}
         return read_graphs(source, **parts, target=recipe.target, encoding=recipe.encoding, labelled=False)
+
+    def some_graphs(self) -> Sequence[Graph]:
+        return self.data.train.graphs
 
     def facts(self) -> dict[str, Any]:
         kinds = ", ".join(kind.name for kind in self.restoration.kinds)

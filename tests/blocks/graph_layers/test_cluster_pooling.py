@@ -42,7 +42,7 @@ def test_sums_and_order():
 
 
 def test_clusters_keep_to_their_graphs():
-    graph = batch_of_graphs()
+    graph = batch_of_graphs(features=2)
     numbers = torch.tensor([0, 0, 1, 1, 1, 2, 3, 3, 3, 4, 4, 5, 5])
     assert coarsen(graph, numbers).membership.tolist() == [0, 0, 1, 2, 3, 3]
     assert coarsen(graph, numbers).edge_features.shape[1] == 2

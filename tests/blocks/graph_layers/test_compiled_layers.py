@@ -8,6 +8,7 @@ from graph_cases import odd_graph, shaken, vertex_features
 
 from cutaway.blocks import GATLayer, GCNLayer, GINLayer, Graph, GraphConvLayer
 
+FEATURES = {"gin": 2}  # of edges, for those that read some
 LAYERS = {
     "gcn": lambda: GCNLayer(4, 6),
     "gat": lambda: GATLayer(4, 6, heads=2),
@@ -29,19 +30,19 @@ def loss_and_gradients(run, layer, x: torch.Tensor, graph: Graph) -> list[torch.
 def test_a_new_graph_compiles_whole(name: str):
     """Sorting arcs, adding self-loops and norms are traced too; gradients agree."""
     torch._dynamo.reset()
-    layer = shaken(LAYERS[name]())
+    layer, features = shaken(LAYERS[name]()), FEATURES.get(name, 0)
     x = vertex_features(odd_graph(), 4)
     fast = torch.compile(layer, fullgraph=True, backend="aot_eager")
     for seed in (0, 1):
-        found = loss_and_gradients(fast, layer, x, odd_graph(seed=seed))
-        torch.testing.assert_close(found, loss_and_gradients(layer, layer, x, odd_graph(seed=seed)))
+        found = loss_and_gradients(fast, layer, x, odd_graph(seed=seed, features=features))
+        torch.testing.assert_close(found, loss_and_gradients(layer, layer, x, odd_graph(seed=seed, features=features)))
 
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_threads_share_a_graph(name: str):
-    layer, graph = shaken(LAYERS[name]()), odd_graph()
+    layer, graph = shaken(LAYERS[name]()), odd_graph(features=FEATURES.get(name, 0))
     x = vertex_features(graph, 4)
-    right = layer(x, odd_graph())
+    right = layer(x, odd_graph(features=FEATURES.get(name, 0)))
     with ThreadPoolExecutor(8) as pool:
         for y in pool.map(lambda _: layer(x, graph), range(32)):
             assert torch.equal(y, right)
@@ -49,7 +50,7 @@ def test_threads_share_a_graph(name: str):
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_graph_seen_in_inference_mode_trains(name: str):
-    layer, graph = shaken(LAYERS[name]()), odd_graph()
+    layer, graph = shaken(LAYERS[name]()), odd_graph(features=FEATURES.get(name, 0))
     dense = vertex_features(graph, 4)
     x = dense.to_sparse_csr() if name == "gcn" else dense
     with torch.inference_mode():
@@ -62,21 +63,22 @@ def test_a_graph_seen_in_inference_mode_trains(name: str):
 @pytest.mark.parametrize("name", LAYERS)
 def test_weights_and_features_that_learn_take_many_steps(name: str):
     """What is made of them is not kept from one step to the next."""
-    plain = odd_graph()
-    weights, features = (v.clone().requires_grad_() for v in (plain.weights, plain.edge_features))
+    plain = odd_graph(features=FEATURES.get(name, 0))
+    parts = (plain.weights, plain.edge_features)
+    weights, features = (None if v is None else v.clone().requires_grad_() for v in parts)
     graph = Graph(plain.edges, 13, weights=weights, edge_features=features)
     layer, x = shaken(LAYERS[name]()), vertex_features(graph, 4)
     for _ in range(2):
         layer(x, graph).square().sum().backward()
         with torch.no_grad():
             weights.mul_(0.9)
-    changed = Graph(plain.edges, 13, weights=weights.detach(), edge_features=features.detach())
+    changed = graph.but(weights=weights.detach(), edge_features=None if features is None else features.detach())
     torch.testing.assert_close(layer(x, graph), layer(x, changed))
 
 
 def test_second_derivatives_of_layers():
     for name, make in LAYERS.items():
-        layer, graph = shaken(make()), odd_graph()
+        layer, graph = shaken(make()), odd_graph(features=FEATURES.get(name, 0))
         x = vertex_features(graph, 4).requires_grad_()
         if name != "max":
             assert torch.autograd.gradgradcheck(lambda x, f=layer, g=graph: f(x, g).tanh(), (x,), fast_mode=True)

@@ -12,7 +12,8 @@ from cutaway.blocks import EdgeAttention, Graph, MultiHeadAttention
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("edges", [False, True])
 def test_equals_torch_geometric(directed: bool, edges: bool):
-    graph, layer = odd_graph(directed), shaken(EdgeAttention(6, 3, edge_inputs=2 if edges else None))
+    graph = odd_graph(directed, features=2 if edges else 0)
+    layer = shaken(EdgeAttention(6, 3, edge_inputs=2 if edges else None))
     peer = torch_geometric.nn.TransformerConv(6, 2, heads=3, root_weight=False, edge_dim=2 if edges else None).double()
     parts = zip((peer.lin_query, peer.lin_key, peer.lin_value), layer.qkv.weight.chunk(3, 1), layer.qkv.bias.chunk(3))
     for theirs, weight, bias in parts:
@@ -43,8 +44,8 @@ def test_with_all_arcs_it_is_multi_head_attention():
 def test_laws():
     for directed in (False, True):
         layer = shaken(EdgeAttention(4, 2, edge_inputs=2))
-        assert_equivariant(layer, odd_graph(directed), 4)
-        assert_differentiable(layer, odd_graph(directed), 4)
+        assert_equivariant(layer, odd_graph(directed, features=2), 4)
+        assert_differentiable(layer, odd_graph(directed, features=2), 4)
 
 
 def test_attention_can_be_edited():

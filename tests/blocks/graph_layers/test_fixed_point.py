@@ -125,3 +125,40 @@ def test_half_precision(dtype: torch.dtype):
     torch.testing.assert_close(half.float(), expected, atol=0.05, rtol=0)
     half.float().sum().backward()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in layer.parameters())
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_features_of_edges_are_read(directed: bool):
+    """At rest h = tanh(x W + b + Σ ā_a (h_i U + f_a W_e)), every arc by itself; gradients as written out."""
+    graph, layer = odd_graph(directed, features=2), shaken(FixedPointLayer(3, 4, contraction=0.7, edge_inputs=2))
+    x = vertex_features(graph, 3).requires_grad_()
+    h, u, a = layer(x, graph), layer.bounded(), mean_weights(graph, torch.float64).arcs
+    heard = torch.zeros_like(h)
+    for k, ((i, j), e) in enumerate(zip(graph.arcs.T.tolist(), graph.arc_edges.tolist(), strict=True)):
+        heard[j] += a[k] * (h[i] @ u + graph.edge_features[e] @ layer.map_edges.weight)
+    torch.testing.assert_close(torch.tanh(layer.map(x) + heard), h, atol=1e-11, rtol=0)
+    told = a[:, None] * layer.map_edges(graph.edge_features)[graph.arc_edges]
+    other = settle_open(layer.map(x), u, a, graph, limit=300, edges=told)
+    learned = (x, layer.recurrent.weight, layer.map_edges.weight)
+    torch.testing.assert_close(gradients(h, *learned), gradients(other, *learned))
+    assert_equivariant(layer, graph, 3)
+    assert_differentiable(layer, graph, 3)
+
+
+def test_messages_hold_what_edges_say():
+    graph, layer = odd_graph(features=2), shaken(FixedPointLayer(3, 4, edge_inputs=2))
+    x = vertex_features(graph, 3)
+    with cut.trace(layer, "messages") as seen:
+        h = layer(x, graph)
+    heard = torch.zeros_like(h).index_add(0, graph.arcs[1], seen["messages"])
+    torch.testing.assert_close(torch.tanh(layer.map(x) + heard), h)
+    with cut.patch(layer, {"messages": lambda m: m}):
+        torch.testing.assert_close(layer(x, graph), h)
+    with cut.patch(layer, {"messages": torch.zeros_like}):
+        torch.testing.assert_close(layer(x, graph), torch.tanh(layer.map(x)))
+
+
+def test_without_features_of_edges_nothing_changed():
+    assert list(dict(FixedPointLayer(3, 4).named_parameters())) == ["map.weight", "map.bias", "recurrent.weight"]
+    with pytest.raises(ValueError, match=r"built for edges without features, got a graph with 2 .* edge_inputs=2"):
+        FixedPointLayer(3, 4).double()(vertex_features(odd_graph(), 3), odd_graph(features=2))

@@ -24,7 +24,7 @@ def test_by_hand():
 @pytest.mark.parametrize("edges", [False, True])
 @pytest.mark.parametrize("version", [1, 2])
 def test_equals_torch_geometric(directed: bool, concat: bool, edges: bool, version: int):
-    graph = odd_graph(directed)
+    graph = odd_graph(directed, features=2 if edges else 0)
     layer = shaken(GATLayer(5, 6, heads=3, concat=concat, edge_inputs=2 if edges else None, version=version))
     kind = torch_geometric.nn.GATConv if version == 1 else torch_geometric.nn.GATv2Conv
     peer = kind(5, 2 if concat else 6, heads=3, concat=concat, edge_dim=2 if edges else None).double()
@@ -70,7 +70,7 @@ def test_equals_its_bare_equation():
 @pytest.mark.parametrize("version", [1, 2])
 def test_laws(version: int):
     for directed in (False, True):
-        graph = odd_graph(directed)
+        graph = odd_graph(directed, features=2)
         layer = shaken(GATLayer(4, 6, heads=2, edge_inputs=2, version=version))
         assert_equivariant(layer, graph, 4)
         assert_differentiable(layer, graph, 4)

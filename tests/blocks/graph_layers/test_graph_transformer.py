@@ -28,8 +28,9 @@ def test_between_pairs_it_is_the_transformer_layer():
 
 @pytest.mark.parametrize("scope", ["edges", "pairs"])
 def test_laws(scope: str):
-    for graph in (odd_graph(), odd_graph(directed=True), batch_of_graphs()):
-        layer = shaken(GraphTransformerLayer(4, 2, scope=scope, edge_inputs=2 if scope == "edges" else None))
+    told = 2 if scope == "edges" else 0
+    for graph in (odd_graph(features=told), odd_graph(True, features=told), batch_of_graphs(features=told)):
+        layer = shaken(GraphTransformerLayer(4, 2, scope=scope, edge_inputs=told or None))
         assert_equivariant(layer, graph, 4)
         assert_differentiable(layer, graph, 4)
 

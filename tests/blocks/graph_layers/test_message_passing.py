@@ -27,7 +27,7 @@ class Peer(torch_geometric.nn.MessagePassing):
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("aggregate", ["sum", "mean", "max"])
 def test_equals_torch_geometric(directed: bool, aggregate: str):
-    graph = odd_graph(directed)
+    graph = odd_graph(directed, features=2)
     layer = shaken(MessagePassing(4, 3, width=5, aggregate=aggregate, edge_inputs=2))
     x = vertex_features(graph, 4)
     theirs = Peer(layer)(x, graph.arcs, graph.arc_weights, graph.edge_features[graph.arc_edges])
@@ -38,8 +38,8 @@ def test_equals_torch_geometric(directed: bool, aggregate: str):
 def test_laws(aggregate: str):
     for directed in (False, True):
         layer = shaken(MessagePassing(4, 3, aggregate=aggregate, edge_inputs=2))
-        assert_equivariant(layer, odd_graph(directed), 4)
-        assert_differentiable(layer, odd_graph(directed), 4)
+        assert_equivariant(layer, odd_graph(directed, features=2), 4)
+        assert_differentiable(layer, odd_graph(directed, features=2), 4)
 
 
 def test_messages_of_ones_own():
@@ -55,7 +55,7 @@ def test_messages_of_ones_own():
 
 
 def test_messages_and_what_is_heard_can_be_edited():
-    graph, layer = odd_graph(), shaken(MessagePassing(4, 3, edge_inputs=2))
+    graph, layer = odd_graph(features=2), shaken(MessagePassing(4, 3, edge_inputs=2))
     x = vertex_features(graph, 4)
     lonely = layer(x, graph.without_edges(torch.ones(31, dtype=torch.bool)))
     for address in ("messages", "heard"):

@@ -265,8 +265,7 @@ def test_weights_as_features():
     assert torch.equal(told.edge_features, torch.cat([graph.edge_features, graph.weights[:, None] / 2], 1))
     silent = graph.but(weights=graph.weights.clone().index_fill_(0, torch.tensor([3]), 0.0))
     assert torch.equal(silent.weights_as_features().arcs, silent.arcs)
-    with pytest.raises(ValueError, match="need weights, got a graph without any"):
-        Graph(TRIANGLE).weights_as_features()
+    assert Graph(TRIANGLE).weights_as_features(2.0).edge_features.tolist() == [[0.5]] * 3
 
 
 def test_copies_are_apart():

@@ -7,12 +7,12 @@ from cutaway.blocks.graphs.graph import Graph
 from cutaway.models import GraphPredictor, from_spec, spec_from_dict
 
 
-def some_graphs(seed: int = 0) -> list[Graph]:
+def some_graphs(seed: int = 0, features: int = 0) -> list[Graph]:
     torch.manual_seed(seed)
     ring = torch.stack([torch.arange(5), (torch.arange(5) + 1) % 5])
     path = torch.tensor([[0, 1], [1, 2]])
     return [
-        Graph(edges, n, x=torch.randn(n, 3), edge_features=torch.randn(edges.shape[1], 2))
+        Graph(edges, n, x=torch.randn(n, 3), edge_features=torch.randn(edges.shape[1], features) if features else None)
         for edges, n in ((ring, 5), (path, 3), (torch.empty(2, 0, dtype=torch.int64), 1))
     ]
 
@@ -34,7 +34,7 @@ def test_each_graph_as_if_it_were_alone(readout: str, layer: str):
 
 @pytest.mark.parametrize("readout", ["sum", "mean", "max", "attention", "global"])
 def test_the_order_of_vertices_does_not_matter(readout: str):
-    model, graph = small(readout=readout, edge_inputs=2), some_graphs()[0]
+    model, graph = small(readout=readout, edge_inputs=2), some_graphs(features=2)[0]
     assert torch.allclose(model(graph.permuted(torch.randperm(5))), model(graph), atol=1e-5)
 
 
@@ -47,7 +47,7 @@ def test_by_hand_without_jumping():
 
 
 def test_features_of_edges_count():
-    model, graph = small(edge_inputs=2), some_graphs()[0]
+    model, graph = small(edge_inputs=2), some_graphs(features=2)[0]
     other = Graph(graph.edges, x=graph.x, edge_features=graph.edge_features + 1)
     assert not torch.allclose(model(graph), model(other))
 
@@ -69,7 +69,8 @@ def test_unknown_readout():
 @pytest.mark.parametrize("layer", ["gin", "gcn", "gat"])
 def test_pooling_by_clusters(layer: str):
     """Half of the stages see pairs of neighbours; each graph as if it were alone; gradients reach all."""
-    model, graphs = small(pooling="clusters", layer=layer, edge_inputs=2 if layer == "gin" else 0), some_graphs()
+    told = 2 if layer == "gin" else 0
+    model, graphs = small(pooling="clusters", layer=layer, edge_inputs=told), some_graphs(features=told)
     states = model.states_and_graphs(graphs[0])
     assert [(len(x), over.vertices) for x, over in states] == [(5, 5), (3, 3)]
     together = model(Graph.batch(graphs))

@@ -139,6 +139,7 @@ class TunedGraphsRecipe(TunedRecipe):
     def task_job(self, model: "nn.Module", base: "Base", data: "GraphSet", rank: int, world: int) -> "Job":
         from cutaway.atomic_files import write_bytes, write_json
         from cutaway.data.batches import ShuffledRows
+        from cutaway.recipes.graphs.edge_inputs import edges_in_words
         from cutaway.recipes.graphs.graph_baselines import graph_baselines
         from cutaway.recipes.graphs.graph_outcomes import GraphBatches, outcome_cost, outcome_metrics, outcome_outputs
         from cutaway.recipes.tuned.graph_tasks import graph_features as kept
@@ -146,7 +147,9 @@ class TunedGraphsRecipe(TunedRecipe):
 
         reader, held = self.reader(), data.validation
         scale = reader.scale_of(data)
-        facts: dict[str, Any] = {"summary": data.summary(), "fingerprint": data.fingerprint.to_dict()}
+        spec: Any = model.spec
+        told = edges_in_words(spec.to_dict(), spec.layer, data.train.graphs, data.edge_feature_names)
+        facts: dict[str, Any] = {"summary": data.summary() + told, "fingerprint": data.fingerprint.to_dict()}
         facts["source"] = str(self.data)
         facts["loss_unit"] = "nats a graph" if data.classes else "squared deviations"
         if held is not None:

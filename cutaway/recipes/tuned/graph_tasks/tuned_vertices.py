@@ -149,6 +149,7 @@ class TunedVerticesRecipe(VertexVectors, TunedRecipe):
         return base.model.with_purpose("vertices", "multi-class" if classes else "regression", len(classes) or 1)
 
     def task_job(self, model: "nn.Module", base: "Base", data: LabelledGraph, rank: int, world: int) -> "Job":
+        from cutaway.recipes.graphs.edge_inputs import edges_in_words
         from cutaway.recipes.graphs.vertex_baselines import vertex_baselines
         from cutaway.recipes.tuned.graph_tasks.graph_features import FrozenVertexTask
         from cutaway.training.jobs import Job
@@ -156,6 +157,8 @@ class TunedVerticesRecipe(VertexVectors, TunedRecipe):
         graph, task, reading = data
         reader, held = self.reader(), graph.validation
         facts = reader.graph_facts(graph) | {"loss_unit": "nats a vertex" if graph.classes else "squared deviations"}
+        spec: Any = model.spec
+        facts["summary"] += edges_in_words(spec.to_dict(), spec.layer, [graph.graph], graph.edge_feature_names)
         if held is not None:
             facts["baselines"] = vertex_baselines(graph, held)
         if self.head_only and hasattr(model, "every_encoding"):

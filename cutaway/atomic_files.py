@@ -121,8 +121,17 @@ def parse_json(text: str | bytes) -> Any:
     try:
         return json.loads(text)
     except RecursionError:
-        shown = text if isinstance(text, str) else text[:1].decode("latin-1")
-        raise json.JSONDecodeError(_DEEP, shown, 0) from None
+        raise json.JSONDecodeError(_DEEP, _beginning(text), 0) from None
+    except json.JSONDecodeError:
+        raise
+    except ValueError as error:
+        if "digits" not in str(error):
+            raise
+        raise json.JSONDecodeError("it has a number of thousands of digits", _beginning(text), 0) from None
+
+
+def _beginning(text: str | bytes) -> str:
+    return text if isinstance(text, str) else text[:1].decode("latin-1")
 
 
 def read_json(path: str | os.PathLike[str], *names: str) -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 from cutaway.data.checks import nearest
 from cutaway.data.files import expect_encoding, open_plain, read_pieces
 from cutaway.data.fingerprints import Fingerprint, fingerprint_bytes, fingerprint_files
-from cutaway.data.graphs.raw_graphs import RawGraph, number_names
+from cutaway.data.graphs.raw_graphs import RawGraph, expect_different_names, number_names
 from cutaway.data.tables.csv_files import CsvTable, find_layout, parse_csv
 from cutaway.data.tables.reading import fingerprint_frame
 from cutaway.data.tables.table_files import open_table
@@ -350,20 +350,25 @@ def _expect_still(frame: "pandas.DataFrame", ends: tuple[str, str], source: str)
 
 
 def edges_of_array(array: Any, name: str = "edges", vertices: int | None = None, index: bool | None = None) -> RawGraph:
-    """The graph of pairs that are numbers of vertices from 0, or names: a list of (source, target) or (source, target,
-    weight), or an array (edges, 2) or (2, edges). ``index`` says which of the two an array of shape (2, 2) is."""
+    """The graph of an array of pairs, (edges, 2) or (2, edges), or of a list of tuples: see `_edges_of_tuples`.
+
+    Numbers are those of vertices from 0, others are names. ``index`` says which of the two an array of shape (2, 2) is.
+    """
     if isinstance(array, (list, tuple)) and array and all(isinstance(row, (list, tuple)) for row in array):
-        found = _edges_of_rows(array, name, vertices)
-        if found is not None:
-            return found
-        index = False if index is None and all(len(row) == 2 for row in array) else index
+        if any(isinstance(row, tuple) for row in array):
+            return _edges_of_tuples(array, name, vertices)
+        named = not all(isinstance(end, _NUMBERS) for row in array for end in row[:2])
+        if [len(row) for row in array] != [2, 2]:
+            if named:
+                return _edges_of_tuples(array, name, vertices)
+            _expect_pairs(array, name)
     pairs = np.asarray(array.detach().cpu() if hasattr(array, "detach") else array)
     if pairs.size == 0:
         pairs = np.empty((0, 2), np.int64)
     if pairs.shape == (2, 2) and index is None and _two_readings(pairs):
         raise ValueError(
             f"an array of shape (2, 2) must say which way it lists its edges, got {pairs.tolist()} in {name}, whose "
-            "rows or whose columns may be the edges; give a list of tuples, [(source, target), …]"
+            "rows or whose columns may be the edges; give tuples, [(source, target), …], or PyG's Data(edge_index=…)"
         )
     if index or (index is None and pairs.ndim == 2 and pairs.shape[1] != 2 and pairs.shape[0] == 2):
         pairs = pairs.T
@@ -400,42 +405,99 @@ def edges_of_array(array: Any, name: str = "edges", vertices: int | None = None,
 
 def _two_readings(pairs: np.ndarray) -> bool:
     """Whether the rows and the columns of an array are different edges."""
-    return {frozenset(row) for row in pairs.tolist()} != {frozenset(row) for row in pairs.T.tolist()}
+    return set(map(tuple, pairs.tolist())) != set(map(tuple, pairs.T.tolist()))
 
 
-def _edges_of_rows(rows: Sequence[Sequence[Any]], name: str, vertices: int | None) -> RawGraph | None:
-    """The graph of a list of (source, target, weight); None where it is pairs or an array written as lists."""
+def _expect_pairs(rows: Sequence[Sequence[Any]], name: str) -> None:
+    """Lists of numbers must be pairs, or two long rows as edge_index is written."""
+    widths = {len(row) for row in rows}
+    if widths == {2} or widths == {0} or (len(rows) == 2 and len(widths) == 1 and widths != {3}):
+        return
+    if len(widths) > 1:
+        said = f"rows of {' and '.join(map(str, sorted(widths)[:3]))} numbers"
+    elif widths == {len(rows)} and len(rows) > 3:
+        said = f"{len(rows)} rows of {len(rows)}"
+    else:
+        said = f"{list(rows[0])}"
+    raise ValueError(
+        f"lists of numbers must be edges (source, target), got {said} in {name}; give edges with weights as tuples "
+        "(source, target, weight), and a matrix by numpy.array"
+    )
+
+
+_NUMBERS = (int, float, np.integer, np.floating)
+
+
+def _edges_of_tuples(rows: Sequence[Sequence[Any]], name: str, vertices: int | None) -> RawGraph:
+    """The graph of (source, target), (source, target, weight), or networkx's (source, target, attributes) and
+    (source, target, key, attributes)."""
     lengths = {len(row) for row in rows}
-    if lengths == {2} and any(isinstance(end, str) for row in rows for end in row):
-        frame = need("pandas", "tables", "names of vertices").DataFrame(
-            {"source": [row[0] for row in rows], "target": [row[1] for row in rows]}, dtype=object
-        )
-        return edges_of_frame(frame, name)
-    if not lengths <= {2, 3} or 3 not in lengths:
-        return None
-    if not all(isinstance(row, tuple) for row in rows) and not any(isinstance(row[0], str) for row in rows):
-        if len(rows) == 2 or len(rows) == 3:
-            raise ValueError(
-                f"lists of three numbers must say what they are, got {list(map(list, rows))} in {name}; give edges "
-                "with weights as tuples (source, target, weight), or an array of NumPy"
-            )
-        return None
-    if lengths != {3}:
-        odd = next(i for i, row in enumerate(rows) if len(row) == 2)
+    if not lengths <= {2, 3, 4}:
+        odd = next(i for i, row in enumerate(rows) if len(row) not in (2, 3, 4))
         raise ValueError(
-            f"every edge must have a weight where some have one, got none in row {odd + 1} of {name}; add it"
+            f"an edge must be (source, target), with a weight or a dict of attributes after it, got {len(rows[odd])} "
+            f"entries in row {odd + 1:,} of {name}; write it so"
         )
-    weights = [row[2].get("weight", 1.0) if isinstance(row[2], dict) else row[2] for row in rows]
-    try:
-        values = np.array([float(weight) for weight in weights])
-    except (TypeError, ValueError):
-        odd = next(weight for weight in weights if not isinstance(weight, (int, float, np.number)))
+    if len(lengths) > 1:
+        odd = next(i for i, row in enumerate(rows) if len(row) == min(lengths))
+        raise ValueError(
+            f"every edge must have a weight or attributes where some have, got none in row {odd + 1:,} of {name}; "
+            "add them"
+        )
+    found = _numbered_or_named([(row[0], row[1]) for row in rows], name, vertices)
+    if lengths == {2}:
+        return found
+    rest = [row[-1] for row in rows]
+    if all(isinstance(value, dict) for value in rest):
+        frame = need("pandas", "tables", "attributes of edges").DataFrame(rest)
+        if "weight" in frame:
+            found.weights = _weights(frame["weight"].tolist(), name)
+        found.edge_table = frame.drop(columns=["weight"], errors="ignore") if set(frame.columns) - {"weight"} else None
+        content = frame.to_csv().encode()
+    elif lengths == {4}:
+        odd = next(row for row in rows if not isinstance(row[-1], dict))
+        raise ValueError(
+            f"an edge of four must be (source, target, key, attributes), with a dict last, got {odd!r} in {name}; give "
+            "other features in a table"
+        )
+    else:
+        found.weights = _weights(rest, name)
+        content = found.weights.tobytes()
+    found.fingerprint = fingerprint_bytes(found.fingerprint.digest.encode() + content)
+    return found
+
+
+def _weights(values: Sequence[Any], name: str) -> np.ndarray:
+    odd = next((value for value in values if isinstance(value, str) or not _is_number(value)), None)
+    if odd is not None or any(value is None for value in values):
         raise ValueError(
             f"the third of an edge must be its weight, a number, got {odd!r} in {name}; give other features in a table"
+        )
+    return np.array([float(value) for value in values])
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _numbered_or_named(ends: list[tuple[Any, Any]], name: str, vertices: int | None) -> RawGraph:
+    """The graph of pairs: whole numbers are those of vertices from 0, others are names."""
+    flat = [end for pair in ends for end in pair]
+    if all(isinstance(end, _NUMBERS) and not isinstance(end, bool) for end in flat):
+        return edges_of_array(np.array(flat).reshape(-1, 2), name, vertices, False)
+    try:
+        expect_different_names(list(dict.fromkeys(end for end in flat if end is not None)), name)
+    except TypeError:
+        raise ValueError(
+            f"the names of vertices must be text, numbers or tuples, got {flat[0]!r} in {name}; convert them by str"
         ) from None
-    found = edges_of_array([(row[0], row[1]) for row in rows], name, vertices)
-    found.weights, found.fingerprint = values, fingerprint_bytes(found.fingerprint.digest.encode() + values.tobytes())
-    return found
+    pd = need("pandas", "tables", "names of vertices")
+    columns = {key: pd.Series([pair[i] for pair in ends], dtype=object) for i, key in enumerate(("source", "target"))}
+    return edges_of_frame(pd.DataFrame(columns), name)
 
 
 def is_path(source: Any) -> bool:

@@ -5,25 +5,29 @@ r"""Files that hold one graph: lists of edges, GraphML, GML, GEXF, Pajek, JSON, 
         scipy.sparse.save_npz writes it.
 """
 
+import io
 import json
+import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cutaway.atomic_files import parse_json
 from cutaway.data.files import expect_encoding, open_plain, read_pieces
 from cutaway.data.fingerprints import fingerprint_files
-from cutaway.data.graphs.edge_lists import edges_of_array, edges_of_frame, read_edge_file
+from cutaway.data.graphs.edge_lists import edges_of_array, read_edge_file
 from cutaway.data.graphs.graph_libraries import from_networkx, from_scipy
+from cutaway.data.graphs.node_link import read_node_link
+from cutaway.data.graphs.pajek import is_pajek, read_pajek
 from cutaway.data.graphs.raw_graphs import GraphColumns, RawGraph, expect_different_names, load_arrays, number_names
 from cutaway.extras import need
 
 _PACKED = (".gz", ".xz", ".bz2")
 _NETWORKX = {".graphml": "read_graphml", ".gexf": "read_gexf", ".gml": "read_gml"}
+_MATRIX_MARKET, _JSON, _PAJEK = (".mtx", ".mm"), (".json", ".jsonl", ".ndjson"), (".net", ".paj")
+_KNOWN = (*_NETWORKX, *_MATRIX_MARKET, *_JSON, *_PAJEK)
 
 
 def read_graph_file(
@@ -33,22 +37,54 @@ def read_graph_file(
     encoding: str = "utf-8",
     header: bool | None = None,
 ) -> RawGraph:
-    """The graph of a file, by the ending of its name."""
+    """The graph of a file, by the ending of its name, or by how it begins where the ending says nothing."""
     ending = file_ending(path)
+    if ending not in _KNOWN and ending != ".npz":
+        ending = _looks_like(path, encoding) or ending
     if ending in _NETWORKX:
         raw = _read_by_networkx(path, _NETWORKX[ending], weight)
-    elif ending in (".mtx", ".mm"):
+    elif ending in _MATRIX_MARKET:
         raw = _read_matrix_market(path)
-    elif ending in (".json", ".jsonl", ".ndjson"):
-        raw = _read_json(path, weight, columns, encoding)
-    elif ending in (".net", ".paj"):
-        raw = _read_pajek(path, weight, encoding)
+    elif ending in _JSON:
+        raw = read_node_link(_text(path, encoding), path.name, weight, columns, ending != ".json")
+    elif ending in _PAJEK and is_pajek(text := _text(path, encoding)):
+        if weight:
+            raise ValueError(f"edges of Pajek have one weight, got weight={weight!r} for {path.name}; leave it out")
+        raw = read_pajek(text, path.name)
+        raw.weights = None if weight == "" else raw.weights
     elif ending == ".npz":
         raw = read_npz(path)
     else:
         return read_edge_file(path, weight, columns, encoding, header)
     raw.name, raw.fingerprint = path.name, fingerprint_files({path.name: path})
     return raw
+
+
+def _text(path: Path, encoding: str) -> str:
+    expect_encoding(encoding)
+    with open_plain(path) as stream:
+        return "".join(read_pieces(stream, encoding, path.name))
+
+
+def _looks_like(path: Path, encoding: str) -> str:
+    """The ending that a file should have by its beginning: "" for a list of edges, or a table in another format."""
+    expect_encoding(encoding)
+    with open_plain(path) as stream:
+        if stream.read(4) == b"PAR1":
+            return ""
+    with open_plain(path) as stream:
+        start = next(read_pieces(stream, encoding, path.name), "").lstrip("\ufeff \t\r\n")
+    if re.match(r'\{\s*"|\[\s*[\[{]', start):
+        lines = start.rstrip().split("\n")
+        whole = [re.match(r"\{.*\}\s*$|\[.*\]\s*$", line) for line in lines[:2]]
+        return ".jsonl" if len(whole) == 2 and all(whole) else ".json"
+    if start.startswith("%%MatrixMarket"):
+        return ".mtx"
+    if start.startswith("<"):
+        return ".gexf" if "<gexf" in start else ".graphml"
+    if re.match(r"(strict\s+)?(di)?graph\b[^,;\n]*\{", start):
+        raise ValueError(f"DOT is not read, got {path.name}, which is; convert it to GraphML, or to a list of edges")
+    return ".net" if is_pajek(start) else ""
 
 
 def file_ending(path: Path) -> str:
@@ -66,119 +102,43 @@ def file_ending(path: Path) -> str:
 def _read_by_networkx(path: Path, reader: str, weight: str | None) -> RawGraph:
     nx = need("networkx", "graphs", f"reading {path.suffix[1:]}")
     with open_plain(path) as stream:
-        graph = _read_whole(path, lambda: getattr(nx, reader)(stream))
+        data = stream.read()
+    options = {"label": "id"} if reader == "read_gml" and not re.search(rb"\blabel\s", data) else {}
+    graph = _read_whole(path, lambda: getattr(nx, reader)(io.BytesIO(data), **options))
+    titles = [values.get("label") for _, values in graph.nodes(data=True)]
+    if reader == "read_gexf" and len(set(titles)) == len(titles):  # what a vertex is called, not what it is
+        for _, values in graph.nodes(data=True):
+            values.pop("label", None)
     return from_networkx(graph, weight, path.name)
 
 
-def _read_json(path: Path, weight: str | None, columns: Sequence[str], encoding: str) -> RawGraph:
-    """A graph of JSON: networkx's node-link and adjacency data, D3's nodes and links, or a list of edges."""
-    expect_encoding(encoding)
-    with open_plain(path) as stream:
-        text = "".join(read_pieces(stream, encoding, path.name))
+def _expect_size(data: bytes, name: str) -> None:
+    """What the header of a Matrix Market file says must fit into the file, and into memory."""
+    start = 0
+    while start < len(data) and (data[start : start + 1] in b"%\r\n" or not data[start : start + 80].strip()):
+        start = (data.find(b"\n", start) + 1) or len(data)
     try:
-        lines = file_ending(path) != ".json"
-        found = [parse_json(line) for line in text.split("\n") if line.strip()] if lines else parse_json(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(
-            f"a .json must hold JSON, got {path.name}, which does not ({error.msg.lower()} in line {error.lineno}); "
-            "save it again"
-        ) from None
-    if isinstance(found, list) and found and all(isinstance(row, dict) for row in found):
-        frame = need("pandas", "tables", "a list of edges").DataFrame(found)
-        return edges_of_frame(frame, path.name, None, weight, columns)
-    if isinstance(found, list):
-        if found and all(isinstance(row, list) and len(row) in (2, 3) for row in found):
-            return edges_of_array([tuple(row) for row in found], path.name)
-    elif isinstance(found, dict) and isinstance(found.get("nodes"), list):
-        return from_networkx(_node_link(found, path.name), weight, path.name)
-    raise ValueError(
-        f"JSON of a graph must have nodes and links, as networkx.node_link_data gives it, or be a list of edges, got "
-        f"{', '.join(list(found)[:5]) if isinstance(found, dict) else type(found).__name__} in {path.name}; write it so"
-    )
-
-
-def _node_link(found: dict[str, Any], name: str) -> Any:
-    """The graph of nodes and links (or edges); a node without an id has its place as its name."""
-    nx = need("networkx", "graphs", "reading JSON")
-    links = found.get("links", found.get("edges"))
-    if links is None and isinstance(found.get("adjacency"), list):
-        with suppress(KeyError, TypeError, IndexError, AttributeError):
-            return nx.adjacency_graph(found)
-    if not isinstance(links, list) or not all(isinstance(row, dict) for row in [*links, *found["nodes"]]):
-        raise ValueError(f"JSON of a graph must have a list of links beside its nodes, got none in {name}; add it")
-    kinds = {(False, False): nx.Graph, (True, False): nx.DiGraph, (False, True): nx.MultiGraph}
-    pairs = [(str(row.get("source")), str(row.get("target"))) for row in links]
-    many = bool(found.get("multigraph")) or len(set(pairs)) < len(pairs)
-    graph = kinds.get((bool(found.get("directed")), many), nx.MultiDiGraph)()
-    if isinstance(found.get("graph"), dict):
-        graph.graph.update(found["graph"])
-    ids = []
-    for place, node in enumerate(found["nodes"]):
-        key = next((key for key in ("id", "key", "name") if key in node), "")
-        ids.append(_hashed(node[key]) if key else place)
-        graph.add_node(ids[-1], **{str(k): v for k, v in node.items() if k != key})
-    for number, row in enumerate(links):
-        ends = []
-        for side in ("source", "target"):
-            end = _hashed(row.get(side))
-            if end not in graph and isinstance(end, int) and 0 <= end < len(ids) and "id" not in found["nodes"][end]:
-                end = ids[end]  # D3 names the ends by their places
-            if end not in graph:
-                raise ValueError(
-                    f"every link must end at a node, got {row.get(side)!r} as {side} of link {number + 1:,} in {name}; "
-                    "add the node, or mend the link"
-                )
-            ends.append(end)
-        graph.add_edge(*ends, **{str(k): v for k, v in row.items() if k not in ("source", "target", "key")})
-    return graph
-
-
-def _hashed(value: Any) -> Any:
-    return tuple(map(_hashed, value)) if isinstance(value, list) else str(value) if isinstance(value, dict) else value
-
-
-def _read_pajek(path: Path, weight: str | None, encoding: str) -> RawGraph:
-    """A graph of Pajek; places and shapes that its vertices are drawn with are no features."""
-    nx = need("networkx", "graphs", "reading Pajek")
-    expect_encoding(encoding)
-    with open_plain(path) as stream:
-        text = "".join(read_pieces(stream, encoding, path.name))
-    if "*vertices" not in text.casefold():
-        return read_edge_file(path, weight, (), encoding)  # other programs write lists of edges as .net
-    lines = [line for line in text.split("\n") if line.strip() and not line.lstrip().startswith("%")]
-    graph = _read_whole(path, lambda: nx.parse_pajek(lines))
-    for _, values in graph.nodes(data=True):
-        for drawn in ("id", "x", "y", "shape"):
-            values.pop(drawn, None)
-    return from_networkx(graph, weight, path.name)
-
-
-def _expect_size(path: Path) -> None:
-    """What the first line of a Matrix Market file says must fit into the file, and into memory."""
-    with open_plain(path) as stream:
-        start = stream.read(1 << 16).decode("latin-1").split("\n")
-    size = path.stat().st_size * (1 if file_ending(path) == path.suffix.lower() else 2000)
-    line = next((line for line in start[1:] if line.strip() and not line.startswith("%")), "")
-    try:
-        numbers = [int(word) for word in line.split()]
+        numbers = [int(word) for word in data[start : start + 200].split(b"\n")[0].split()]
     except ValueError:
         return  # the reader says what is wrong
     if len(numbers) < 2:
         return
-    number_names(max(numbers[:2]), path.name)
+    number_names(max(numbers[:2]), name)
     entries = numbers[2] if len(numbers) > 2 else numbers[0] * numbers[1] // 2
-    if entries > size:
+    if entries > len(data):
         raise ValueError(
-            f"a file of a graph must be whole, got {path.name}, which says that it has {entries:,} entries in "
-            f"{path.stat().st_size:,} bytes; save it again"
+            f"a file of a graph must be whole, got {name}, which says that it has {entries:,} entries in "
+            f"{len(data):,} bytes; save it again"
         )
 
 
 def _read_matrix_market(path: Path) -> RawGraph:
-    _expect_size(path)
-    mmread: Any = need("scipy.io", "graphs", "reading Matrix Market").mmread
     with open_plain(path) as stream:
-        matrix = _read_whole(path, lambda: mmread(stream, spmatrix=False))
+        data = stream.read()
+    _expect_size(data, path.name)
+    mmread: Any = need("scipy.io", "graphs", "reading Matrix Market").mmread
+    # from memory: SciPy's reader looks at its stream once more when it is freed, after a file would be closed
+    matrix = _read_whole(path, lambda: mmread(io.BytesIO(data), spmatrix=False))
     return from_scipy(matrix, path.name)
 
 

@@ -36,48 +36,71 @@ def from_networkx(graph: "networkx.Graph", weight: str | None = None, name: str 
     """A graph of networkx; attributes of vertices and edges are their features, those that are vectors as numbers."""
     nodes = list(graph.nodes)
     label = name or str(graph.graph.get("name") or "networkx graph")
-    names = expect_different_names(nodes, label)
     number = {node: i for i, node in enumerate(nodes)}
     rows = list(graph.edges(data=True))
-    pairs = np.array([(number[a], number[b]) for a, b, _ in rows], np.int64).reshape(-1, 2)
-    key = "weight" if weight is None else weight
-    having = [key in values for _, _, values in rows] if key else []
-    weights = None
-    if key and rows and any(having):
-        if not all(having):
-            a, b, _ = rows[having.index(False)]
-            raise ValueError(f"every edge must have a weight, got none ({key!r}) for {a} – {b}; give it, or weight=''")
-        weights = np.array([_number(values[key], key) for _, _, values in rows])
-    elif weight:
-        raise ValueError(f"weight must be an attribute of the edges, got {weight!r}, which none has; give another")
-    edge_x, edge_names, edge_table = _attributes([values for *_, values in rows], (key,), _EDGE, "edges", label)
-    x, x_names, vertex_table = _attributes(
-        [values for _, values in graph.nodes(data=True)], (), _VERTEX, "vertices", label
+    raw = graph_of_rows(
+        label,
+        expect_different_names(nodes, label),
+        [values for _, values in graph.nodes(data=True)],
+        [(number[a], number[b]) for a, b, _ in rows],
+        [values for *_, values in rows],
+        weight,
     )
-    content = repr((names, pairs.tolist(), None if weights is None else weights.tolist())).encode()
+    about = graph.graph
+    raw.directed = graph.is_directed()
+    raw.feature_names = _known_names(about.get("feature_names"), raw.feature_names)
+    raw.edge_feature_names = _known_names(about.get("edge_feature_names"), raw.edge_feature_names)
+    if (whole := _vector(about.get(_EDGE))) is not None and len(whole):
+        raw.graph_x = torch.from_numpy(whole.astype(np.float32)).reshape(-1, len(whole))
+    return raw
+
+
+def graph_of_rows(
+    name: str,
+    names: Sequence[str],
+    vertex_rows: Sequence[Mapping[Any, Any]],
+    ends: Sequence[tuple[int, int]],
+    edge_rows: Sequence[Mapping[Any, Any]],
+    weight: str | None = None,
+) -> RawGraph:
+    """The graph of vertices and edges with attributes, a dict each. ``weight`` is that of the weights ("": none)."""
+    pairs = np.array(ends, np.int64).reshape(-1, 2)
+    key = "weight" if weight is None else weight
+    having = [key in values for values in edge_rows] if key else []
+    weights = None
+    if any(having):
+        if not all(having):
+            a, b = (names[v] for v in ends[having.index(False)])
+            raise ValueError(
+                f"every edge must have a weight where some have one, got none ({key!r}) for {a} – {b} in {name}; give "
+                "it, or weight=''"
+            )
+        weights = np.array([_number(values[key], key, name) for values in edge_rows])
+    elif weight:
+        raise ValueError(
+            f"weight must be an attribute of the edges, got {weight!r}, which none has in {name}; give another"
+        )
+    edge_x, edge_names, edge_table = _attributes(edge_rows, (key,), _EDGE, "edges", name)
+    x, x_names, vertex_table = _attributes(vertex_rows, (), _VERTEX, "vertices", name)
+    content = repr((list(names), pairs.tolist(), None if weights is None else weights.tolist())).encode()
     for table in (edge_table, vertex_table):
         content += b"" if table is None else table.to_csv().encode()
     for numbers in (x, edge_x):
         content += b"" if numbers is None else numbers.tobytes()
-    about = graph.graph
-    raw = RawGraph(
-        label,
+    return RawGraph(
+        name,
         names,
         pairs,
         fingerprint_bytes(content),
         weights,
-        directed=graph.is_directed(),
         edge_table=edge_table,
         vertex_table=vertex_table,
-        vertex_source=label,
+        vertex_source=name,
         x=x,
         edge_x=edge_x,
-        feature_names=_known_names(about.get("feature_names"), x_names),
-        edge_feature_names=_known_names(about.get("edge_feature_names"), edge_names),
+        feature_names=x_names,
+        edge_feature_names=edge_names,
     )
-    if (whole := _vector(about.get(_EDGE))) is not None and len(whole):
-        raw.graph_x = torch.from_numpy(whole.astype(np.float32)).reshape(-1, len(whole))
-    return raw
 
 
 def _known_names(noted: Any, found: tuple[str, ...]) -> tuple[str, ...]:
@@ -91,7 +114,7 @@ def _attributes(
     """Attributes that are vectors as numbers (rows, width), with names, and the others as a table; None for none."""
     pd = need("pandas", "tables", "attributes of vertices")
     keys = list(dict.fromkeys(key for row in rows for key in row if key not in left_out))
-    plain = [key for key in keys if not any(_is_vector(row.get(key)) for row in rows)]
+    plain = [key for key in keys if not any(_vector(row.get(key)) is not None for row in rows)]
     columns, names = [], list[str]()
     for key in keys:
         if key in plain:
@@ -106,17 +129,18 @@ def _attributes(
             )
         columns.append(np.stack([vector for vector in vectors if vector is not None]).astype(np.float32))
         names += [f"feature_{i + 1}" if key == usual else f"{key}_{i + 1}" for i in range(sizes[0])]
-    table = pd.DataFrame([{str(key): row.get(key) for key in plain} for row in rows]) if plain else None
+    table = pd.DataFrame([{str(key): _single(row.get(key)) for key in plain} for row in rows]) if plain else None
     return (np.concatenate(columns, 1) if columns else None), tuple(names), table
 
 
-def _is_vector(value: Any) -> bool:
-    return isinstance(value, (list, tuple, np.ndarray, torch.Tensor)) and getattr(value, "ndim", 1) == 1
+def _single(value: Any) -> Any:
+    """The number in an array or tensor of one that has no axes; others as they are."""
+    return value.item() if isinstance(value, (np.ndarray, np.generic, torch.Tensor)) and value.ndim == 0 else value
 
 
 def _vector(value: Any) -> np.ndarray | None:
     """Numbers of a list, an array or a tensor; None of what holds others."""
-    if not _is_vector(value):
+    if not isinstance(value, (list, tuple, np.ndarray, torch.Tensor)) or getattr(value, "ndim", 1) != 1:
         return None
     try:
         found = np.asarray(value.detach().cpu() if isinstance(value, torch.Tensor) else value)
@@ -125,11 +149,13 @@ def _vector(value: Any) -> np.ndarray | None:
     return found.astype(np.float64) if found.dtype.kind in "iufb" and found.ndim == 1 else None
 
 
-def _number(value: Any, key: str) -> float:
+def _number(value: Any, key: str, source: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise ValueError(f"weights must be numbers, got {value!r} as {key!r} of an edge; give another weight") from None
+        raise ValueError(
+            f"weights must be numbers, got {value!r} as {key!r} of an edge of {source}; give another weight"
+        ) from None
 
 
 def from_scipy(matrix: Any, name: str = "matrix") -> RawGraph:
@@ -182,23 +208,30 @@ def from_pyg(data: Any, name: str = "PyG data", weight: str | None = None) -> Ra
     if len(pairs) and not 0 <= pairs.min() <= pairs.max() < n:
         odd = int(pairs.max()) if pairs.max() >= n else int(pairs.min())
         raise ValueError(f"every edge must end at a vertex, got one to vertex {odd} where there are {n}; mend it")
-    weights, edge_x = getattr(data, "edge_weight", None), getattr(data, "edge_attr", None)
+    weights, edge_x = _tensor(data, "edge_weight"), _tensor(data, "edge_attr")
     for called, value in (("edge_weight", weights), ("edge_attr", edge_x)):
         if value is not None and len(value) != len(pairs):
             raise ValueError(
                 f"{called} must have a row for each of the {len(pairs):,} edges of edge_index, got {len(value):,}; "
                 "mend it"
             )
+    if weights is not None and weights.numel() != len(pairs):
+        raise ValueError(
+            f"edge_weight must be one number an edge, got shape {tuple(weights.shape)} for {len(pairs):,} edges; give "
+            "several numbers an edge as edge_attr"
+        )
     if edge_x is not None and edge_x.ndim != 2:
         edge_x = edge_x.reshape(len(pairs), -1)
     del weight  # the one that there is
-    x, y = getattr(data, "x", None), getattr(data, "y", None)
-    if x is not None and x.ndim == 1:
-        x = x[:, None]
+    x, y = _tensor(data, "x"), _tensor(data, "y")
+    if x is not None:
+        x = x[:, None] if x.ndim == 1 else x.to_sparse_csr() if x.layout == torch.sparse_coo else x
+        if len(x) != n:
+            raise ValueError(f"x must have a row for each of the {n:,} vertices, got {len(x):,}; mend x or num_nodes")
     notes: list[str] = []
     labels, no_labels = _pyg_labels(data, y, n)
     parts = _pyg_parts(data, n, notes)
-    content = b"".join(_array(v).tobytes() for v in (data.edge_index, weights, edge_x, x, y) if v is not None)
+    content = b"".join(_bytes(v) for v in (data.edge_index, weights, edge_x, x, y) if v is not None)
     directed, one_way = _pyg_direction(data, pairs, n)
     names = _listed(data, "vertex_names")
     whole, membership = getattr(data, "graph_features", None), getattr(data, "batch", None)
@@ -245,13 +278,13 @@ def _pyg_direction(data: Any, pairs: np.ndarray, n: int) -> tuple[bool | None, s
     return True, f"{i} → {j} has no way back"
 
 
-def _pyg_labels(data: Any, y: Any, n: int) -> tuple[np.ndarray | None, str]:
+def _pyg_labels(data: Any, y: "Tensor | None", n: int) -> tuple[np.ndarray | None, str]:
     """The label of every vertex; or none, and why."""
-    if not isinstance(y, torch.Tensor):
+    if y is None:
         return None, ""
-    if y.ndim == 2 and y.shape[0] == n and y.shape[1] > 1:
+    if y.ndim >= 2 and y.shape[0] == n and y.numel() > n:
         return None, (
-            f"labels must be one a vertex, got y of shape ({n}, {y.shape[1]}) in PyG data; choose a column of it "
+            f"labels must be one a vertex, got y of shape {tuple(y.shape)} in PyG data; choose a column of it "
             "(data.y = data.y[:, 0]), or, of one-hot rows, their place (data.y = data.y.argmax(1))"
         )
     values = _array(y).reshape(-1)
@@ -271,13 +304,18 @@ def _pyg_parts(data: Any, n: int, notes: list[str]) -> dict[str, np.ndarray]:
     parts = {}
     for part, spellings in _PARTS.items():
         for spelling in spellings:
-            mask = getattr(data, spelling, None)
-            if not isinstance(mask, torch.Tensor):
+            mask = _tensor(data, spelling)
+            if mask is None:
                 continue
             if mask.ndim not in (1, 2) or mask.shape[0] != n or not mask.numel() or mask.is_floating_point():
                 raise ValueError(
                     f"a mask must say of each of the {n:,} vertices whether it is in a part, got {spelling} of shape "
                     f"{tuple(mask.shape)}, {mask.dtype}; give a mask of shape ({n},), or ({n}, splits)"
+                )
+            if mask.dtype != torch.bool and (odd := mask[(mask != 0) & (mask != 1)]).numel():
+                raise ValueError(
+                    f"a mask must be true or false (1 or 0) for each of the {n:,} vertices, got {spelling} with "
+                    f"{int(odd[0])}; make one of numbers of vertices by index_fill"
                 )
             if mask.ndim == 2 and mask.shape[1] > 1:
                 notes.append(
@@ -288,8 +326,28 @@ def _pyg_parts(data: Any, n: int, notes: list[str]) -> dict[str, np.ndarray]:
     return parts
 
 
+def _tensor(data: Any, name: str) -> "Tensor | None":
+    """What a Data object has under a name, an array or a list as a tensor; None for nothing."""
+    found = getattr(data, name, None)
+    if found is None or isinstance(found, torch.Tensor):
+        return found
+    try:
+        return torch.as_tensor(np.asarray(found) if isinstance(found, (list, tuple)) else found)
+    except (TypeError, ValueError, RuntimeError):
+        raise ValueError(
+            f"{name} of a Data object must be a tensor, got {type(found).__name__}; convert it by torch.as_tensor"
+        ) from None
+
+
 def _array(value: "Tensor") -> np.ndarray:
     return value.detach().cpu().numpy()
+
+
+def _bytes(value: "Tensor") -> bytes:
+    if value.layout == torch.strided:
+        return _array(value).tobytes()
+    value = value.detach().cpu().to_sparse_csr()
+    return b"".join(part.numpy().tobytes() for part in (value.crow_indices(), value.col_indices(), value.values()))
 
 
 # ---- out
@@ -401,4 +459,4 @@ def _parts_of(graph: Any) -> "tuple[Graph, list[Any], GraphData | None]":
     return graph.graph, list(graph.names), graph
 
 
-__all__ = ["from_networkx", "from_pyg", "from_scipy", "to_networkx", "to_pyg", "to_scipy"]
+__all__ = ["from_networkx", "from_pyg", "from_scipy", "graph_of_rows", "to_networkx", "to_pyg", "to_scipy"]

@@ -56,14 +56,18 @@ def _read(
     if isinstance(source, Path):
         return read_graph_file(_one_file(source), weight, columns, encoding, header)
     kind = type(source).__module__.split(".")[0]
-    if kind == "networkx" or (hasattr(source, "is_multigraph") and hasattr(source, "edges")):
+    if hasattr(source, "is_multigraph") and hasattr(source, "edges"):
         return from_networkx(source, weight)
+    if kind == "networkx":  # graph.edges, which is a list of tuples
+        return edges_of_array(list(source), vertices=count)
     if kind == "torch_geometric":
         return from_pyg(source)
     if kind == "dgl":
         raise ValueError("a graph of DGL is not read, got one; convert it by dgl.to_networkx(graph)")
     if kind == "scipy" or hasattr(source, "tocoo"):
         return from_scipy(source)
+    if isinstance(source, dict):
+        _expect_columns(source)
     if hasattr(source, "columns") or isinstance(source, dict):
         frame = as_frame(source)
         return edges_of_frame(frame, str(frame.attrs.get("name", "table of edges")), None, weight, columns)
@@ -81,8 +85,22 @@ def _read(
         return edges_of_array(source, vertices=count)
     raise ValueError(
         "a graph must be a path, a table of edges, an array of shape (edges, 2), a sparse matrix, or a graph of "
-        f"networkx or PyTorch Geometric, got {type(source).__name__}; give it as edges"
+        f"networkx or PyTorch Geometric, got {type(source).__name__}; give a list of edges"
     )
+
+
+def _expect_columns(source: dict[Any, Any]) -> None:
+    """A dict is a table of edges, its values are columns; one that lists neighbours is refused."""
+    values = list(source.values())
+    nested = any(isinstance(value, dict) for value in values)
+    lists = [value for value in values if isinstance(value, (list, tuple, set))]
+    keys = set(map(str, source))
+    around = len(lists) == len(values) and all(str(entry) in keys for value in lists for entry in value)
+    if nested or (around and any(lists)):
+        raise ValueError(
+            f"a dict of edges must have columns, as source and target, got neighbours of {next(iter(source))!r}; give "
+            f"networkx.{'Graph' if nested else 'from_dict_of_lists'}(…)"
+        )
 
 
 def _one_file(path: Path) -> Path:

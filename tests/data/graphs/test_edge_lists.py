@@ -2,11 +2,14 @@
 
 import gzip
 import lzma
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import cutaway as cut
 from cutaway.data.graphs.edge_lists import edges_of_array, number_vertices, read_edge_file
@@ -217,3 +220,38 @@ def test_weights_of_tuples_and_arrays_that_may_be_read_two_ways():
         edges_of_array(np.array([[0, 1], [2, 3]]))
     assert edges_of_array([(0, 1), (2, 3)]).pairs.tolist() == [[0, 1], [2, 3]]
     assert edges_of_array(np.array([[0, 1], [2, 3]]), index=True).pairs.tolist() == [[0, 2], [1, 3]]
+
+
+def test_tuples_have_weights_or_attributes_as_in_networkx():
+    keyed = [("a", "b", 0, {"weight": 2.0, "kind": "x"}), ("b", "c", 0, {"weight": 1.0, "kind": "y"})]
+    for rows in (keyed, [(a, b, values) for a, b, _, values in keyed]):
+        data = cut.data.read_graph(rows)
+        assert data.names == ("a", "b", "c")
+        assert data.graph.weights.tolist() == [2.0, 1.0]
+        assert data.edge_feature_names == ("kind=x", "kind=y")
+    assert cut.data.as_graph([("a", "b", {}), ("b", "c", {})]).weights is None
+    assert cut.data.as_graph([((0, 0), (0, 1)), ((0, 1), (1, 1))]).vertices == 3
+    for rows, message in (
+        ([("a", "b", {"weight": 2.0}), ("b", "c", {})], "finite weight, got none for b – c in edges"),
+        ([("a", "b", 2.0, "x")], r"an edge of four must be \(source, target, key, attributes\)"),
+        ([("a", "b"), ("b", "c", 1.0)], "got none in row 1 of edges"),
+        ([("a", "b", 1.0, 2.0, 3.0)], "got 5 entries in row 1"),
+        ([(1, "1"), ("1", "b")], "names of vertices must differ, got 1 and '1' in edges"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            cut.data.as_graph(rows)
+
+
+@pytest.mark.parametrize("make", [list, np.array, torch.tensor])
+def test_two_by_two_is_refused_unless_both_readings_are_one(make: Callable[[list[list[int]]], Any]):
+    for pairs in ([[0, 1], [2, 3]], [[1, 0], [2, 1]], [[0, 0], [1, 1]]):
+        with pytest.raises(ValueError, match=r"shape \(2, 2\) must say which way it lists its edges"):
+            cut.data.as_graph(make(pairs), directed=True)
+    assert cut.data.as_graph(make([[0, 1], [1, 2]])).edges.T.tolist() == [[0, 1], [1, 2]]
+    assert cut.data.as_graph([(0, 1), (2, 3)]).edges.T.tolist() == [[0, 1], [2, 3]]
+
+
+def test_a_dict_of_neighbours_is_no_table():
+    for neighbours in ({"a": ["b", "c"], "b": ["c", "a"], "c": ["a", "b"]}, {0: {1: {}}, 1: {0: {}}}):
+        with pytest.raises(ValueError, match="must have columns, as source and target, got neighbours of"):
+            cut.data.as_graph(neighbours)

@@ -94,7 +94,7 @@ def test_json_and_pajek(tmp_path: Path):
         data = cut.data.read_graph(tmp_path / name)
         assert (data.graph.vertices, data.graph.edges.shape[1], data.target) == (34, 78, "club")
     (tmp_path / "club.json").write_text("[" * 100_000)
-    with pytest.raises(ValueError, match=r"must hold JSON, got club\.json.*nested too deep"):
+    with pytest.raises(ValueError, match=r"must be JSON, got club\.json.*nested too deep"):
         cut.data.read_graph(tmp_path / "club.json")
 
 
@@ -118,3 +118,26 @@ def test_pipes_are_not_waited_for(tmp_path: Path):
     for read in (cut.data.read_graph, cut.data.read_graphs):
         with pytest.raises(ValueError, match=r"must be a regular file or a folder, got .*edges\.csv, which is a pipe"):
             read(tmp_path / "edges.csv")
+
+
+def test_a_huge_matrix_market_header_behind_many_comments_is_refused(tmp_path: Path):
+    """SciPy's reader would take the memory first; where it fails it must not end the process later."""
+    path = tmp_path / "graph.mtx"
+    head = "%%MatrixMarket matrix coordinate real general\n"
+    for comments in (0, 40_000):
+        path.write_text(head + "% c\n" * comments + "3 3 9999999999\n1 1 1\n")
+        with pytest.raises(ValueError, match="which says that it has 9,999,999,999 entries"):
+            cut.data.as_graph(path)
+    path.write_text(head + "3 3 2\n1 2 1\n")
+    with pytest.raises(ValueError, match=r"must be whole, got graph\.mtx"):
+        cut.data.as_graph(path)
+
+
+def test_titles_of_gexf_are_no_classes_and_gml_needs_no_labels(tmp_path: Path):
+    networkx.write_gexf(KARATE, tmp_path / "karate.gexf")
+    assert cut.data.read_graph(tmp_path / "karate.gexf").classes == ("Mr. Hi", "Officer")
+    (tmp_path / "plain.gml").write_text("graph [ node [ id 4 ] node [ id 7 ] edge [ source 4 target 7 ] ]")
+    assert cut.data.read_graph(tmp_path / "plain.gml").names == ("4", "7")
+    (tmp_path / "plain.dot").write_text("digraph { a -> b; b -> c }")
+    with pytest.raises(ValueError, match=r"DOT is not read, got plain\.dot"):
+        cut.data.read_graph(tmp_path / "plain.dot")

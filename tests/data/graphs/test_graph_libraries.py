@@ -310,3 +310,33 @@ def test_mistakes():
         cut.data.as_graph(torch_geometric.data.Data(x=torch.zeros(2, 1)))
     with pytest.raises(ValueError, match=r"a Graph or GraphData was expected, got int"):
         cut.data.to_scipy(3)
+
+
+def test_pyg_data_with_arrays_and_lists():
+    """NumPy arrays and lists hold what tensors would; none of them goes unread."""
+    data = torch_geometric.data.Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=3)
+    data.x, data.y, data.train_mask = np.eye(3), [0, 1, 0], np.array([True, True, False])
+    found = cut.data.read_graph(data)
+    assert found.graph.x.tolist() == np.eye(3).tolist()
+    assert (found.targets.tolist(), found.train.tolist()) == ([0, 1, 0], [0, 1])
+    data.x = torch.eye(3).to_sparse()
+    assert cut.data.as_graph(data).x.to_dense().tolist() == np.eye(3).tolist()
+    data.x, data.edge_weight = torch.eye(2), None
+    with pytest.raises(ValueError, match="x must have a row for each of the 3 vertices, got 2"):
+        cut.data.read_graph(data)
+    data.x, data.edge_weight = None, torch.ones(2, 2)
+    with pytest.raises(ValueError, match=r"edge_weight must be one number an edge, got shape \(2, 2\) for 2 edges"):
+        cut.data.read_graph(data)
+    data.edge_weight, data.train_mask = None, torch.tensor([0, 1, 2])
+    with pytest.raises(ValueError, match="got train_mask with 2"):
+        cut.data.read_graph(data)
+
+
+def test_attributes_of_networkx_that_are_no_vectors_of_numbers():
+    graph = networkx.path_graph(3)
+    for i, node in enumerate(graph):
+        graph.nodes[node].update(size=torch.tensor(float(i)), tags=["a", "b"])
+    found = cut.data.read_graph(graph)
+    assert found.feature_names == ("size",)
+    assert found.graph.x.tolist() == [[0.0], [1.0], [2.0]]
+    assert any("tags (values are not single numbers or words)" in note for note in found.notes)

@@ -32,8 +32,9 @@ class FlowCallback(Callback):
 
     It writes a line for each layer, with the step, the layer's address, its norms, its shares of dead units and
     saturated values, and ``update``, the ratio ‖Δw‖ / ‖w‖; gradients are those before clipping. ``addresses`` choose
-    the layers, ``saturated_at`` is that of `cut.flow`. Without a run folder, ``rows`` holds the lines. Of many processes the first measures, on its share of
-    the batch. A compiled model runs eagerly in the steps that are measured.
+    the layers, ``saturated_at`` is that of `cut.flow`. Without a run folder, ``rows`` holds the lines. Of many
+    processes the first measures, on its share of the batch. A compiled model runs eagerly in the steps that are
+    measured.
     """
 
     def __init__(

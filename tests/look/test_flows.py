@@ -148,7 +148,7 @@ def test_bars_by_activation():
     with cut.flow(model, saturated_at={"tanh": 2}) as flow:
         model(torch.randn(5, 3)).sum().backward()
     assert (flow["1"].saturated_at, flow["3"].saturated_at) == (2, 5)
-    with pytest.raises(ValueError, match="saturated_at names activations with limits, sigmoid, .* got 'relu'"):
+    with pytest.raises(ValueError, match=r"saturated_at names activations with limits, sigmoid, .* got 'relu'"):
         cut.flow(model, saturated_at={"relu": 2})
     for wrong in (0, -1.0, math.nan, math.inf, True):
         with pytest.raises(ValueError, match=f"saturated_at must be above 0.* got {wrong}"):

@@ -13,7 +13,7 @@ Hochreiter 1991; Glorot, Bengio 2010; He et al. 2015. Notes: N0 §1.6, N3 §3.6�
 """
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from types import TracebackType
@@ -28,7 +28,7 @@ from cutaway.inside.checkpoints import enclosing_function
 from cutaway.inside.hooks import AddressedWatch, watchable
 from cutaway.inside.results import LookError, tensors
 from cutaway.inside.taps import Part, Tap, Whole
-from cutaway.look.gradient_flow.layers import Axes, Place, axes_of, default_places, named_places
+from cutaway.look.gradient_flow.layers import Axes, Place, axes_of, default_places, named_places, saturation_bars
 from cutaway.look.gradient_flow.tallies import Call, Layer, Ledger, Tally, Times, magnitudes
 from cutaway.look.gradient_flow.verdicts import named, verdicts
 from cutaway.look.pages.picture import Picture
@@ -80,6 +80,13 @@ class Flow:
         """What explodes, vanishes, is dead or saturated, and where, in sentences."""
         return verdicts(self.layers, {address: self.times(address) for address in self.timed})
 
+    @property
+    def saturation_rule(self) -> str:
+        """From which sum v on a unit of each activation counts as saturated; "" if none of them can be."""
+        bars = {x.kind.split(", ")[-1]: x.saturated_at for x in self.layers if x.saturated_at is not None}
+        rules = [f"|v| ≥ {bar:g} in {kind}" for kind, bar in bars.items()]
+        return f"saturated: {', '.join(rules)}" if rules else ""
+
     def table(self) -> str:
         """The layers as text, a line for each."""
         layers = self.layers
@@ -88,6 +95,7 @@ class Flow:
         filled = [i for i in range(len(rows[0])) if i < 4 or any(row[i] for row in rows[1:])]  # δ is always there
         wide = {i: max(len(row[i]) for row in rows) for i in filled}
         lines = ["  ".join(f"{row[i]:<{wide[i]}}" if i < 2 else f"{row[i]:>{wide[i]}}" for i in filled) for row in rows]
+        lines += [self.saturation_rule] if self.saturation_rule else []
         return "\n".join(line.rstrip() for line in lines)
 
     def picture(self) -> Picture:
@@ -122,6 +130,8 @@ class flow(AddressedWatch):  # noqa: N801 -- used like a function
 
     Layers are the modules that own weights or apply an activation; ``addresses`` are patterns that choose others, as
     for `trace`. ``time`` is the axis of time in values of three axes: 1 for (batch, time, width), 0 for time first.
+    A unit with y = φ(v) is saturated from |v| ≥ 5 on if φ is logistic, 3 if it is tanh, 9 if it is softsign;
+    ``saturated_at`` is another bar, one for all or ``{"tanh": 2}``.
 
     To have a δ everywhere, frozen layers are put into the graph, and a block with a tap in ``addresses`` takes its
     written-out equation. With ``as_is`` the pass runs as it would unseen, the same to the bit, and δ is None there.
@@ -134,6 +144,7 @@ class flow(AddressedWatch):  # noqa: N801 -- used like a function
         *,
         time: int = 1,
         as_is: bool = False,
+        saturated_at: float | Mapping[str, float] | None = None,
     ) -> None:
         if not isinstance(model, nn.Module):
             raise ValueError(f"a model must be a torch.nn.Module, got {type(model).__name__}; pass the module itself")
@@ -150,7 +161,7 @@ class flow(AddressedWatch):  # noqa: N801 -- used like a function
         self._whole = Site(named_sites(model).get("", model))
         self.names = {**self.names, self._whole: self.names.get(self._whole, [""])}  # its output ends a pass
         self.watched = {*self.watched, self._whole.module}
-        self.time = time
+        self.time, self._bars = time, saturation_bars(saturated_at)
         self._start()
 
     def _start(self) -> None:
@@ -170,7 +181,7 @@ class flow(AddressedWatch):  # noqa: N801 -- used like a function
     def begin(self, undo: ExitStack) -> None:
         self._hooks_on_weights = undo
         for place in self.places.values():
-            self.seen._tallies[place.address] = Tally(place, self.seen._ledger)
+            self.seen._tallies[place.address] = Tally(place, self.seen._ledger, self._bars.get(place.activation))
             if not any(
                 isinstance(weight, UninitializedParameter) for weight in place.weights
             ):  # those have no numbers before their first pass

@@ -6,7 +6,7 @@ Measuring does not change the step by a bit. On the steps between, the model has
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cutaway.training.loop import Loop
 
 FILE = "flow.jsonl"
-_KEPT = ("kind", "mean", "std", "activation", "delta", "gradient", "weight", "dead", "saturated")
+_KEPT = ("kind", "mean", "std", "activation", "delta", "gradient", "weight", "dead", "saturated", "saturated_at")
 
 
 class FlowCallback(Callback):
@@ -31,14 +31,20 @@ class FlowCallback(Callback):
 
     It writes a line for each layer, with the step, the layer's address, its norms, its shares of dead units and
     saturated values, and ``update``, the ratio ‖Δw‖ / ‖w‖; gradients are those before clipping. ``addresses`` choose
-    the layers. Without a run folder, ``rows`` holds the lines. Of many processes the first measures, on its share of
-    the batch. A compiled model runs eagerly in the steps that are measured.
+    the layers, ``saturated_at`` is that of `cut.flow`. Without a run folder, ``rows`` holds the lines. Of many
+    processes the first measures, on its share of the batch. A compiled model runs eagerly in the steps that are
+    measured.
     """
 
-    def __init__(self, every: int = 100, addresses: str | Iterable[str] | None = None) -> None:
+    def __init__(
+        self,
+        every: int = 100,
+        addresses: str | Iterable[str] | None = None,
+        saturated_at: float | Mapping[str, float] | None = None,
+    ) -> None:
         if every < 1:
             raise ValueError(f"every must be above 0, got {every}; try every=100")
-        self.every, self.addresses = every, addresses
+        self.every, self.addresses, self.saturated_at = every, addresses, saturated_at
         self.rows: list[dict[str, Any]] = []
         self._layers: flow | None = None  # never opened: it knows where to look
         self._flow: flow | None = None  # open
@@ -67,7 +73,7 @@ class FlowCallback(Callback):
         if self._layers is None:
             from cutaway.look.flows import flow
 
-            self._layers = flow(loop.model, self.addresses, as_is=True)
+            self._layers = flow(loop.model, self.addresses, as_is=True, saturated_at=self.saturated_at)
         self._flow = self._layers.anew()
         weights = (w for place in self._flow.places.values() for w in place.weights if w.requires_grad)
         self._before = {w: w.detach().clone() for w in weights}

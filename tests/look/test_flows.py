@@ -123,17 +123,36 @@ def test_dead_units_are_named_over_all_passes():
     assert flow["1"].dead_units == (1, 3, 5)
 
 
-@pytest.mark.parametrize(("kind", "edge"), [(nn.Tanh, math.atanh(math.sqrt(0.99))), (nn.Sigmoid, 5.98645)])
-def test_saturated_means_less_than_a_hundredth_of_the_slope(kind: type[nn.Module], edge: float):
-    """tanh′ = 1 − y² = 0.01 at y = √0.99; σ′ = y (1 − y) = 0.0025 at s = ln((1 + √0.99) / (1 − √0.99)) = 5.98645."""
+@pytest.mark.parametrize(("kind", "edge"), [(nn.Tanh, 3.0), (nn.Sigmoid, 5.0), (nn.Softsign, 9.0)])
+@pytest.mark.parametrize("chosen", [None, 2.0])
+def test_saturated_from_the_bar_on(kind: type[nn.Module], edge: float, chosen: float | None):
+    """N3 §3.6: a logistic unit is saturated where |v| ≥ 5, tanh where |v| ≥ 3; the page says which bar it was."""
+    edge = chosen or edge
     model = nn.Sequential(nn.Linear(3, 3, bias=False), kind())
     model[0].weight.data.copy_(torch.eye(3))
-    x = torch.tensor([[edge + 1e-3, edge - 1e-3, 0.0], [-edge - 1e-3, -edge - 1e-3, 0.0]])
-    with cut.flow(model) as flow:
+    x = torch.tensor([[edge, edge - 1e-3, 0.0], [-edge - 1e-3, -edge - 1e-3, 0.0]])
+    with cut.flow(model, saturated_at=chosen) as flow:
         model(x).sum().backward()
     assert flow["1"].saturated == pytest.approx(3 / 6)
     assert flow["1"].saturated_units == (0,)
     assert flow["1"].dead is None
+    assert flow["1"].saturated_at == flow.to_dict()["layers"][1]["saturated_at"] == edge
+    rule = f"saturated: |v| ≥ {edge:g} in {kind.__name__}"
+    assert flow.table().endswith(rule)
+    assert rule.capitalize() in flow.picture().note
+    assert flow.verdict[-1] == f"1 of 3 units of 1 is saturated (|v| ≥ {edge:g}) for every example: 0."
+
+
+def test_bars_by_activation():
+    model = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 3), nn.Sigmoid())
+    with cut.flow(model, saturated_at={"tanh": 2}) as flow:
+        model(torch.randn(5, 3)).sum().backward()
+    assert (flow["1"].saturated_at, flow["3"].saturated_at) == (2, 5)
+    with pytest.raises(ValueError, match=r"saturated_at names activations with limits, sigmoid, .* got 'relu'"):
+        cut.flow(model, saturated_at={"relu": 2})
+    for wrong in (0, -1.0, math.nan, math.inf, True):
+        with pytest.raises(ValueError, match=f"saturated_at must be above 0.* got {wrong}"):
+            cut.flow(model, saturated_at=wrong)
 
 
 def test_several_passes_are_taken_together(float64):

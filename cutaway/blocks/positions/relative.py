@@ -85,6 +85,8 @@ class RelativeBias(nn.Module):
         nn.init.normal_(self.weight, std=0.02)
 
     def forward(self, queries: int, keys: int, offset: int = 0) -> Float[Tensor, "h {queries} {keys}"]:
+        if not queries or not keys:
+            return self.weight.new_zeros(self.heads, queries, keys)
         # Row i of B is a window of one list over all distances. Gathering that list, not every i and j, makes
         # the backward pass several times faster.
         delta = torch.arange(1 - queries - offset, keys - offset, device=self.weight.device)

@@ -6,7 +6,8 @@ r"""A cell is one layer of a recurrent net in one direction: it reads a sequence
 What f is, the families say: equations.py, rnn.py, lstm.py, gru.py. Two paths compute it. The *fused* one is a kernel
 for the whole sequence. The *written-out* one takes the equation step by step, where every value of every step can be
 changed; it is taken where somebody edits a value or wants its gradient. Reading alone, of the values or of the two
-maps, keeps the fused output and computes what is read beside it: looking never changes the output by a bit. Elman 1990. Notes: N3 §5.1. Axis letters: docs/notation.md.
+maps, keeps the fused output and computes what is read beside it: looking never changes the output by a bit.
+Elman 1990. Notes: N3 §5.1. Axis letters: docs/notation.md.
 """
 
 import math

@@ -5,8 +5,9 @@ its tap names the value: `mlp.hidden`. The input of a recurrent layer counts as 
 gradient that has come back through time.
 """
 
+import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import torch
@@ -18,13 +19,23 @@ from cutaway.inside.wrappers import inner_name, kind_of
 
 _RECTIFIERS = {"relu", "relu6", "relusquared", "relu2"}  # 0 for half of all inputs, with no slope there
 _INSIDE = ("gates", "hidden")  # taps of our blocks at the value of an activation that further steps follow
-# The slope of an activation as a share of its steepest, from its value y alone:
-#     tanh: 1 − y²        σ: y (1 − y) / ¼        softsign x / (1 + |x|): (1 − |y|)²
-_SLOPES: dict[str, Callable[[Tensor], Tensor]] = {
-    "tanh": lambda y: 1 - y * y,
-    "sigmoid": lambda y: 4 * y * (1 - y),
-    "logistic": lambda y: 4 * y * (1 - y),
-    "softsign": lambda y: (1 - y.abs()).square(),
+
+
+class Squasher(NamedTuple):
+    """An activation between two limits, symmetric about its value at 0, and from which |v| on its unit is saturated."""
+
+    function: Callable[[Tensor], Tensor]
+    middle: float
+    bar: float
+
+
+# N3 §3.6: σ from |v| ≥ 5 (2.7 % of its steepest slope is left), tanh from 3 (1 %); softsign has 1 % at 9.
+_LOGISTIC = Squasher(torch.sigmoid, 0.5, 5.0)
+_SQUASHERS = {
+    "sigmoid": _LOGISTIC,
+    "logistic": _LOGISTIC,
+    "tanh": Squasher(torch.tanh, 0.0, 3.0),
+    "softsign": Squasher(nn.functional.softsign, 0.0, 9.0),
 }
 
 
@@ -42,9 +53,33 @@ class Place(NamedTuple):
         return self.activation in _RECTIFIERS
 
     @property
-    def slope(self) -> Callable[[Tensor], Tensor] | None:
-        """The activation's slope as a share of its steepest, from its value; None if it does not saturate."""
-        return _SLOPES.get(self.activation)
+    def bar(self) -> float | None:
+        """The |v| from which on a unit is saturated, by default; None if the activation has no limits."""
+        return _SQUASHERS[self.activation].bar if self.activation in _SQUASHERS else None
+
+    def is_saturated(self, y: Tensor, bar: float) -> Tensor:
+        """Where |v| ≥ bar, from y = φ(v) alone: |y − φ(0)| ≥ φ(bar) − φ(0)."""
+        function, middle, _ = _SQUASHERS[self.activation]
+        edge = function(torch.tensor(bar, dtype=torch.float64)).item() - middle
+        kernel = torch.promote_types(y.dtype, torch.float32)  # in which a value of half precision was computed, too
+        edge -= 4 * torch.finfo(kernel).eps  # the rounding of φ
+        if y.dtype != kernel:
+            edge = torch.tensor(edge + middle, dtype=y.dtype).item() - middle
+        return (y.to(kernel) - middle).abs() >= edge
+
+
+def saturation_bars(given: float | Mapping[str, float] | None) -> dict[str, float]:
+    """The |v| from which on units of each activation are saturated, where that is not the default."""
+    if given is None:
+        return {}
+    names = ", ".join(_SQUASHERS)
+    bars = dict(given) if isinstance(given, Mapping) else dict.fromkeys(_SQUASHERS, given)
+    for name, bar in bars.items():
+        if name not in _SQUASHERS:
+            raise ValueError(f"saturated_at names activations with limits, {names}, got {name!r}; leave it out")
+        if not isinstance(bar, (int, float)) or isinstance(bar, bool) or not 0 < bar < math.inf:
+            raise ValueError(f"saturated_at must be above 0, the |v| of a saturated unit, got {bar!r}; try 5")
+    return {name: float(bar) for name, bar in bars.items()}
 
 
 class Axes(NamedTuple):
@@ -131,7 +166,7 @@ def _is_activation(module: nn.Module) -> bool:
     home = type(module).__module__
     if home in ("torch.nn.modules.activation", "transformers.activations"):
         return not isinstance(module, nn.MultiheadAttention)
-    return _plain(type(module).__name__) in _RECTIFIERS | set(_SLOPES)
+    return _plain(type(module).__name__) in _RECTIFIERS | set(_SQUASHERS)
 
 
 def _function_of(module: nn.Module) -> str:

@@ -46,6 +46,8 @@ def flow_picture(flow: "Flow", *, title: str = "Gradient flow") -> Picture:
     chart = alt.vconcat(*panels, spacing=14)
     missing = [row["layer"] for row in data if row not in drawn and row["panel"] == "delta"]
     note = f"Lines join layers of one kind and place. {flow.verdict[0]}"
+    if flow.saturation_rule:
+        note += f" {flow.saturation_rule.capitalize()}."
     if missing:
         note += f" Without δ, or with one that is 0 or not finite, and so not drawn: {', '.join(missing[:6])}"
         note += f" and {len(missing) - 6} more." if len(missing) > 6 else "."

@@ -180,7 +180,9 @@ def _last_units(rows: Looks) -> list[str]:
             (row for row in rows if row["step"] == newest and row.get(share)), key=lambda r: r[share], default=None
         )
         if worst is not None:
-            said.append(f"At step {newest:,} up to {worst[share]:.0%} of a layer's {of} ({worst['layer']}).")
+            bar = worst.get("saturated_at") if share == "saturated" else None  # runs made before have none
+            why = f", |v| ≥ {bar:g}" if bar else ""
+            said.append(f"At step {newest:,} up to {worst[share]:.0%} of a layer's {of} ({worst['layer']}{why}).")
     return said
 
 

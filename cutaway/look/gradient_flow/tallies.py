@@ -18,16 +18,14 @@ from torch import Tensor
 from cutaway.inside.tensor_layouts import dense
 from cutaway.look.gradient_flow.layers import Axes, Place
 
-SATURATED = 0.01  # of the steepest slope: with less, an activation is saturated
-
 
 @dataclass(frozen=True)
 class Layer:
     """One layer of a flow. Norms of values are root mean squares, those of weights are lengths ‖w‖.
 
-    ``dead_units`` were 0 for every example; ``saturated`` is the share of all values at which the slope of the
-    activation is below 1 % of its steepest, ``saturated_units`` are those where it was so for every example. None: not
-    measured, or (dead, saturated) no activation that could be.
+    ``dead_units`` were 0 for every example; ``saturated`` is the share of all values φ(v) with |v| ≥ ``saturated_at``,
+    ``saturated_units`` are those where it was so for every example. None: not measured, or (dead, saturated) no
+    activation that could be.
     """
 
     address: str
@@ -42,6 +40,7 @@ class Layer:
     dead_units: tuple[int, ...] | None
     saturated: float | None
     saturated_units: tuple[int, ...] | None
+    saturated_at: float | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -129,8 +128,9 @@ class Call:
 class Tally:
     """All that a flow counts at one layer."""
 
-    def __init__(self, place: Place, ledger: Ledger) -> None:
+    def __init__(self, place: Place, ledger: Ledger, bar: float | None = None) -> None:
         self.place, self.ledger = place, ledger
+        self.bar = place.bar if bar is None else bar
         self.calls: list[Call] = []
         self.units: int | None = None
         self.weight: list[int] = []
@@ -151,8 +151,8 @@ class Tally:
         others = [i for i in range(values.ndim) if i != axes.units]
         if self.place.rectifies:
             self._alive = _merged(self._alive, _over(torch.any, values != 0, others), torch.logical_or)
-        if self.place.slope is not None and real:
-            low = self.place.slope(values if values.dtype.itemsize >= 4 else values.float()) < SATURATED
+        if self.bar is not None and real:
+            low = self.place.is_saturated(values, self.bar)
             self._saturated.append(self.ledger.add(low.sum()))
             self._stuck = _merged(self._stuck, _over(torch.all, low, others), torch.logical_and)
         return call
@@ -193,6 +193,7 @@ class Tally:
             dead_units=dead,
             saturated=saturated,
             saturated_units=stuck,
+            saturated_at=self.bar if self._saturated else None,
         )
 
     def _delta(self, read: dict[int, list[float]]) -> float | None:

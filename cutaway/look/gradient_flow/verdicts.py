@@ -146,11 +146,12 @@ def _dead(layer: Layer) -> str:
 
 
 def _saturated(layer: Layer) -> str:
+    bar = "" if layer.saturated_at is None else f" (|v| ≥ {layer.saturated_at:g})"
     if layer.saturated_units:
         some = _some(layer, layer.saturated_units)
-        return f"{some} saturated for every example: {_numbers(layer.saturated_units)}."
+        return f"{some} saturated{bar} for every example: {_numbers(layer.saturated_units)}."
     if layer.saturated is not None and layer.saturated >= _HALF:
-        return f"{layer.saturated:.0%} of the values of {named(layer)} are saturated."
+        return f"{layer.saturated:.0%} of the values of {named(layer)} are saturated{bar}."
     return ""
 
 

@@ -157,8 +157,8 @@ def test_messages():
 def test_lengths_of_any_kind_and_an_empty_batch():
     conv, x = Conv1d(4, 6), torch.randn(2, 5, 4)
     want = conv(x, torch.tensor([5, 2]))
-    for given in ([5, 2], (5, 2), np.array([5, 2])):
-        assert torch.equal(conv(x, given), want)
+    for lengths in ([5, 2], (5, 2), np.array([5, 2])):
+        assert torch.equal(conv(x, lengths), want)
     assert torch.equal(max_pool_steps(x, lengths=[5, 2]), max_pool_steps(x, lengths=torch.tensor([5, 2])))
     assert conv(x[:0], []).shape == (0, 5, 6)
     assert cross_correlate_open(x[:0], conv.weight).shape == (0, 5, 6)

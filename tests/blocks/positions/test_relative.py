@@ -143,3 +143,9 @@ def test_compiles_for_every_length():
     fast = torch.compile(layer, fullgraph=True, backend="aot_eager")
     for queries, keys, offset in ((5, 5, 0), (1, 6, 5), (1, 7, 6)):
         assert torch.equal(fast(queries, keys, offset), layer(queries, keys, offset))
+
+
+def test_an_empty_sequence_has_an_empty_bias():
+    bias = RelativeBias(3)
+    for queries, keys in ((0, 0), (0, 5), (5, 0)):
+        assert bias(queries, keys, offset=2).shape == (3, queries, keys)

@@ -56,8 +56,8 @@ def test_activations_inside_our_blocks():
         "gated.down": "Linear",
     }
     assert found["mlp.hidden"].rectifies
-    assert found["dense"].slope is not None
-    assert found["gated.gates"].slope is None
+    assert found["dense"].bar == 3
+    assert found["gated.gates"].bar is None
     named = named_places(model, ["mlp.hidden", "*.up"])
     assert named["mlp.hidden"][0] == found["mlp.hidden"]
     assert [place.address for place in named["*.up"]] == ["mlp.up", "gated.up"]
@@ -81,21 +81,28 @@ def test_activations_inside_our_blocks():
 )
 def test_which_can_be_dead_or_saturated(module: nn.Module, rectifies: bool, saturates: bool):
     place = default_places(module)[-1]
-    assert (place.rectifies, place.slope is not None) == (rectifies, saturates)
+    assert (place.rectifies, place.bar is not None) == (rectifies, saturates)
 
 
-@pytest.mark.parametrize(
-    ("module", "steepest"),
-    [(nn.Tanh(), 1.0), (nn.Sigmoid(), 0.25), (nn.Softsign(), 1.0)],
-    ids=["tanh", "σ", "softsign"],
-)
-def test_the_slope_is_that_of_autograd(float64, module: nn.Module, steepest: float):
-    x = torch.linspace(-6, 6, 101, requires_grad=True)
-    y = module(x)
-    (slope,) = torch.autograd.grad(y.sum(), x)
-    share = default_places(module)[0].slope
-    assert share is not None
-    torch.testing.assert_close(share(y.detach()), slope / steepest)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(("module", "bar"), [(nn.Tanh(), 3.0), (nn.Sigmoid(), 5.0), (nn.Softsign(), 9.0)], ids=str)
+def test_saturated_is_what_the_sums_say(module: nn.Module, bar: float, dtype: torch.dtype):
+    """From y alone, on both sides, at the bar too; the slope left there is at most 2.7 % of the steepest."""
+    place = default_places(module)[0]
+    assert place.bar == bar
+    for chosen in (bar, 1.0, 0.5):
+        v = torch.tensor([0.0, 0.3, chosen - 1e-3, chosen, chosen + 1e-3, 2 * chosen], dtype=dtype)
+        v = torch.cat([v, -v])
+        assert torch.equal(place.is_saturated(module(v), chosen), v.abs() >= chosen)
+    v = torch.tensor([bar, 0.0], dtype=dtype, requires_grad=True)
+    (slope,) = torch.autograd.grad(module(v).sum(), v)
+    assert slope[0] / slope[1] < 0.027
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_saturated_in_half_precision(dtype: torch.dtype):
+    v = torch.tensor([0.0, 4.0, 5.0, -5.0, 9.0], dtype=dtype)
+    assert default_places(nn.Sigmoid())[0].is_saturated(v.sigmoid(), 5.0).tolist() == [False, False, True, True, True]
 
 
 def test_an_activation_that_further_steps_follow_is_not_the_output():

@@ -73,3 +73,14 @@ def test_messages():
         SeriesClassifier(classes=3, design="tree")
     with pytest.raises(ValueError, match=r"values must have width 2, got shape \(2, 9, 3\)"):
         model_of("conv")(torch.randn(2, 9, 3, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("design", ["conv", "rnn"])
+def test_lengths_as_a_list_and_empty_batches(design):
+    model, x = SeriesClassifier(channels=3, classes=2, design=design).eval(), torch.randn(2, 9, 3)
+    assert torch.equal(model(x, [9, 4]), model(x, torch.tensor([9, 4])))
+    assert model(x[:0]).shape == model(x[:0], []).shape == (0, 2)
+    with pytest.raises(ValueError, match="lengths must be at most the number of steps, 9, got 10"):
+        model(x, [9, 10])
+    with pytest.raises(ValueError, match="at least one step, got a length of 0"):
+        model(x, (9, 0))

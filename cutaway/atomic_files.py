@@ -127,6 +127,8 @@ def read_json(path: str | os.PathLike[str], *names: str) -> Any:
         damage = f"byte 0x{error.object[error.start]:02x} at position {error.start} is not UTF-8"
     except RecursionError:
         damage = "it is nested too deep"
+    except ValueError:  # whole numbers of more than 4,300 digits
+        damage = "it has a number too long to read"
     else:
         missing = [name for name in names if not isinstance(value, dict) or name not in value]
         if not missing:

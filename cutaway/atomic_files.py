@@ -19,7 +19,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-_DEEP = "it is nested too deep"  # for Python's own reader
+# What Python's own reader cannot hold.
+_DEEP = "it is nested too deep"
+_LONG = "it has a number too long to read"
 
 
 def _beside(path: Path, ending: str) -> Path:
@@ -117,21 +119,16 @@ def read_utf8(path: str | os.PathLike[str]) -> str:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The value of a JSON text, as `json.loads`; text that is nested too deep for it is a JSONDecodeError too."""
+    """The value of a JSON text, as `json.loads`; what Python cannot hold is a JSONDecodeError too."""
     try:
         return json.loads(text)
     except RecursionError:
-        raise json.JSONDecodeError(_DEEP, _beginning(text), 0) from None
-    except json.JSONDecodeError:
+        damage = _DEEP
+    except (json.JSONDecodeError, UnicodeDecodeError):
         raise
-    except ValueError as error:
-        if "digits" not in str(error):
-            raise
-        raise json.JSONDecodeError("it has a number of thousands of digits", _beginning(text), 0) from None
-
-
-def _beginning(text: str | bytes) -> str:
-    return text if isinstance(text, str) else text[:1].decode("latin-1")
+    except ValueError:  # a whole number of more than 4,300 digits
+        damage = _LONG
+    raise json.JSONDecodeError(damage, text if isinstance(text, str) else text[:1].decode("latin-1"), 0)
 
 
 def read_json(path: str | os.PathLike[str], *names: str) -> Any:
@@ -142,8 +139,7 @@ def read_json(path: str | os.PathLike[str], *names: str) -> Any:
     try:
         value = parse_json(path.read_bytes().decode("utf-8"))
     except json.JSONDecodeError as error:
-        deep = error.msg == _DEEP
-        damage = _DEEP if deep else f"{error.msg.lower()} in line {error.lineno}"
+        damage = error.msg if error.msg in (_DEEP, _LONG) else f"{error.msg.lower()} in line {error.lineno}"
     except UnicodeDecodeError as error:
         damage = f"byte 0x{error.object[error.start]:02x} at position {error.start} is not UTF-8"
     else:

@@ -64,6 +64,7 @@ def main(argv: Sequence[str]) -> None:
         raise ValueError(f"--out must end in .html, .png or .svg, got {asked.out!r}; try --out picture.html")
     from cutaway.runs.execution import load
     from cutaway.runs.pages import make_page, picture_rows
+    from cutaway.training.run_folder.folder import telling_changed_config
 
     run = load(asked.run)
     if asked.vertex and not run.recipe.input.startswith("NAME"):
@@ -72,12 +73,12 @@ def main(argv: Sequence[str]) -> None:
         raise ValueError(
             f"a vertex stands in place of the input, got both {asked.vertex!r} and {asked.input!r}; leave one"
         )
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, telling_changed_config(run.path):
         subject = run.recipe.subject(run, _given(run, asked.vertex or asked.input, Path(folder)))
     if any(not 1 <= perplexity < float("inf") for perplexity in asked.perplexity):
         raise ValueError(f"--perplexity must be 1 or more, got {min(asked.perplexity):g}; try --perplexity 5 30 100")
     subject = dataclasses.replace(subject, perplexity=asked.perplexity)
-    with progress_shown(quiet=asked.json) as progress:
+    with progress_shown(quiet=asked.json) as progress, telling_changed_config(run.path):
         page, placed = make_page(run, subject, asked.at or None, progress)
         files = _write_page(run, page, asked.out) if kind == ".html" else _write_pictures(placed, Path(asked.out))
     if asked.json:

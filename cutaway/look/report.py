@@ -178,7 +178,11 @@ def _baselines(data: Any) -> dict[str, Mapping[str, Any]]:
     data = data if isinstance(data, Mapping) else {}
     more = data.get("baselines")
     found = {"baseline": data.get("baseline")} | (dict(more) if isinstance(more, Mapping) else {})
-    return {name: one for name, one in found.items() if isinstance(one, Mapping) and one.get("metrics")}
+    return {name: one for name, one in found.items() if isinstance(one, Mapping) and _has_figures(one)}
+
+
+def _has_figures(baseline: Mapping[str, Any]) -> bool:
+    return bool(baseline.get("metrics")) and isinstance(baseline["metrics"], Mapping)
 
 
 def _before_tuning(data: Any, metrics: Metrics) -> dict[str, Mapping[str, Any]]:

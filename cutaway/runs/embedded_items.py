@@ -24,6 +24,7 @@ import numpy as np
 from cutaway.atomic_files import writing
 from cutaway.look.embeddings.vector_index import VectorIndex
 from cutaway.models.transformers.sentence_vectors import CutTexts
+from cutaway.visible_text import raw_stream
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
@@ -176,7 +177,7 @@ def joined(pieces: Iterable[EmbeddedPiece]) -> EmbeddedPiece:
 
 def shown(pieces: Iterable[EmbeddedPiece]) -> Iterator[EmbeddedPiece]:
     """The same pieces, while how many there were is shown: in a terminal on one line, in a file now and then."""
-    stream = sys.stderr
+    stream = raw_stream(sys.stderr)
     live, count, began = stream.isatty(), 0, time.monotonic()
     last, wrote = began, False
     try:

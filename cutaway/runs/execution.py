@@ -9,7 +9,7 @@ import dataclasses
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,6 +51,7 @@ from cutaway.training.run_folder.folder import (
     read_config,
     read_metrics,
     resume_command,
+    telling_changed_config,
 )
 from cutaway.training.run_folder.interrupts import Stopped
 from cutaway.training.run_folder.weights import find_weights_damage
@@ -105,7 +106,8 @@ def train(
     execution = Execution(device, strategy, compile, [*callbacks, *board, *shown])
     with _left_alone(), explain_lost_process(), showing(show if is_first() else "quiet"):
         if resume:
-            return _resume(recipe, None if out is None else Path(out), preset, settings, execution)
+            with nullcontext() if out is None else telling_changed_config(Path(out)):
+                return _resume(recipe, None if out is None else Path(out), preset, settings, execution)
         return _begin(_chosen(recipe, preset, settings), None if out is None else Path(out), execution)
 
 

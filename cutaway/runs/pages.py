@@ -15,6 +15,7 @@ from cutaway.look.pages.parts import Part
 from cutaway.recipes.subjects import Subject
 from cutaway.registry import View, views
 from cutaway.runs.run import Run
+from cutaway.training.run_folder.folder import telling_changed_config
 
 _ADDRESSES = 24  # on one page, at most
 Progress = Callable[[str, int, int], None]  # what is drawn next, how many are done, and of how many
@@ -34,9 +35,9 @@ def look_page(run: Run, given: str | None = None, at: str | None = None) -> Page
 
     ``at`` is an address, or a pattern of them: the page then shows these values alone.
     """
-    subject = run.recipe.subject(run, given)
-    page, _ = make_page(run, subject, at)
-    return page
+    with telling_changed_config(run.path):
+        page, _ = make_page(run, run.recipe.subject(run, given), at)
+        return page
 
 
 def make_page(

@@ -10,10 +10,16 @@ from cutaway.look.pages.parts import Part
 from cutaway.runs.pages import draw_views
 from cutaway.runs.run import Run
 from cutaway.training.run_folder.checkpoints import writing_to
+from cutaway.training.run_folder.folder import telling_changed_config
 
 
 def report_run(run: Run) -> Path:
     """Writes the report of a run from what its folder holds; returns its path."""
+    with telling_changed_config(run.path):
+        return _report(run)
+
+
+def _report(run: Run) -> Path:
     results = run.test_results
     subject = run.recipe.subject(run)
     inside: list[Part] = [part for _, part, _ in draw_views(run, subject, report=True)]

@@ -1,13 +1,14 @@
 r"""A run that is there, finished or not: its model, settings and metrics, and what the model can do."""
 
 import dataclasses
+import functools
 import os
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from torch import Tensor, nn
 
@@ -28,6 +29,7 @@ from cutaway.training.run_folder.folder import (
     read_config,
     read_metrics,
     resume_command,
+    telling_changed_config,
 )
 from cutaway.training.run_folder.weights import expect_sound, is_whole
 
@@ -35,6 +37,21 @@ if TYPE_CHECKING:
     from cutaway.recipes.series.backtesting import Backtest
     from cutaway.recipes.series.forecasts import Forecast
     from cutaway.runs.word_tables import WordTable
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _by_config(method: "Callable[Concatenate[Run, P], R]") -> "Callable[Concatenate[Run, P], R]":
+    """A method that reads config.json: one that was damaged since the run ended is told as that."""
+
+    @functools.wraps(method)
+    def told(run: "Run", *given: P.args, **how: P.kwargs) -> R:
+        with telling_changed_config(run.path):
+            return method(run, *given, **how)
+
+    return told
 
 
 class Run:
@@ -67,6 +84,7 @@ class Run:
         return is_whole(self._own_weights)
 
     @property
+    @_by_config
     def model(self) -> nn.Module:
         """The model with its trained weights (of an unfinished run: its newest checkpoint), in evaluation mode."""
         if self._model is None:
@@ -111,6 +129,7 @@ class Run:
         """What was sampled last: name → text."""
         return next(reversed(self.all_samples.values()), {})
 
+    @_by_config
     def test(self, unfinished: bool = False) -> dict[str, float]:
         """Metrics on the test split, which nothing else reads. It is read once: later calls return what was noted.
 
@@ -188,6 +207,7 @@ class Run:
     def _way_on(self) -> str:
         return f"to go on: {resume_command(self.recipe.name, self.path)}"
 
+    @_by_config
     def generate(self, prompt: Any = "\n", tokens: int = 200, **how: Any) -> str:
         """Text that goes on from the prompt, a text or a list of chat messages.
 
@@ -195,6 +215,7 @@ class Run:
         """
         return self.recipe.generate(self, prompt, tokens=tokens, **how)
 
+    @_by_config
     def predict(self, inputs: Any = None, data: Any = None, vertices: Any = None) -> Any:
         """Predictions for new inputs.
 
@@ -209,10 +230,12 @@ class Run:
             raise ValueError(f"there must be something to predict for, got no inputs; give {self.recipe.input}")
         return self.recipe.predict(self, inputs)
 
+    @_by_config
     def embed(self, inputs: Any) -> Tensor:
         """A vector for each input (n, width): texts, words or images, as the recipe says; of a single text (width,)."""
         return self.recipe.embed(self, inputs)
 
+    @_by_config
     def sample(
         self,
         count: int = 16,
@@ -229,10 +252,12 @@ class Run:
         """
         return self.recipe.make_samples(self, count, label, guidance, steps, seed)
 
+    @_by_config
     def encode(self, images: Any) -> Tensor:
         """Codes (n, width) of images: a path, several, arrays, tensors."""
         return self.recipe.encode(self, images)
 
+    @_by_config
     def decode(self, codes: Any) -> Tensor:
         """Images (n, channels, height, width) of codes (n, width), pixels from 0 to 1."""
         return self.recipe.decode(self, codes)
@@ -244,6 +269,7 @@ class Run:
 
         return WordTable(*self.recipe.word_rows(self))
 
+    @_by_config
     def nearest(
         self,
         words: str | Sequence[str],
@@ -263,6 +289,7 @@ class Run:
             return nearest_texts(self, words, among, k, negative, approximate)
         return self.word_table.nearest(words, k, negative, approximate)
 
+    @_by_config
     def forecast(
         self,
         history: Any = None,
@@ -279,6 +306,7 @@ class Run:
         """
         return self.recipe.forecast(self, history, horizon, future, quantiles, samples, seed)
 
+    @_by_config
     def backtest(self, windows: int | None = None, samples: int = 200, seed: int = 0) -> "Backtest":
         """Forecasts of the last ``windows`` windows of every series beside what came; by default those of validation.
 

@@ -572,6 +572,45 @@ def test_a_changed_config_is_noted(text: Path):
         assert cut.load("run").model is not None
 
 
+@pytest.mark.parametrize(
+    ("place", "value", "told"),
+    [
+        (("files",), 7, r"needs an object as 'files', got 7"),
+        (("files", "tokenizer.json"), [1], r"needs a text as 'tokenizer.json', got \[1\]"),
+        (("data", "files"), 1.5, r"needs an object as 'files', got 1.5"),
+        (("data", "path"), ["x"], r"needs a text as 'path', got \['x'\]"),
+        (("data", "summary"), {}, r"needs a text as 'summary', got {}"),
+        (("data", "fingerprint"), "x", r"needs an object as 'fingerprint', got 'x'"),
+        (("spec",), 3, r"needs an object as 'spec', got 3"),
+    ],
+)
+def test_a_config_of_other_shapes_is_told(text: Path, place: tuple[str, ...], value: Any, told: str):
+    run = train(text, out="run")
+    config = json.loads((run.path / "config.json").read_text())
+    inner = config
+    for name in place[:-1]:
+        inner = inner[name]
+    inner[place[-1]] = value
+    (run.path / "config.json").write_text(json.dumps(config))
+    for use in (lambda: cut.load("run"), lambda: cut.train("gpt", resume=True, out="run", show="quiet")):
+        with pytest.raises(ValueError, match=f"config.json {told} in .*; take the file from a copy"):
+            use()
+
+
+def test_what_fails_for_a_changed_config_is_told_as_that(text: Path, monkeypatch: pytest.MonkeyPatch):
+    run = train(text, out="run")
+
+    def trips(*_: Any, **__: Any) -> None:
+        raise AttributeError("'list' object has no attribute 'items'")
+
+    monkeypatch.setattr(GPTRecipe, "generate", trips)
+    with pytest.raises(AttributeError):  # a fault of ours stays one
+        run.generate("the")
+    change(run.path, data={"likelihood": []})
+    with pytest.raises(ValueError, match=r"config\.json must be as it was .*, which changed and can no longer be used"):
+        run.generate("the")
+
+
 def test_runs_without_checksums_load_as_before(text: Path):
     run = train(text, out="run")
     (run.path / "checksums.json").unlink()

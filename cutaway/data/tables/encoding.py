@@ -13,6 +13,7 @@ from cutaway.data.tables.columns import column_numbers, expect_none, word_codes
 from cutaway.data.tables.date_formats import waves
 from cutaway.data.tables.schema import FIRST, MISSING, UNSEEN, Column, Schema
 from cutaway.data.tables.targets import label_ids
+from cutaway.data.tables.text_columns import find_infinite
 from cutaway.extras import need
 
 if TYPE_CHECKING:
@@ -40,16 +41,22 @@ def tidy(frame: "pandas.DataFrame") -> "pandas.DataFrame":
     if twice:
         raise ValueError(f"columns must have different names, got {twice[0]!r} twice; rename one of them")
     changed = {}
-    for name, series in frame.items():
-        if series.dtype.kind == "f":
-            if np.isinf(series.to_numpy(np.float64, na_value=np.nan)).any():
-                changed[str(name)] = series.where(np.isfinite(series.to_numpy(np.float64, na_value=np.nan)))
-        elif series.dtype.kind in "iubcmM" or isinstance(series.dtype, pd.CategoricalDtype):
-            continue
-        elif pd.api.types.is_string_dtype(series):
+    for place in (i for i, kind in enumerate(frame.dtypes) if kind.kind not in "fiubcmM"):
+        series = frame.iloc[:, place]
+        if not isinstance(series.dtype, pd.CategoricalDtype) and pd.api.types.is_string_dtype(series):
             words = series.str.strip()
-            changed[str(name)] = words.where(words != "")
-    return frame.set_axis(list(map(str, frame.columns)), axis=1).assign(**changed)
+            changed[str(series.name)] = words.where(words != "")
+    named = frame.set_axis(list(map(str, frame.columns)), axis=1)
+    return without_infinite(named.assign(**changed) if changed else named)
+
+
+def without_infinite(frame: "pandas.DataFrame") -> "pandas.DataFrame":
+    """A table with infinite numbers as missing."""
+    changed = {}
+    for place in find_infinite(frame):
+        series = frame.iloc[:, place]
+        changed[str(series.name)] = series.where(np.isfinite(series.to_numpy(np.float64, na_value=np.nan)))
+    return frame.assign(**changed) if changed else frame
 
 
 def encode(schema: Schema, frame: "pandas.DataFrame") -> Encoded:
@@ -137,4 +144,4 @@ class TableBatches(Batches[Encoded]):
         return Encoded(numbers[rows], categories[rows], None if targets is None else targets[rows])
 
 
-__all__ = ["Encoded", "TableBatches", "decode", "encode", "encode_targets", "encode_tidy", "tidy"]
+__all__ = ["Encoded", "TableBatches", "decode", "encode", "encode_targets", "encode_tidy", "tidy", "without_infinite"]

@@ -14,6 +14,7 @@ from jaxtyping import Bool, Int
 
 LARGE = 1 << 20  # characters from which on it pays
 _PIECE = 1 << 24  # bytes looked at together
+_FIELDS = 1 << 18  # fields looked at together
 _ZERO, _NINE = b"09"
 
 
@@ -32,12 +33,14 @@ def find_codes(text: str, separator: str, width: int, header: bool, code: re.Pat
             return None
         starts, ends = fields
         first = 1 if header and not number else 0
-        for column in set(range(width)) - found:
-            a, b = starts[first:, column], ends[first:, column]
-            chosen = np.flatnonzero(_may_be_code(piece, a, b))
-            places = zip(a[chosen].tolist(), b[chosen].tolist())
-            if any(code.fullmatch(piece[i:j].decode(errors="replace").strip()) for i, j in places):
-                found.add(column)
+        together = max(_FIELDS // len(starts), 1)  # columns
+        for left in range(0, width, together):
+            a, b = starts[first:, left : left + together], ends[first:, left : left + together]
+            rows, columns = np.nonzero(_may_be_code(piece, a, b))
+            places = zip((columns + left).tolist(), a[rows, columns].tolist(), b[rows, columns].tolist())
+            for column, i, j in places:
+                if column not in found and code.fullmatch(piece[i:j].decode(errors="replace").strip()):
+                    found.add(column)
     return found
 
 
@@ -67,7 +70,7 @@ def _even_fields(
     return starts.reshape(-1, width), ends.reshape(-1, width)
 
 
-def _may_be_code(piece: bytes, starts: Int[np.ndarray, "r"], ends: Int[np.ndarray, "r"]) -> Bool[np.ndarray, "r"]:
+def _may_be_code(piece: bytes, starts: Int[np.ndarray, "r c"], ends: Int[np.ndarray, "r c"]) -> Bool[np.ndarray, "r c"]:
     """Fields that are worth a look: long, dates by their looks, a zero or a plus first, or spaces about them."""
     b = np.frombuffer(piece, np.uint8)
     length = ends - starts

@@ -18,7 +18,7 @@ from cutaway.data.samples.embedded import resolve
 from cutaway.data.splits import Splits, expect_shares, split_rows
 from cutaway.data.tables.columns import find_column, measure_column
 from cutaway.data.tables.csv_files import CsvTable
-from cutaway.data.tables.encoding import Encoded, encode_targets, encode_tidy, tidy
+from cutaway.data.tables.encoding import Encoded, encode_targets, encode_tidy, tidy, without_infinite
 from cutaway.data.tables.schema import Column, Label, Schema
 from cutaway.data.tables.table_files import as_frame, expect_columns, load_rows, open_table
 from cutaway.data.tables.targets import expect_varied, find_labels, find_targets, find_task, has_target
@@ -26,6 +26,8 @@ from cutaway.data.tables.text_columns import AS_IT_CAME, Reading, note_infinite,
 
 if TYPE_CHECKING:
     import pandas
+
+TEXTS = 10_000  # columns of words, at most
 
 
 @dataclass(frozen=True)
@@ -131,13 +133,14 @@ def read_columns(
     """The columns of a table with numbers as numbers, how those that came as text were read, and where it is from."""
     source = _load(table, encoding, header)
     csv = source.csv
+    _expect_few_texts(source.frame, source.name)
     frame = tidy(source.frame.reset_index(drop=True))
     _expect_values(frame, source.name)
     decimal = "," if csv is not None and csv.layout.separator == ";" else "."
     frame, readings = read_text_columns(
         frame, None if csv is None else lambda names: tidy(csv.as_written(names)), decimal
     )
-    return tidy(frame), note_infinite(source.frame) | readings, source
+    return without_infinite(frame), note_infinite(source.frame) | readings, source
 
 
 def find_schema(
@@ -212,8 +215,18 @@ def _expect_values(frame: "pandas.DataFrame", name: str) -> None:
             f"a table must have a column besides its target, got {name} with 1 column ({frame.columns[0]!r}); "
             "look for the separator between its fields"
         )
-    if frame.isna().all(axis=None):
+    if frame.isna().to_numpy().all():
         raise ValueError(f"a table must hold values, got only missing ones in the {rows:,} rows of {name}; fill it")
+
+
+def _expect_few_texts(frame: "pandas.DataFrame", name: str) -> None:
+    """Numbers are one matrix, however many; each column of words has a list and a matrix of its own."""
+    texts = [str(column) for column, kind in frame.dtypes.items() if kind.kind not in "iufbcmM"]
+    if len(texts) > TEXTS:
+        raise ValueError(
+            f"a table can have up to {TEXTS:,} columns of words, got {len(texts):,} in {name} ({', '.join(texts[:3])}, "
+            "...); leave out those that say little, or write them as numbers"
+        )
 
 
 def _expect_inputs(schema: Schema, name: str) -> None:

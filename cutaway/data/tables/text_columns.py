@@ -18,6 +18,8 @@ from cutaway.extras import need
 if TYPE_CHECKING:
     import pandas
 
+_NOT_TEXT = "iufbcmM"  # kinds of NumPy's types
+_TOGETHER = 1 << 20  # values looked at together
 _MOSTLY = 0.5  # share of numerals from which on the words between them are worth a note
 
 
@@ -42,7 +44,11 @@ def read_text_columns(
     ``as_written`` gives columns of a CSV file as text; without it, text of plain numbers is meant to be text.
     ``decimal`` is the mark to take where a column leaves it open and no other column tells.
     """
-    texts = {name: words for name in frame.columns if (words := _words(frame[name])) is not None}
+    texts = {
+        name: words
+        for name, kind in frame.dtypes.items()
+        if kind.kind not in _NOT_TEXT and (words := _words(frame[name])) is not None
+    }
     found = {name: find_numerals(distinct) for name, distinct in texts.items()}
     if as_written is not None:
         # Where commas are decimal marks, what was read as 1.234 may be a thousand: look at the text again.
@@ -71,15 +77,29 @@ def read_text_columns(
 
 def note_infinite(frame: "pandas.DataFrame") -> dict[str, Reading]:
     """A note for every column of numbers some of which are infinite."""
-    floats = [(str(name), series.to_numpy()) for name, series in frame.items() if series.dtype.kind == "f"]
-    counts = {name: int(np.isinf(values).sum()) for name, values in floats if isinstance(values, np.ndarray)}
-    return {name: Reading(note=_infinite(count)) for name, count in counts.items() if count}
+    found = {}
+    for place in find_infinite(frame):
+        values = frame.iloc[:, place].to_numpy(np.float64, na_value=np.nan)
+        found[str(frame.columns[place])] = Reading(note=_infinite(int(np.isinf(values).sum())))
+    return found
+
+
+def find_infinite(frame: "pandas.DataFrame") -> list[int]:
+    """The places of the columns of numbers some of which are infinite."""
+    floats = np.array([i for i, kind in enumerate(frame.dtypes) if kind.kind == "f"], dtype=np.int64)
+    found: list[int] = []
+    together = max(_TOGETHER // max(len(frame), 1), 1)  # columns
+    for first in range(0, len(floats), together):
+        some = floats[first : first + together]
+        values = frame.iloc[:, some].to_numpy(np.float64, na_value=np.nan)
+        found += some[np.isinf(values).any(axis=0)].tolist()
+    return found
 
 
 def _words(series: "pandas.Series") -> list[str] | None:
     """The different texts of a column of text; None for any other column."""
     pd = need("pandas", "tables", "reading a table")
-    if series.dtype.kind in "iufbcmM" or isinstance(series.dtype, pd.CategoricalDtype):
+    if series.dtype.kind in _NOT_TEXT or isinstance(series.dtype, pd.CategoricalDtype):
         return None
     present = series.dropna()
     if present.empty or not pd.api.types.is_string_dtype(present):
@@ -161,4 +181,13 @@ def row_name(series: "pandas.Series", place: int) -> str:
     return f"row {label + 1:,}" if isinstance(label, (int, np.integer)) else f"row {label!r}"
 
 
-__all__ = ["AS_IT_CAME", "Reading", "note_infinite", "read_text_columns", "row_name", "row_of", "to_numbers"]
+__all__ = [
+    "AS_IT_CAME",
+    "Reading",
+    "find_infinite",
+    "note_infinite",
+    "read_text_columns",
+    "row_name",
+    "row_of",
+    "to_numbers",
+]

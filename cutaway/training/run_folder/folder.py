@@ -16,8 +16,8 @@ import math
 import os
 import shlex
 import warnings
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -340,7 +340,17 @@ def read_config(path: Path) -> dict[str, Any]:
     if config["version"] > VERSION:
         raise ValueError(f"this Cutaway reads runs of version {VERSION}, got {config['version']}; upgrade cutaway")
     expect_fields(config, {"config": dict, "data": dict}, file)
+    _expect_shapes(config, file)
     return config
+
+
+def _expect_shapes(config: dict[str, Any], file: Path) -> None:
+    """What every kind of run reads in config.json, as far as it is there: the model's spec, files, where data is."""
+    data = config["data"]
+    texts = dict.fromkeys(("summary", "stored", "test_path", "loss_unit", "path"), str)
+    for owner, kinds in ((config, {"spec": dict, "files": dict}), (data, {"fingerprint": dict, "files": dict} | texts)):
+        expect_fields(owner, {name: kind for name, kind in kinds.items() if owner.get(name) is not None}, file)
+        expect_fields(owner.get("files") or {}, dict.fromkeys(owner.get("files") or {}, str), file)
 
 
 def expect_fields(config: dict[str, Any], fields: dict[str, type], file: Path) -> None:
@@ -357,7 +367,7 @@ def expect_fields(config: dict[str, Any], fields: dict[str, type], file: Path) -
 
 def expect_file(folder: Path, about: dict[str, Any], name: str) -> Path | None:
     """A file that was written when the run began, as it was written; None if the run has no such file."""
-    path, checksums = folder / name, about.get("files", {})
+    path, checksums = folder / name, about.get("files") or {}
     if not path.is_file():
         if name not in checksums:
             return None
@@ -405,6 +415,20 @@ def note_changed_config(folder: Path) -> None:
             "take it from a copy",
             stacklevel=3,
         )
+
+
+@contextmanager
+def telling_changed_config(folder: Path) -> Iterator[None]:
+    """What goes wrong for a config.json that changed after the run ended is told as that."""
+    try:
+        yield
+    except (TypeError, AttributeError, LookupError, ZeroDivisionError, OverflowError, RuntimeError) as error:
+        if not find_final_damage(folder, "config.json"):
+            raise
+        raise ValueError(
+            f"a run's config.json must be as it was when the run ended, got {folder / 'config.json'}, which changed and "
+            f"can no longer be used ({type(error).__name__}: {str(error)[:80]}); take it from a copy"
+        ) from error
 
 
 def _way_out(folder: Path) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 
 from cutaway.look.pages.picture import Picture
 from cutaway.look.tuning.answers import Flips, flipped_images, flipped_texts
-from cutaway.look.tuning.changes import plain_weights
+from cutaway.look.tuning.changes import plain_weights, update_ranks
 from cutaway.look.tuning.representations import layer_similarity, similarity_pictures
 from cutaway.look.tuning.weight_changes import WeightChange, weight_change_pictures, weight_changes
 from cutaway.recipes.subjects import Subject
@@ -47,7 +47,7 @@ def weight_updates(run: "Run", subject: Subject) -> list[Picture]:
     changes = weight_changes(plain_weights(base_of(run)), plain_weights(run.model))
     if recipe.way in ("lora", "last", "full"):
         _expect_moved(run, changes)
-    return weight_change_pictures(changes, 0 if recipe.dora else recipe.lora)  # DoRA turns every direction
+    return weight_change_pictures(changes, {} if recipe.dora else update_ranks(run.model))  # DoRA turns every direction
 
 
 def _expect_moved(run: "Run", changes: list[WeightChange]) -> None:

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
-from safetensors.torch import save_file
 from torch import Tensor
 from torch.optim import Optimizer
 
@@ -29,7 +28,7 @@ from cutaway.training.run_folder.weights import (
     checksum_of,
     find_weights_damage,
     read_tensors,
-    separate,
+    write_plain,
     write_tensors,
 )
 
@@ -126,7 +125,7 @@ def save_checkpoint(
     with writing_to(folder):
         with writing_folder(root / f"step-{step}") as part:
             for name, named in tensors.items():
-                save_file(separate(named), part / f"{name}.safetensors")
+                write_plain(part / f"{name}.safetensors", named)
             whole = {"format": FORMAT, "step": step, **state}
             (part / "state.json").write_text(json.dumps(whole), encoding="utf-8")
             write_checksums(part)

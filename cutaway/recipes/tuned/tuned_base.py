@@ -328,10 +328,10 @@ class TunedRecipe(Recipe):
 
     def write_more(self, model: "nn.Module", folder: Path) -> None:
         """What LoRA or adapters learned, alone, as peft keeps it."""
-        from cutaway.hub.adapters import save_adapter
+        from cutaway.hub.adapters import write_adapter
 
         if self.way in ("lora", "adapter"):
-            save_adapter(model, folder / ADAPTER)
+            write_adapter(model, folder / ADAPTER)
 
     def loaded(self, model: "nn.Module") -> None:
         from cutaway.training.tuning.records import settle_values

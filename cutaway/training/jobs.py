@@ -42,5 +42,8 @@ class Job:
     )
     callbacks: list[Callback] = field(default_factory=list)  # that the objective needs: to keep a state in checkpoints
     update: Callable[[nn.Module, Any, float], dict[str, float]] | None = None  # in place of gradients and optimizers
-    frozen_stays: bool = False  # whether weights without gradients never change: checkpoints then share one copy
+    left_out: frozenset[str] = (
+        frozenset()
+    )  # weights that no step changes and that stand in another file: that of a base
+    keeps_state: bool = True  # whether a finished run keeps its last checkpoints
     better: str = "loss"  # the metric that says which weights are best; lower is better

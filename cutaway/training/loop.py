@@ -63,7 +63,6 @@ class Loop:
         self.why_stopped = ""
         self.finished = False
         self.best_weights: dict[str, Tensor] = {}
-        self.frozen_checksum = ""  # of the weights that checkpoints share, once they are written
         self.sums: dict[str, float] = {}  # of metrics since the last line of the log
         self._parameters = [p for p in job.model.parameters() if p.requires_grad]
         self.device = self._parameters[0].device
@@ -209,7 +208,8 @@ class Loop:
             if self.best is None or score < self.best[0]:
                 self.best = (score, self.step)
                 if self.plan.final == "best":
-                    self.best_weights = {k: v.clone() for k, v in self.evaluated.state_dict().items()}
+                    state = self.evaluated.state_dict()
+                    self.best_weights = {k: v.clone() for k, v in state.items() if k not in self.job.left_out}
             self.metrics |= {f"validation_{name}": value for name, value in metrics.items()}
             self._log("validation", metrics)
         if self.step:
@@ -243,7 +243,7 @@ class Loop:
     def _finish(self) -> None:
         """Takes the weights that the run ends with, calibrates them, and evaluates on the whole validation split."""
         if self.best_weights:
-            self.evaluated.load_state_dict(self.best_weights)
+            self.evaluated.load_state_dict(self.best_weights, strict=not self.job.left_out)
         if self.job.calibrate is not None:
             self._score(self.job.calibrate)
         if self.job.whole is not None:

@@ -1,28 +1,27 @@
 r"""Saves the state of a loop in a checkpoint, and restores it when a run is resumed.
 
-    weights, optimizers, random numbers, callbacks      tensors and plain values; frozen weights once
+    weights, optimizers, random numbers, callbacks      tensors and plain values; not the weights of a frozen base
     batches so far                                      where the data goes on: batch n follows from the seed and n
     length of metrics.jsonl                             lines logged after the checkpoint are removed
 
 All of it is read and compared with the run before any of it is used.
 """
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from cutaway.training.run_folder.checkpoints import (
     FolderError,
     forget_later,
-    has_frozen,
     latest_checkpoint,
     optimizer_tensors,
     read_frozen,
     read_state,
     restore_optimizers,
     save_checkpoint,
-    save_frozen,
 )
 from cutaway.training.run_folder.weights import find_misfit, read_tensors
 
@@ -35,15 +34,13 @@ def save_loop(loop: "Loop") -> None:
     assert loop.folder is not None
     tensors, plain = optimizer_tensors(loop.optimizers)
     weights = dict(loop.model.state_dict())
-    frozen = _frozen_names(loop)
-    files = {"weights": _without(weights, frozen), "optimizer": tensors}
+    files = {"weights": _without(weights, loop.job.left_out), "optimizer": tensors}
     if loop.best_weights:
-        files["best"] = _without(loop.best_weights, frozen)
+        files["best"] = loop.best_weights
     for name, callback in loop.callbacks.items():
         if kept := callback.tensors():
             files[f"callback-{name}"] = kept
     files = {name: loop.processes.whole(tensors) for name, tensors in files.items()}
-    shared = loop.processes.whole({name: weights[name] for name in weights if name in frozen})
     files["random"] = loop.processes.all_random_states(loop.random.tensors())
     state = {
         "batches": loop.taken,
@@ -59,10 +56,6 @@ def save_loop(loop: "Loop") -> None:
 
     def write() -> None:
         lost = folder.find_again(loop.job.files)
-        if shared and not (loop.frozen_checksum and has_frozen(folder.path)):
-            loop.frozen_checksum = save_frozen(folder.path, shared)
-        if shared:
-            state["frozen"] = loop.frozen_checksum
         save_checkpoint(folder.path, loop.step, files, state, loop.plan.keep)
         if lost:
             raise FolderError(lost)
@@ -70,15 +63,7 @@ def save_loop(loop: "Loop") -> None:
     loop.processes.first(write)
 
 
-def _frozen_names(loop: "Loop") -> set[str]:
-    """The weights that no step changes; the job says whether there may be such."""
-    if not loop.job.frozen_stays:
-        return set()
-    state = loop.model.state_dict(keep_vars=True)  # its names: those of parameters in wrapped layers are others
-    return {name for name, x in state.items() if isinstance(x, nn.Parameter) and not x.requires_grad}
-
-
-def _without(tensors: dict[str, Tensor], names: set[str]) -> dict[str, Tensor]:
+def _without(tensors: dict[str, Tensor], names: Collection[str]) -> dict[str, Tensor]:
     return {name: tensor for name, tensor in tensors.items() if name not in names}
 
 
@@ -94,17 +79,19 @@ def restore_loop(loop: "Loop") -> dict[str, tuple[dict[str, Any], dict[str, Tens
         return {}
     files = {path.stem: read_tensors(path) for path in checkpoint.glob("*.safetensors")}
     state = read_state(checkpoint)
-    for name in ("weights", "best"):
-        if name in files and state.get("frozen"):
-            files[name] = read_frozen(checkpoint) | files[name]
-    _expect_fit(loop, checkpoint, files, state)
     share, own = loop.processes.share, loop.model.state_dict()
-    loop.model.load_state_dict({name: share(tensor, own[name]) for name, tensor in files["weights"].items()})
+    of_base = {name: own[name] for name in loop.job.left_out}  # whose digest was compared when the run was opened
+    for name in ("weights", "best"):
+        if name in files:
+            files[name] = of_base | read_frozen(checkpoint) | files[name]
+    _expect_fit(loop, checkpoint, files, state)
+    learned = {name: share(x, own[name]) for name, x in files["weights"].items() if name not in of_base}
+    loop.model.load_state_dict(learned, strict=not of_base)
     restore_optimizers(loop.optimizers, files["optimizer"], state["optimizers"], share)
     loop.random.restore(loop.processes.own_random_states(files["random"]))
     best = files.get("best", {})
+    best = {name: tensor for name, tensor in best.items() if name not in of_base}
     loop.best_weights = {name: share(tensor.to(loop.device), own[name]) for name, tensor in best.items()}
-    loop.frozen_checksum = state.get("frozen", "")
     loop.step, loop.taken, loop.seconds = state["step"], state["batches"], state["seconds"]
     loop.best = None if state.get("best") is None else tuple(state["best"])
     loop.why_stopped, loop.sums = state["why_stopped"], state["sums"]

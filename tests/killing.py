@@ -90,8 +90,8 @@ ATOMIC = "cutaway.atomic_files"
 # Where in the writing of a run a process may die: the module, its function, and at which call of it.
 MOMENTS = {
     "before the first line of the log": ("cutaway.training.loop", "set_rate", 1),
-    "before the first checkpoint": (CHECKPOINTS, "save_file", 1),
-    "between the files of a checkpoint": (CHECKPOINTS, "save_file", 6),
+    "before the first checkpoint": (CHECKPOINTS, "write_plain", 1),
+    "between the files of a checkpoint": (CHECKPOINTS, "write_plain", 6),
     "before a checkpoint gets its name": (ATOMIC, "_replace_folder", 2),
     "before a checkpoint becomes the latest": (CHECKPOINTS, "write_text", 2),
     "before old checkpoints are removed": (CHECKPOINTS, "checkpoint_steps", 2),

@@ -62,5 +62,10 @@ def export_main(argv: Sequence[str]) -> None:
     written = export_run(asked.run, asked.to, asked.adapter)
     kind = "adapter" if asked.adapter else "checkpoint" if written.is_dir() else "vectors"
     print(f"{kind}: {written}")
-    if not asked.adapter and (written / "head.json").is_file():
-        print(f"head: beside the body; {written / 'README.md'} has the lines that use both with transformers")
+    if (written / "head.json").is_file():
+        lines = f"{written / 'README.md'} has the lines that use both with"
+        print(
+            f"head: peft loads the adapter without it, as no class of transformers has it; beside it, {lines} peft"
+            if asked.adapter
+            else f"head: beside the body; {lines} transformers"
+        )

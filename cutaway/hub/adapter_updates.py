@@ -51,6 +51,11 @@ def joined_update(layer: LoRA, updates: dict[str, LowRank]) -> LowRank:
     return whole
 
 
+def update_like(update: LowRank, rank: int, alpha: float) -> LowRank:
+    """A new update of the same layer with another rank."""
+    return _like(update, update.inputs, update.outputs, rank, alpha)
+
+
 def _like(update: LowRank, inputs: int, outputs: int, rank: int, alpha: float) -> LowRank:
     """A new update of other sizes; its rank may be above what is useful, as a sum of ranks may be."""
     made = type(update).__new__(type(update))

@@ -4,31 +4,38 @@ r"""Adapters saved alone, in the layout of peft: a small file beside a base mode
     cut.load_adapter(model, "folder")           # and we load what peft has written
 
 A folder holds adapter_config.json and adapter_model.safetensors: the low-rank matrices, and what was trained in full
-beside them (a head, biases). The file's metadata carry a digest of the base's weights, which peft ignores: put onto
-another base, an adapter would silently compute nonsense.
+beside them (a head, biases). The file's metadata, which peft ignores, carry its checksum, the settings that decide
+what the adapter computes, and a digest of the base's weights: put onto another base, or damaged, an adapter would
+silently compute nonsense. Files without them, as peft writes, are read all the same.
 """
 
 import json
+import warnings
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor, nn
 
-from cutaway.atomic_files import parse_json, read_json, write_json, writing
+from cutaway.atomic_files import parse_json, read_json, write_json
 from cutaway.blocks.low_rank.dora import DoRA
 from cutaway.blocks.low_rank.linear_layers import matrix_of
 from cutaway.blocks.low_rank.lora import LoRA
 from cutaway.blocks.low_rank.updates import LowRank
 from cutaway.hub.adapter_filters import Factors, factors_from_file, factors_in_file, warn_of_peft
 from cutaway.hub.adapter_names import AdapterNames, Place
-from cutaway.hub.adapter_updates import joined_update, split_update
+from cutaway.hub.adapter_starts import doubled_alpha, expect_known_start, taken_off
+from cutaway.hub.adapter_updates import joined_update, split_update, update_like
 from cutaway.hub.base_digest import base_digest
 from cutaway.hub.bottleneck_files import bottleneck_config, bottleneck_tensors, load_bottlenecks
+from cutaway.hub.family_choice import body_layout_of
+from cutaway.hub.head_files import README, write_head
+from cutaway.hub.head_files import TENSORS as HEAD
 from cutaway.hub.peft_config import BIASES, CONFIG, PREFIX, WEIGHTS, alpha_of, number_of, read_lora, write_lora
+from cutaway.training.run_folder.weights import find_weights_damage, write_tensors
 from cutaway.training.tuning.low_rank_layers import insert, kind_name, update_for
 from cutaway.training.tuning.named_adapters import AdapterSummary, adapted_modules
 from cutaway.training.tuning.records import (
@@ -40,6 +47,7 @@ from cutaway.training.tuning.records import (
     unwrapped,
 )
 
+_FREE = ("base_model_name_or_path", "revision", "inference_mode", "task_type", "cutaway")
 _TASKS = {"classes": "SEQ_CLS", "tags": "TOKEN_CLS", "language": "CAUSAL_LM", None: "FEATURE_EXTRACTION"}
 
 
@@ -47,8 +55,26 @@ def save_adapter(model: nn.Module, folder: str | Path, name: str = "default") ->
     """Writes one adapter of a model, and what is trained in full beside it, in the layout of peft; returns the folder.
 
     Names are those of transformers where a family of checkpoints has the model, so that peft loads the folder onto the
-    same checkpoint; a model of your own keeps its own names.
+    same checkpoint; a model of your own keeps its own names. A head that no class of transformers has, as one that
+    reads the mean of a text, is written beside it too, with the lines that use it with peft in a README.md; a warning
+    says so, as peft itself passes over it in silence.
     """
+    folder = write_adapter(model, folder, name)
+    if (folder / HEAD).is_file():
+        warnings.warn(head_note(folder), stacklevel=2)
+    return folder
+
+
+def head_note(folder: Path) -> str:
+    """What becomes of a head that no class of transformers has."""
+    return (
+        f"peft loads the updates of this adapter without its head, which no class of transformers has; the head is in "
+        f"{folder / HEAD}, and {folder / README} has the lines that use both (cut.load_adapter loads both)"
+    )
+
+
+def write_adapter(model: nn.Module, folder: str | Path, name: str = "default") -> Path:
+    """Writes an adapter as `save_adapter` does, without a word."""
     model = unwrapped(model)
     expect_unmerged(model)
     record = expect_adapter(model, name)
@@ -61,22 +87,25 @@ def save_adapter(model: nn.Module, folder: str | Path, name: str = "default") ->
     else:
         tensors, config = _lora_files(model, record, names, trained)
     in_full = sorted(key for path in trained for key in names.tensors_of(path))
-    about = {"adapter": name, "base": base_digest(names, in_full), "trained": in_full}
+    about = {"adapter": name, "base": base_digest(names, in_full), "trained": in_full, "config": _decisive(config)}
     folder = Path(folder)
-    with writing(folder / WEIGHTS) as file:
-        whole = {PREFIX + key: x.detach().cpu().contiguous().clone() for key, x in tensors.items()}
-        file.write(_in_order(save(whole, metadata={"format": "pt", "cutaway": json.dumps(about)})))
+    whole = {PREFIX + key: x.detach() for key, x in tensors.items()}
+    write_tensors(folder / WEIGHTS, whole, {"cutaway": json.dumps(about)})
     write_json(folder / CONFIG, config)
+    if _has_head_apart(model, trained):
+        write_head(folder, model, of_adapter=True)
     return folder
 
 
-def _in_order(file: bytes) -> bytes:
-    """A safetensors file with its metadata sorted by name, in the room that they had: the library shuffles them."""
-    size = int.from_bytes(file[:8], "little")
-    header = parse_json(file[8 : 8 + size])
-    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
-    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
-    return file[:8] + text.ljust(size) + file[8 + size :] if len(text) <= size else file
+def _has_head_apart(model: Any, trained: Collection[str]) -> bool:
+    """Whether a head was trained beside an adapter that no class of transformers has room for."""
+    has_head = any(path.split(".")[0] == "head" for path in trained)
+    return has_head and body_layout_of(getattr(model, "spec", None)) is not None
+
+
+def _decisive(config: dict[str, Any]) -> dict[str, Any]:
+    """The settings that decide what an adapter computes; others may be edited, as where its base is."""
+    return {name: value for name, value in config.items() if name not in _FREE and value is not None}
 
 
 def _trained_values(record: AdapterRecord, names: AdapterNames) -> dict[str, Tensor]:
@@ -118,6 +147,8 @@ def _lora_files(
             if key.rpartition(".")[0] in saved:
                 tensors.setdefault(key, x)
     some = next(iter(updates.values()))
+    apart = _has_head_apart(model, trained)
+    in_config = sorted(module for module in saved if not (apart and module.split(".")[0] == "head"))
     config = write_lora(
         {module: found.rank for module, found in factors.items()},
         {module: found.alpha for module, found in factors.items()},
@@ -126,8 +157,8 @@ def _lora_files(
         some.rooted,
         isinstance(some, DoRA),
         _is_turned(names, updates),
-        sorted(saved),
-        _task(model, bool(saved)),
+        in_config,
+        _TASKS[None] if apart else _task(model, bool(saved)),
     )
     return tensors, config
 
@@ -184,9 +215,11 @@ def load_adapter(model: nn.Module, folder: str | Path, name: str | None = None, 
     expect_new_name(model, name)
     names = AdapterNames(model)
     if config.get("peft_type") == "BOTTLENECK":
+        _expect_config((about.get("config") or {}) | config, about, Path(folder))  # what is missing is told below
         _expect_base(about, names, force)
         return load_bottlenecks(model, name, config, tensors, names)
     read_lora(config)
+    _expect_config(config, about, Path(folder))
     updates, places, rest = _read_updates(config, tensors, names, about)
     values = _read_trained(rest, names)
     _expect_base(about, names, force)
@@ -210,12 +243,28 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor], dict[str, An
     if not path.is_file():
         raise ValueError(f"{folder} must hold {WEIGHTS}, got none; save the adapter again, as safetensors")
     try:
+        if damage := find_weights_damage(path):  # before anything of it is used; files of others carry no checksum
+            raise ValueError(damage)
         with safe_open(path, framework="pt") as file:
             tensors = {key.removeprefix(PREFIX): file.get_tensor(key) for key in list(file.keys())}
             about = parse_json((file.metadata() or {}).get("cutaway", "{}"))
     except (SafetensorError, OSError, ValueError) as error:
-        raise ValueError(f"{path} must be a whole safetensors file, got one that does not read ({error})") from None
+        raise ValueError(
+            f"{path} must be a whole safetensors file as it was written, got one that was damaged since ({error}); "
+            "take it from a copy"
+        ) from None
+    if not isinstance(about, dict):
+        raise ValueError(f"{path} must say what it is an adapter of, got {str(about)[:40]!r}; take it from a copy")
     return config, tensors, about
+
+
+def _expect_config(config: dict[str, Any], about: dict[str, Any], folder: Path) -> None:
+    for key, value in dict(about.get("config") or {}).items():
+        if config.get(key) != value:
+            raise ValueError(
+                f"{CONFIG} must be as it was when the adapter was written, got {key}={config.get(key)!r} in {folder} "
+                f"where it was {value!r}; take both files from one copy"
+            )
 
 
 def _read_updates(
@@ -226,6 +275,7 @@ def _read_updates(
     modules = sorted({key.partition(".lora_")[0] for key in rest if ".lora_" in key})
     if not modules:
         raise ValueError(f"{WEIGHTS} must hold low-rank matrices, got none among {len(rest)} tensors; save it again")
+    start = expect_known_start(config)
     updates, places = [], []
     for module in modules:
         place = names.find(module)
@@ -260,11 +310,27 @@ def _read_updates(
         with torch.no_grad():
             update.a.copy_(a.T)
             update.b.copy_(b.T)
+            if start:
+                update = _without_start(start, update, place, names)
             if isinstance(update, DoRA) and magnitude is not None:
                 update.magnitude.copy_(magnitude.view(-1))
         updates.append(update)
         places.append(place)
     return updates, places, rest
+
+
+def _without_start(start: str, update: LowRank, place: Place, names: AdapterNames) -> LowRank:
+    """The update less what was taken off the base when the adapter was made: one of twice the rank."""
+    if names.filters_of(place.name).shape:
+        raise ValueError(f"init_lora_weights={start!r} is for linear layers, got {place.name}, a convolution")
+    weight = matrix_of(place.layer.base)[:, place.columns]
+    turned = _is_turned(names, {place.name: update})
+    a, b = taken_off(start, weight, update.rank, update.scale, turned, place.name)
+    whole = update_like(update, 2 * update.rank, doubled_alpha(update.alpha, update.rooted))
+    with torch.no_grad():
+        whole.a.copy_(torch.cat([update.a, a.to(update.a)], 1))
+        whole.b.copy_(torch.cat([update.b, -b.to(update.b)], 0))
+    return whole
 
 
 def _read_trained(rest: dict[str, Tensor], names: AdapterNames) -> dict[str, Tensor]:

@@ -5,8 +5,9 @@ r"""A head for labels beside a checkpoint's body, where transformers has no clas
     head.json                           {"pooling": "layers", "labels": ["neg", "pos"], "context": 256, …}
     README.md                           the few lines that compute the logits with transformers alone
 
-Transformers' classifiers read one token of a text. Ours also read the mean, a mean weighed by attention, or the means
-of all layers side by side.
+Beside an adapter (hub/adapters.py) the last three stand, too: peft loads the adapter onto the checkpoint, and the head
+is used by the same lines. Transformers' classifiers read one token of a text. Ours also read the mean, a mean weighed
+by attention, or the means of all layers side by side.
 """
 
 from pathlib import Path
@@ -36,17 +37,26 @@ def head_rules(head: HeadSpec) -> Rules:
     return found
 
 
-def write_head(folder: Path, model: Any) -> None:
-    """Writes the head of a model of text, and how it is used with transformers."""
+def write_head(folder: Path, model: Any, of_adapter: bool = False) -> None:
+    """Writes the head of a model of text, and how it is used with transformers, or beside an adapter with peft."""
     head = resolved_head(model)
-    state = dict(model.state_dict())
+    state = {ours: _value_of(model, ours) for ours in head_rules(head)}
     tensors = {name: x for ours, rule in head_rules(head).items() for name, x in rule.save(state[ours].cpu()).items()}
     with writing(folder / TENSORS) as file:
         save_file(tensors, file.name, metadata={"format": "pt"})
     context = getattr(model.head, "context", None) or model.spec.context
     fields = {name: getattr(head, name) for name in _FIELDS}
     write_json(folder / CONFIG, {"cutaway_head": FORMAT} | fields | {"labels": list(head.labels), "context": context})
-    write_text(folder / README, readme(model, head, context))
+    write_text(folder / README, readme(model, head, context, of_adapter))
+
+
+def _value_of(model: nn.Module, path: str) -> Tensor:
+    """A parameter of a head; of a layer with LoRA, the weight that it computes with."""
+    owner, _, name = path.rpartition(".")
+    layer: Any = model.get_submodule(owner)
+    if name == "weight" and hasattr(layer, "merged_weight"):
+        return layer.merged_weight().to(layer.base.weight.dtype)
+    return (getattr(layer, "base", layer)).get_parameter(name).detach()
 
 
 def resolved_head(model: Any) -> HeadSpec:
@@ -108,10 +118,9 @@ import torch
 from safetensors.torch import load_file
 from torch.nn.functional import linear
 from transformers import AutoModel, AutoTokenizer
-
+{imports}
 folder = "."
-tokenizer = AutoTokenizer.from_pretrained(folder)
-body = AutoModel.from_pretrained(folder{options}).eval()
+{body}
 head = load_file(f"{{folder}}/head.safetensors")
 labels = json.load(open(f"{{folder}}/head.json"))["labels"]
 {padding}
@@ -122,6 +131,13 @@ with torch.no_grad():
 {pooled}logits = linear(vectors, head["classify.weight"]{bias})
 print({answer})
 """
+_BODY = """\
+tokenizer = AutoTokenizer.from_pretrained(folder)
+body = AutoModel.from_pretrained(folder{options}).eval()"""
+_TUNED_BODY = """\
+base = "..."  # the folder or the hub id of the checkpoint that the adapter was trained on
+tokenizer = AutoTokenizer.from_pretrained(base)
+body = PeftModel.from_pretrained(AutoModel.from_pretrained(base{options}), folder).eval()"""
 _MASK = 'mask = inputs["attention_mask"][..., None].float()\n'
 _POOLED = {
     "cls": "vectors = states[-1][:, 0]\n",
@@ -141,21 +157,30 @@ _WORDS = {
 }
 
 
-def readme(model: Any, head: HeadSpec, context: int) -> str:
+def readme(model: Any, head: HeadSpec, context: int, of_adapter: bool = False) -> str:
     """What the folder is, and the lines that use it."""
     tags = head.kind == "tags"
     pooled = "vectors = states[-1]\n" if tags else _POOLED[head.pooling or "cls"]
     if head.hidden:
         pooled += 'vectors = linear(vectors, head["hidden.weight"], head["hidden.bias"]).tanh()\n'
+    options = ", add_pooling_layer=False" if hasattr(model.spec, "pooler") and not model.spec.pooler else ""
     lines = _LINES.format(
-        options=", add_pooling_layer=False" if hasattr(model.spec, "pooler") and not model.spec.pooler else "",
-        padding=_padding(model.tokenizer),
+        imports="from peft import PeftModel\n" if of_adapter else "",
+        body=(_TUNED_BODY if of_adapter else _BODY).format(options=options),
+        padding=_padding(getattr(model, "tokenizer", None)),
         context=context,
         pooled=pooled,
         bias=', head["classify.bias"]' if head.bias else "",
         answer="logits.argmax(2)" if tags else "[labels[i] for i in logits.argmax(1)]" if head.labels else "logits",
     )
     read = "every token's state" if tags else f"of a text {_WORDS[head.pooling or 'cls']}"
+    if of_adapter:
+        return (
+            f"# An adapter and a head for {head.classes} labels\n\nWritten by Cutaway. peft loads the adapter onto the "
+            f"checkpoint that it was trained on. The head, a linear layer that\nreads {read}, is of no class of "
+            f"transformers, so peft passes over it:\nit is in `head.safetensors` and `head.json`. With Cutaway, "
+            f"`cut.load_adapter` loads both onto a model with such a head.\nWith peft:\n\n```python\n{lines}```\n"
+        )
     return (
         f"# A model of text with {head.classes} labels\n\nWritten by Cutaway. The folder holds the body, which "
         f"`AutoModel` of transformers loads, and\nthe head beside it: a linear layer that reads {read}\n"
@@ -174,4 +199,4 @@ def _padding(tokenizer: Any) -> str:
     )
 
 
-__all__ = ["CONFIG", "TENSORS", "expect_head_shapes", "read_head", "write_head"]
+__all__ = ["CONFIG", "README", "TENSORS", "expect_head_shapes", "read_head", "write_head"]

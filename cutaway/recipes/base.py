@@ -14,6 +14,7 @@ from cutaway.training.optimizers.names import Optimizer
 from cutaway.training.optimizers.schedules import BatchSizes, Schedule, Shape, batches_per_step, fitting_warmup
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from torch import Tensor, nn
@@ -196,6 +197,12 @@ class Recipe:
                 "take the file from a copy"
             ) from None
         return from_spec(spec)
+
+    def weights_of_base(
+        self, model: "nn.Module", about: dict[str, Any], folder: "Path", names: "Collection[str]"
+    ) -> "dict[str, Tensor]":
+        """Weights of a run that its own file leaves out, as they stand in that of its base; {} if it has none."""
+        return {}
 
     def loaded(self, model: "nn.Module") -> None:
         """Completes a model of `open_model` that was given its weights."""

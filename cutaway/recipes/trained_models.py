@@ -8,7 +8,7 @@ from torch import Tensor
 from cutaway.hub.empty_models import expect_sizes, without_weights
 from cutaway.models.by_spec import spec_from_dict
 from cutaway.recipes.base import Recipe
-from cutaway.training.run_folder.checkpoints import read_weights
+from cutaway.training.run_folder.checkpoints import read_weights, run_of_weights
 from cutaway.training.run_folder.weights import find_misfit
 
 
@@ -18,6 +18,8 @@ def read_trained(recipe: Recipe, about: dict[str, Any], weights: Path) -> Any:
     _expect_sizes(about, tensors, weights)
     with without_weights():
         model = recipe.open_model(about)
+    if absent := set(model.state_dict()) - set(tensors):
+        tensors = recipe.weights_of_base(model, about, run_of_weights(weights), absent) | tensors
     if misfit := find_misfit(tensors, model.state_dict()):
         raise ValueError(
             f"weights must fit the model of config.json, got {weights} with {misfit}; take both files from one copy"

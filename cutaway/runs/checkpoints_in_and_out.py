@@ -104,7 +104,7 @@ def expect_family(model: Any, run: Run) -> None:
 
 def export_adapter(run: Run, to: str) -> Path:
     """What a run learned by LoRA or adapters, alone, in peft's layout."""
-    from cutaway.hub.adapters import save_adapter
+    from cutaway.hub.adapters import write_adapter
     from cutaway.training.tuning.records import adapters_of
 
     if not adapters_of(run.model):
@@ -112,7 +112,8 @@ def export_adapter(run: Run, to: str) -> Path:
             f"an adapter is what LoRA or adapters learned beside frozen weights, got {run.path}, a run of "
             f"{run.recipe.name!r} without one; leave --adapter out to export all weights"
         )
-    return save_adapter(run.model, to)
+    run.model.tokenizer = run.tokenizer  # type: ignore[assignment]
+    return write_adapter(run.model, to)
 
 
 def export_run(path: str, to: str, adapter: bool = False) -> Path:

@@ -6,7 +6,9 @@ run = cut.load("runs/gpt-1")
 """
 
 import dataclasses
+import gc
 import os
+import shutil
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -24,6 +26,7 @@ from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_settings
 from cutaway.recipes.index import IMPORTED, find_recipe, register_recipe
 from cutaway.recipes.settings import paths
+from cutaway.recipes.tuned.bases import REFERENCED, expect_base, find_base, place_beside
 from cutaway.runs.report_page import report_run
 from cutaway.runs.run import Run
 from cutaway.training.callbacks import Averaging, Callback, EarlyStopping
@@ -40,7 +43,7 @@ from cutaway.training.plans import Plan
 from cutaway.training.preparations import showing
 from cutaway.training.processes.alone import Alone, explain_lost_process, find_processes, is_first, world
 from cutaway.training.progress import progress_for
-from cutaway.training.run_folder.checkpoints import named_checkpoint, read_logged
+from cutaway.training.run_folder.checkpoints import STATE, latest_checkpoint, named_checkpoint, read_logged
 from cutaway.training.run_folder.folder import (
     ReadOnlyRunFolder,
     RunFolder,
@@ -74,6 +77,9 @@ def load(path: str | os.PathLike[str]) -> Run:
     run = Run(path)
     if (run.path / CHECKSUMS).exists():
         read_metrics(run.path)
+    base = run.about["data"].get("base") or {}
+    if base.get("weights") == REFERENCED and find_base(base, run.path) is None:
+        expect_base(base, run.path)  # which says what is missing; whether its weights are the same, the model says
     return run
 
 
@@ -141,25 +147,31 @@ def _begin(recipe: Recipe, out: Path | None, execution: Execution) -> Run:
     try:
         with watching_memory(recipe.smaller()):
             find_precision(recipe.precision, processes.device)
-            job = _job(recipe, processes)
-            folder.write_files(job.files)
-            folder.write_config(
-                {
-                    "recipe": recipe.name,
-                    "config": recipe.to_dict(),
-                    "spec": _spec(job.model),
-                    "data": job.data | _places(recipe),
-                    "threads": torch.get_num_threads(),
-                    "processes": processes.world,
-                    "strategy": processes.strategy,
-                    "torch": torch.__version__,
-                    "device": processes.device.type,
-                    "compile": execution.compile,
-                }
-            )
-            return _carry_out(recipe, job, folder, processes, execution, resume=False)
+            _train_new(recipe, folder, processes, execution)
+            return _reported(Run(folder.path), processes)
     finally:
         folder.release()
+
+
+def _train_new(recipe: Recipe, folder: RunFolder, processes: Alone, execution: Execution) -> None:
+    """Trains a new run to its end; what it needs in memory is free again for the report."""
+    job = _job(recipe, processes)
+    folder.write_files(job.files)
+    folder.write_config(
+        {
+            "recipe": recipe.name,
+            "config": recipe.to_dict(),
+            "spec": _spec(job.model),
+            "data": job.data | _places(recipe) | _base_beside(job, folder),
+            "threads": torch.get_num_threads(),
+            "processes": processes.world,
+            "strategy": processes.strategy,
+            "torch": torch.__version__,
+            "device": processes.device.type,
+            "compile": execution.compile,
+        }
+    )
+    _carry_out(recipe, job, folder, processes, execution, resume=False)
 
 
 def _places(recipe: Recipe) -> dict[str, Any]:
@@ -169,9 +181,10 @@ def _places(recipe: Recipe) -> dict[str, Any]:
     return {"path": there.pop("data", None), "files": there}
 
 
-def _moved(recipe: Recipe, job: Job) -> dict[str, Any]:
-    """Where the data of a resumed run is now, and what it is tuned from, for `cutaway test` and views."""
-    return _places(recipe) | ({"base": job.data["base"]} if "base" in job.data else {})
+def _base_beside(job: Job, folder: RunFolder) -> dict[str, Any]:
+    """What a run is tuned from, with its place seen from the run folder: both may be moved together."""
+    base = job.data.get("base")
+    return {} if base is None else {"base": base | {"beside": place_beside(base["path"], folder.path)}}
 
 
 def _processes_for(recipe: Recipe, execution: Execution) -> Alone:
@@ -224,16 +237,26 @@ def _resume(
         if processes.world == about.get("processes", 1):
             torch.set_num_threads(about["threads"])
         with watching_memory(own.smaller()):
-            job = _job(own, processes)
-            _expect_fit(run, job)
-            if any(getattr(own, name) != getattr(run.recipe, name) for name in own.may_move):
-                folder.write_config(about | {"data": about["data"] | _moved(own, job)})
             if processes.is_first:
                 _note_changes(about, processes)
             execution = execution._replace(compile=execution.compile or about["compile"])
-            return _carry_out(own, job, folder, processes, execution, resume=True)
+            _train_on(run, own, folder, processes, execution)
+            return _reported(Run(folder.path), processes)
     finally:
         folder.release()
+
+
+def _train_on(run: Run, own: Recipe, folder: RunFolder, processes: Alone, execution: Execution) -> None:
+    """Trains a run to its end from its newest checkpoint on."""
+    about = run.about
+    job = _job(own, processes)
+    _expect_fit(run, job)
+    data = about["data"] | _base_beside(job, folder)
+    if any(getattr(own, name) != getattr(run.recipe, name) for name in own.may_move):
+        data |= _places(own)  # for `cutaway test` and views
+    if data != about["data"]:
+        folder.write_config(about | {"data": data})
+    _carry_out(own, job, folder, processes, execution, resume=True)
 
 
 def _is_complete(run: Run) -> bool:
@@ -244,7 +267,8 @@ def _is_complete(run: Run) -> bool:
     weights = run.path / "model.safetensors"
     damage = find_weights_damage(weights)
     if damage:
-        warnings.warn(f"{weights} is damaged ({damage}) and written again from the last checkpoint", stacklevel=2)
+        rest = "written again from the last checkpoint" if latest_checkpoint(run.path) else "the run begins again"
+        warnings.warn(f"{weights} is damaged ({damage}) and {rest}", stacklevel=2)
     elif damage := find_final_damage(run.path, "metrics.jsonl"):
         _expect_logged(run.path)
         warnings.warn(
@@ -331,7 +355,7 @@ def _note_changes(about: dict[str, Any], processes: Alone) -> None:
 
 def _carry_out(
     recipe: Recipe, job: Job, folder: RunFolder, processes: Alone, execution: Execution, resume: bool
-) -> Run:
+) -> None:
     if execution.compile:
         job.model.compile()
     processes.prepare(job)
@@ -351,11 +375,11 @@ def _carry_out(
         loop.run(resume)
     except Stopped as stop:
         raise Stopped(f"{stop}; to go on: {resume_command(recipe.name, folder.path)}", stop.code) from None
-    weights = processes.whole(dict(loop.evaluated.state_dict()))
+    state = loop.evaluated.state_dict()
+    weights = processes.whole({name: x for name, x in state.items() if name not in job.left_out})
     processes.first(
         lambda: _write_weights(weights, job, folder, lambda: recipe.write_more(loop.evaluated, folder.path))
     )
-    return _reported(Run(folder.path), processes)
 
 
 def _write_weights(
@@ -365,6 +389,8 @@ def _write_weights(
         write_more()  # first: weights say that a run is finished
         folder.write_checksums()
         folder.write_weights(weights)
+        if not job.keeps_state:
+            shutil.rmtree(folder.path / STATE, ignore_errors=True)
 
     follow_folder(folder, job.files, save)
 
@@ -375,6 +401,7 @@ def _spec(model: Any) -> dict[str, Any] | None:
 
 def _reported(run: Run, processes: Alone) -> Run:
     if not processes.first((run.path / "report.html").is_file):
+        gc.collect()  # the model that was trained, and its optimizer, refer to each other
         processes.first(lambda: _report(run))
     return run
 

@@ -19,6 +19,7 @@ from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_settings
 from cutaway.recipes.index import find_recipe
 from cutaway.recipes.trained_models import read_trained
+from cutaway.recipes.tuned.bases import find_base
 from cutaway.runs.metric_rows import MetricRows
 from cutaway.training.run_folder.checkpoints import latest_checkpoint, newest_weights, writing_to
 from cutaway.training.run_folder.folder import (
@@ -343,4 +344,6 @@ def located(recipe: Recipe, about: dict[str, Any], folder: Path) -> Recipe:
         moved["data"] = str(folder / told["stored"])
     elif path is not None and not os.path.exists(recipe.data) and os.path.exists(path):
         moved["data"] = path
+    if (noted := told.get("base")) and getattr(recipe, "base", "") and (base := find_base(noted, folder)) is not None:
+        moved["base"] = str(base)
     return dataclasses.replace(recipe, **moved) if moved else recipe

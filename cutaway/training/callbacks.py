@@ -102,11 +102,15 @@ class Averaging(Callback):
             raise ValueError(f"ema must be between 0 and 1, got {decay}; try ema=0.999")
         self.decay = decay
         self.average: nn.Module | None = None
+        self._left_out: frozenset[str] = frozenset()
 
     def start(self, loop: "Loop") -> None:
         if loop.processes.strategy == "fsdp":
             refuse_shares(self.decay)
-        self.average = copy.deepcopy(loop.model).eval().requires_grad_(False)
+        self._left_out = loop.job.left_out
+        # What never changes is its own average: it is not copied.
+        constant = {id(p): p for name, p in loop.model.state_dict(keep_vars=True).items() if name in self._left_out}
+        self.average = copy.deepcopy(loop.model, constant).eval().requires_grad_(False)
         loop.evaluated = self.average
 
     @torch.no_grad()
@@ -114,8 +118,8 @@ class Averaging(Callback):
         assert self.average is not None
         # Early on the average follows quickly, so that it does not remember the first random weights.
         decay = min(self.decay, (1 + loop.step) / (10 + loop.step))
-        mine: list[Tensor] = list(self.average.parameters())
-        theirs: list[Tensor] = list(loop.model.parameters())
+        pairs = zip(self.average.parameters(), loop.model.parameters(), strict=True)
+        mine, theirs = zip(*((mean, now) for mean, now in pairs if mean is not now), strict=True)
         torch._foreach_lerp_(mine, theirs, 1 - decay)
         for mean, now in zip(self.average.buffers(), loop.model.buffers(), strict=True):
             # What does not change stays exact, −∞ in a mask too; counts and indices are taken as they are.
@@ -123,11 +127,11 @@ class Averaging(Callback):
 
     def tensors(self) -> dict[str, Tensor]:
         assert self.average is not None
-        return dict(self.average.state_dict())
+        return {name: x for name, x in self.average.state_dict().items() if name not in self._left_out}
 
     def restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
         assert self.average is not None
-        self.average.load_state_dict(tensors)
+        self.average.load_state_dict(tensors, strict=not self._left_out)
 
 
 def refuse_shares(decay: float) -> NoReturn:

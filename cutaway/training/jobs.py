@@ -48,7 +48,8 @@ class Job:
     )
     callbacks: list[Callback] = field(default_factory=list)  # that the objective needs: to keep a state in checkpoints
     update: Callable[[nn.Module, Any, float], dict[str, float]] | None = None  # in place of gradients and optimizers
-    frozen_stays: bool = False  # whether weights without gradients never change: checkpoints then share one copy
+    left_out: frozenset[str] = frozenset()  # weights that no step changes and that stand in the file of a base
+    keeps_state: bool = True  # whether a finished run keeps its last checkpoints
     better: str = "loss"  # the figure: the metric that says which weights are best; "loss" breaks ties
     more_is_better: bool = False  # whether a higher figure is better, as with accuracy
     start_counts: bool = False  # whether the weights before the first step are fitted already, and may be the result

@@ -74,7 +74,6 @@ class Loop:
         self.why_stopped = ""
         self.finished = False
         self.best_weights: dict[str, Tensor] = {}
-        self.frozen_checksum = ""  # of the weights that checkpoints share, once they are written
         self.sums: dict[str, float] = {}  # of metrics since the last line of the log
         self._parameters = [p for p in job.model.parameters() if p.requires_grad]
         self.device = self._parameters[0].device
@@ -220,7 +219,8 @@ class Loop:
             if self._is_better(score, loss):
                 self.best, self.best_loss = (score, self.step), loss
                 if self.plan.final == "best":
-                    self.best_weights = {k: v.clone() for k, v in self.evaluated.state_dict().items()}
+                    state = self.evaluated.state_dict()
+                    self.best_weights = {k: v.clone() for k, v in state.items() if k not in self.job.left_out}
             self.metrics |= {f"validation_{name}": value for name, value in metrics.items()}
             self._log("validation", metrics)
         if self.step:
@@ -299,7 +299,7 @@ class Loop:
         notes = self._warn_of_start()
         if self.best_weights:
             assert self.best is not None
-            self.evaluated.load_state_dict(self.best_weights)
+            self.evaluated.load_state_dict(self.best_weights, strict=not self.job.left_out)
             notes["weights_of"] = self.best[1]
         if self.job.calibrate is not None:
             notes |= self._score(self.job.calibrate) or {}

@@ -1,6 +1,6 @@
 r"""Saves the state of a loop in a checkpoint, and restores it when a run is resumed.
 
-    weights, optimizers, random numbers, callbacks      tensors and plain values; frozen weights once
+    weights, optimizers, random numbers, callbacks      tensors and plain values; not the weights of a frozen base
     batches so far                                      where the data goes on: batch n follows from the seed and n
     length and checksum of metrics.jsonl                lines logged after the checkpoint are removed
 
@@ -8,17 +8,16 @@ All of it is read and compared with the run before any of it is used.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from cutaway.checksums import find_file_damage
 from cutaway.training.run_folder.checkpoints import (
     FolderError,
     forget_later,
-    has_frozen,
     latest_checkpoint,
     optimizer_tensors,
     read_frozen,
@@ -26,7 +25,6 @@ from cutaway.training.run_folder.checkpoints import (
     read_state,
     restore_optimizers,
     save_checkpoint,
-    save_frozen,
 )
 from cutaway.training.run_folder.folder import read_metrics
 from cutaway.training.run_folder.weights import find_misfit, read_tensors
@@ -41,15 +39,13 @@ def save_loop(loop: "Loop") -> None:
     assert loop.folder is not None
     tensors, plain = optimizer_tensors(loop.optimizers)
     weights = dict(loop.model.state_dict())
-    frozen = _frozen_names(loop)
-    files = {"weights": _without(weights, frozen), "optimizer": tensors}
+    files = {"weights": _without(weights, loop.job.left_out), "optimizer": tensors}
     if loop.best_weights:
-        files["best"] = _without(loop.best_weights, frozen)
+        files["best"] = loop.best_weights
     for name, callback in loop.callbacks.items():
         if kept := callback.tensors():
             files[f"callback-{name}"] = kept
     files = {name: loop.processes.whole(tensors) for name, tensors in files.items()}
-    shared = loop.processes.whole({name: weights[name] for name in weights if name in frozen})
     files["random"] = loop.processes.all_random_states(loop.random.tensors())
     state = {
         "batches": loop.taken,
@@ -69,10 +65,6 @@ def save_loop(loop: "Loop") -> None:
     logged = folder.logged()
 
     def save() -> None:
-        if shared and not (loop.frozen_checksum and has_frozen(folder.path)):
-            loop.frozen_checksum = save_frozen(folder.path, shared)
-        if shared:
-            state["frozen"] = loop.frozen_checksum
         save_checkpoint(folder.path, loop.step, files, state, loop.plan.keep, logged)
 
     loop.processes.first(lambda: follow_folder(folder, loop.job.files, save))
@@ -92,15 +84,7 @@ def follow_folder(folder: "RunFolder", files: dict[str, Callable[[Path], None]],
         raise FolderError(lost)
 
 
-def _frozen_names(loop: "Loop") -> set[str]:
-    """The weights that no step changes; the job says whether there may be such."""
-    if not loop.job.frozen_stays:
-        return set()
-    state = loop.model.state_dict(keep_vars=True)  # its names: those of parameters in wrapped layers are others
-    return {name for name, x in state.items() if isinstance(x, nn.Parameter) and not x.requires_grad}
-
-
-def _without(tensors: dict[str, Tensor], names: set[str]) -> dict[str, Tensor]:
+def _without(tensors: dict[str, Tensor], names: Collection[str]) -> dict[str, Tensor]:
     return {name: tensor for name, tensor in tensors.items() if name not in names}
 
 
@@ -116,17 +100,19 @@ def restore_loop(loop: "Loop") -> dict[str, tuple[dict[str, Any], dict[str, Tens
         return {}
     files = {path.stem: read_tensors(path) for path in checkpoint.glob("*.safetensors")}
     state = read_state(checkpoint)
-    for name in ("weights", "best"):
-        if name in files and state.get("frozen"):
-            files[name] = read_frozen(checkpoint) | files[name]
-    _expect_fit(loop, checkpoint, files, state)
     share, own = loop.processes.share, loop.model.state_dict()
-    loop.model.load_state_dict({name: share(tensor, own[name]) for name, tensor in files["weights"].items()})
+    of_base = {name: own[name] for name in loop.job.left_out}  # whose digest was compared when the run was opened
+    for name in ("weights", "best"):
+        if name in files:
+            files[name] = of_base | read_frozen(checkpoint) | files[name]
+    _expect_fit(loop, checkpoint, files, state)
+    learned = {name: share(x, own[name]) for name, x in files["weights"].items() if name not in of_base}
+    loop.model.load_state_dict(learned, strict=not of_base)
     restore_optimizers(loop.optimizers, files["optimizer"], state["optimizers"], share)
     loop.random.restore(loop.processes.own_random_states(files["random"]))
     best = files.get("best", {})
+    best = {name: tensor for name, tensor in best.items() if name not in of_base}
     loop.best_weights = {name: share(tensor.to(loop.device), own[name]) for name, tensor in best.items()}
-    loop.frozen_checksum = state.get("frozen", "")
     loop.step, loop.taken, loop.seconds = state["step"], state["batches"], state["seconds"]
     _restore_best(loop, state)
     loop.why_stopped, loop.sums = state["why_stopped"], state["sums"]

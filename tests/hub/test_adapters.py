@@ -226,3 +226,36 @@ def test_the_same_adapter_is_the_same_file(tmp_path):
     save_file(whole, tmp_path / "0" / WEIGHTS)
     with pytest.raises(ValueError, match=r"must hold A and B of every module, got .* without A; take it from a copy"):
         cut.load_adapter(gpt(), tmp_path / "0")
+
+
+def test_damage_is_found_by_the_checksum(tmp_path):
+    model = gpt()
+    cut.lora(model, "blocks.*.mlp", rank=2)
+    cut.save_adapter(draw(model), tmp_path)
+    whole = (tmp_path / WEIGHTS).read_bytes()
+    for place in (60, len(whole) // 2, len(whole) - 3):
+        content = bytearray(whole)
+        content[place] ^= 4
+        (tmp_path / WEIGHTS).write_bytes(content)
+        with pytest.raises(ValueError, match=f"{WEIGHTS} must be a whole safetensors file as it was written, got one"):
+            cut.load_adapter(gpt(), tmp_path)
+    (tmp_path / WEIGHTS).write_bytes(whole)
+    config = json.loads((tmp_path / CONFIG).read_text())
+    (tmp_path / CONFIG).write_text(json.dumps(config | {"lora_alpha": 16}))
+    with pytest.raises(ValueError, match=f"{CONFIG} must be as it was .* got lora_alpha=16 in .* where it was 2; take"):
+        cut.load_adapter(gpt(), tmp_path)
+    (tmp_path / CONFIG).write_text(json.dumps(config | {"base_model_name_or_path": "mine", "new": 1}))
+    cut.load_adapter(gpt(), tmp_path)
+
+
+def test_files_without_a_checksum_are_read(tmp_path):
+    """As peft writes them, and Cutaway did before."""
+    model = gpt()
+    cut.lora(model, "blocks.*.mlp", rank=2)
+    cut.save_adapter(draw(model), tmp_path)
+    tensors = load_file(tmp_path / WEIGHTS)
+    save_file(tensors, tmp_path / WEIGHTS, metadata={"format": "pt"})
+    again = gpt()
+    cut.load_adapter(again, tmp_path)
+    tokens = torch.arange(4).view(1, 4)
+    torch.testing.assert_close(again(tokens), model(tokens), rtol=0, atol=0)

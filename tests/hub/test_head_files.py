@@ -55,6 +55,46 @@ def test_the_lines_of_the_readme_give_our_logits(tmp_path: Path, base: str, pool
     assert torch.allclose(found["logits"], logits_of(model, TEXTS), atol=1e-5)
 
 
+@pytest.mark.parametrize(("base", "pooling"), [("bert", "layers"), ("bert", "attention"), ("llama", "mean")])
+def test_the_lines_beside_an_adapter_give_our_logits_with_peft(tmp_path: Path, base: str, pooling: str):
+    """peft passes over a head that no class of transformers has: it is beside the adapter, and that is told."""
+    pytest.importorskip("peft")
+    model = headed(tmp_path, base, pooling)
+    cut.lora(model, "all-linear", rank=2, train="head")
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if ".lora." in name:
+                parameter.normal_(std=0.3)
+    with pytest.warns(
+        UserWarning, match=r"loads the updates of this adapter without its head, .*README\.md has the lin"
+    ):
+        folder = cut.save_adapter(model, tmp_path / "adapter")
+    config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
+    assert (config["task_type"], config["modules_to_save"]) == ("FEATURE_EXTRACTION", None)
+    lines = re.search(r"```python\n(.*?)```", (folder / README).read_text(encoding="utf-8"), re.DOTALL)
+    assert lines is not None
+    code = lines[1].replace('folder = "."', f"folder = {str(folder)!r}")
+    code = code.replace('base = "..."', f"base = {str(tmp_path / 'base')!r}")
+    found: dict[str, Any] = {}
+    exec(code.replace('["a text of yours", "and another"]', repr(TEXTS)), found)
+    assert torch.allclose(found["logits"], logits_of(model, TEXTS), atol=1e-5)
+    again = headed(tmp_path / "again", base, pooling)
+    cut.load_adapter(again, folder)
+    assert torch.allclose(logits_of(again, TEXTS), logits_of(model, TEXTS), atol=1e-5)
+
+
+def test_an_adapter_with_a_head_of_transformers_has_no_other(tmp_path: Path, recwarn: pytest.WarningsRecorder):
+    for base, pooling in (("bert", "cls"), ("llama", "last")):
+        model = headed(tmp_path / base, base, pooling)
+        cut.lora(model, "all-linear", rank=2, train="head")
+        folder = cut.save_adapter(model, tmp_path / base / "adapter")
+        assert not (folder / TENSORS).exists()
+    alone = headed(tmp_path / "alone", pooling="mean")
+    cut.lora(alone, "all-linear", rank=2)  # whose head is that of nobody: it was not trained
+    assert not (cut.save_adapter(alone, tmp_path / "alone" / "adapter") / TENSORS).exists()
+    assert not [one for one in recwarn if "head" in str(one.message)]
+
+
 def test_the_folder_opens_as_the_same_classifier(tmp_path: Path):
     model = headed(tmp_path, labels=("a", "b", "ü"))
     model.head.context = 9

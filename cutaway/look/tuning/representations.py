@@ -20,6 +20,7 @@ from cutaway.look.charts.heatmaps import heatmap
 from cutaway.look.pages.picture import Picture
 
 _ROWS = 4096  # examples or tokens compared, at most
+_NUMBERS = 32_000_000  # of the representations of one model, at most: fewer rows of large models are compared
 
 
 def layers_of(model: nn.Module, layers: Sequence[str] = ()) -> list[str]:
@@ -46,10 +47,12 @@ def layer_states(
             with trace(model, *addresses) as seen:
                 model(*tensors, **options)
             for address in addresses:
-                parts[address].append(as_rows(seen.calls[address][-1], options.get("mask")).cpu().double())
+                rows = as_rows(seen.calls[address][-1], options.get("mask"))
+                most = min(_ROWS, _NUMBERS // (rows.shape[1] * len(addresses)))
+                parts[address].append(thinned(rows, max(2, most // len(inputs))).cpu())
     finally:
         model.train(was_training)
-    return {address: thinned(torch.cat(part)) for address, part in parts.items()}
+    return {address: torch.cat(part) for address, part in parts.items()}
 
 
 def read_inputs(arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -66,9 +69,9 @@ def as_rows(state: Tensor, mask: Tensor | None = None) -> Float[Tensor, "n w"]:
     return state.flatten(1)
 
 
-def thinned(x: Float[Tensor, "n w"]) -> Float[Tensor, "m w"]:
-    """Evenly spread rows, if there are very many."""
-    return x if len(x) <= _ROWS else x[torch.linspace(0, len(x) - 1, _ROWS).long()]
+def thinned(x: Float[Tensor, "n w"], most: int) -> Float[Tensor, "m w"]:
+    """Evenly spread rows, if there are more than ``most``."""
+    return x if len(x) <= most else x[torch.linspace(0, len(x) - 1, most).long()]
 
 
 def layer_similarity(

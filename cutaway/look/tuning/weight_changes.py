@@ -17,6 +17,7 @@ from cutaway.look.charts.heatmaps import heatmap
 from cutaway.look.pages.picture import Picture
 
 _LARGEST = 4096  # rows or columns up to which singular values are computed: those of a vocabulary take too long
+_BLOCK = 1024  # rows at once
 _ROUNDING = 4  # spacings of the numbers: an update that is shorter in the mean is none
 
 
@@ -34,20 +35,30 @@ class WeightChange(NamedTuple):
 def weight_changes(before: Mapping[str, Tensor], after: Mapping[str, Tensor]) -> list[WeightChange]:
     """The updates of all matrices that two state dicts have in common, in the order of the second."""
     found = []
-    for name, new in after.items():
-        old = before.get(name)
+    for name in after:  # one matrix after another: all of them at once may take more memory than the models
+        old, new = before.get(name), after[name]
         if old is None or old.shape != new.shape or new.ndim < 2 or not new.is_floating_point():
             continue
-        w = old.detach().double().cpu().flatten(1)
-        update = new.detach().double().cpu().flatten(1) - w
-        length = float(w.norm())
-        small = max(update.shape) <= _LARGEST
-        rank = float(effective_rank(update.float())) if small else float("nan")
-        relative = float(update.norm()) / length if length else float("nan")
+        moved, length = _norms(old, new)
+        relative = moved / length if length else float("nan")
+        small = max(new.flatten(1).shape) <= _LARGEST
+        rank = 0.0 if small else float("nan")
         if relative < _ROUNDING * torch.finfo(new.dtype).eps:  # as when DoRA is put into the weights
             relative = rank = 0.0
-        found.append(WeightChange(name, *split_name(name), relative, rank, min(update.shape)))
+        elif small:
+            rank = float(effective_rank((new.detach().double() - old.detach().double()).flatten(1).float().cpu()))
+        found.append(WeightChange(name, *split_name(name), relative, rank, min(new.flatten(1).shape)))
     return found
+
+
+def _norms(old: Tensor, new: Tensor) -> tuple[float, float]:
+    """‖W′ − W‖_F and ‖W‖_F in float64, some rows after others."""
+    squares = [0.0, 0.0]
+    for w, v in zip(old.detach().flatten(1).split(_BLOCK), new.detach().flatten(1).split(_BLOCK), strict=True):
+        w, v = w.double(), v.double()
+        squares[0] += float((v - w).square().sum())
+        squares[1] += float(w.square().sum())
+    return squares[0] ** 0.5, squares[1] ** 0.5
 
 
 def split_name(name: str) -> tuple[str, str]:
@@ -61,10 +72,10 @@ def split_name(name: str) -> tuple[str, str]:
     return (match[1], match[2]) if match else ("", plain)
 
 
-def weight_change_pictures(changes: list[WeightChange], allowed: int = 0) -> list[Picture]:
+def weight_change_pictures(changes: list[WeightChange], allowed: Mapping[str, int] | None = None) -> list[Picture]:
     """How far the matrices of each layer moved, and in how many directions: layers × parts.
 
-    ``allowed`` is the rank of the LoRA that made the updates, if one did.
+    ``allowed`` are the ranks of the LoRA that made the updates, by the names of matrices, if one did.
     """
     inside = [change for change in changes if change.layer]
     if not inside or all(change.relative == 0 for change in inside):
@@ -89,11 +100,6 @@ def weight_change_pictures(changes: list[WeightChange], allowed: int = 0) -> lis
         )
     ]
     if np.isfinite(ranks).any() and np.nanmax(ranks) > 0:
-        used = f"Updates use {np.nanmin(ranks):.0f} to {np.nanmax(ranks):.0f}"
-        most = max(change.most for change in inside)
-        told = f"{used} of up to {most} directions: the fewer, the lower the rank of a LoRA that could hold them."
-        if allowed:
-            told = f"{used} of the {allowed} directions that LoRA of rank {allowed} has."
         pictures.append(
             heatmap(
                 ranks,
@@ -102,9 +108,23 @@ def weight_change_pictures(changes: list[WeightChange], allowed: int = 0) -> lis
                 title="In how many directions: effective rank of ΔW",
                 value="effective rank",
                 axes=("layer", "part"),
-            ).captioned(told)
+            ).captioned(_directions(inside, allowed or {}))
         )
     return pictures
+
+
+def _directions(changes: list[WeightChange], allowed: Mapping[str, int]) -> str:
+    """How many directions the updates use; those of LoRA beside what it has, as others may use all."""
+    by_lora = [change for change in changes if change.name in allowed and change.rank == change.rank]
+    counted = by_lora or [change for change in changes if change.rank == change.rank]
+    used = f"{min(c.rank for c in counted):.0f} to {max(c.rank for c in counted):.0f}"
+    if not by_lora:
+        most = max(change.most for change in counted)
+        rule = "the fewer, the lower the rank of a LoRA that could hold them"
+        return f"Updates use {used} of up to {most} directions: {rule}."
+    ranks = {allowed[change.name] for change in by_lora}
+    has = f"the {max(ranks)} directions that LoRA of rank {max(ranks)} has"
+    return f"Updates use {used} of {has if len(ranks) == 1 else f'up to {max(ranks)} directions that LoRA has there'}."
 
 
 def short_names(parts: list[str]) -> list[str]:

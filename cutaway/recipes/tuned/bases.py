@@ -1,12 +1,24 @@
-r"""The base of a tuned run: the model of a run folder or of a checkpoint, and what comes with it."""
+r"""The base of a tuned run: the model of a run folder or of a checkpoint, and what comes with it.
+
+A tuned run holds what was learned. The weights of its base that stay as they are are not written again:
+
+    config.json     data.base: path, digest (sha256), weights "referenced" | "copied"
+    referenced      the base is looked for in RUN/base (a folder, or a link to one), by its path, by its place beside
+                    the run folder as it was, and as it was given; its digest must be the one noted
+    copied          base.safetensors in the run folder has them (--self-contained, or a base that is still in training)
+
+Runs made before this have all weights in model.safetensors.
+"""
 
 import os
 import warnings
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor, nn
 
 from cutaway.data.fingerprints import digest_file, fingerprint_files
 from cutaway.recipes.index import find_recipe
@@ -14,10 +26,16 @@ from cutaway.recipes.trained_models import read_trained
 from cutaway.recipes.tuned.tuning_ways import without_updates
 from cutaway.training.run_folder.checkpoints import latest_checkpoint, newest_weights
 from cutaway.training.run_folder.folder import expect_file, read_config
+from cutaway.training.run_folder.weights import read_tensors
+from cutaway.training.tuning.records import named_parameters
 from cutaway.training.tuning.stacked_adapters import stack_facts
 
 if TYPE_CHECKING:
     from cutaway.recipes.tuned.tuned_base import Files
+
+LINK = "base"  # in a run folder: the base itself, or a link to where it is now
+COPY = "base.safetensors"  # in a run folder: weights of the base that stay as they are
+REFERENCED, COPIED = "referenced", "copied"
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +52,7 @@ class Base:
     digest: str
     about: dict[str, Any]
     kept: str = ""  # what became of its LoRA or adapters, in words
+    finished: bool = True  # whether its weights stay as they are
 
     @property
     def name(self) -> str:
@@ -121,9 +140,75 @@ def digest_of(folder: Path) -> str:
     return fingerprint_files({path.name: path for path in files}).digest
 
 
+def base_places(noted: dict[str, Any], run: Path) -> list[Path]:
+    """Where the base of a run may be, in the order in which it is looked for."""
+    given = [run / LINK, Path(str(noted["path"]))]
+    if beside := noted.get("beside"):
+        given.append(Path(os.path.normpath(run.resolve() / str(beside))))
+    if noted.get("given"):
+        given.append(Path(os.path.abspath(os.path.expanduser(str(noted["given"])))))
+    return list(dict.fromkeys(given))
+
+
+def find_base(noted: dict[str, Any], run: Path) -> Path | None:
+    """The first place that holds a folder; None if none does."""
+    return next((place for place in base_places(noted, run) if place.is_dir()), None)
+
+
+def place_beside(base: str, run: Path) -> str:
+    """Where a base is, seen from a run folder: both may be moved together. "" if no path leads there."""
+    try:
+        return os.path.relpath(os.path.realpath(base), os.path.realpath(run))
+    except ValueError:  # another drive
+        return ""
+
+
+def expect_base(noted: dict[str, Any], run: Path) -> Path:
+    """The folder of a run's base, which must be there with the weights that it had."""
+    where = [place for place in base_places(noted, run) if place.is_dir()]
+    found: dict[Path, str] = {}
+    for place in where:
+        try:
+            found[place] = digest_of(place)
+        except (ValueError, OSError) as error:
+            found[place] = str(error)
+        if found[place] == noted["digest"]:
+            return place
+    what = f"{noted.get('given') or noted['path']}, sha256 {noted['digest']}"
+    way_out = f"bring it back, put it or a link to it at {run / LINK}, or tune with --self-contained"
+    if not found:
+        looked = ", ".join(str(place) for place in base_places(noted, run))
+        raise ValueError(
+            f"the run {run} holds what was learned and needs the base that it was tuned from ({what}), got none; "
+            f"looked in {looked}; {way_out}"
+        )
+    others = ", ".join(f"{place} ({told})" for place, told in found.items())
+    raise ValueError(
+        f"the run {run} holds what was learned and needs the base that it was tuned from ({what}), got other weights "
+        f"in {others}; {way_out}"
+    )
+
+
+def read_base_weights(
+    model: nn.Module, about: dict[str, Any], noted: dict[str, Any], folder: Path, names: Collection[str]
+) -> dict[str, Tensor]:
+    """The weights of a run that its own file leaves out, by their names in the model's state dict."""
+    if noted["weights"] == COPIED:
+        path = expect_file(folder, about, COPY)
+        if path is None:
+            raise ValueError(f"a self-contained run needs its {COPY}, got {folder} without it; take it from a copy")
+        return read_tensors(path)
+    there = named_parameters(open_base(str(expect_base(noted, folder))).model)
+    addresses = {id(p): address for address, p in named_parameters(model).items()}
+    state = model.state_dict(keep_vars=True)
+    own = {name: addresses.get(id(state[name]), "") for name in names}
+    return {name: there[address].detach() for name, address in own.items() if address in there}
+
+
 def expect_same_base(given: str, noted: dict[str, Any], run: Path) -> None:
     """The base of a run that goes on must be there, with the weights that it had."""
-    folder = next((p for p in (Path(os.path.expanduser(given)), Path(str(noted["path"]))) if p.is_dir()), None)
+    as_given = Path(os.path.expanduser(given))
+    folder = as_given if given and as_given.is_dir() else find_base(noted, run)
     way_on = f"say where it is now: `cutaway tune BASE --resume --out {run}`"
     if folder is None:
         raise ValueError(f"a tuned run goes on with its base, got none at {given}; bring it back, or {way_on}")
@@ -157,7 +242,8 @@ def _of_run(source: str, folder: Path) -> Base:
     kept = without_updates(model)
     model = model.float()
     model.tokenizer = found
-    return _expect_tunable(Base(source, folder, model, found, digest_file(weights), about, kept))
+    finished = weights.parent == folder
+    return _expect_tunable(Base(source, folder, model, found, digest_file(weights), about, kept, finished))
 
 
 def _weights_of(folder: Path, source: str) -> Path:
@@ -180,4 +266,15 @@ def _expect_tunable(base: Base) -> Base:
     return base
 
 
-__all__ = ["Base", "digest_of", "expect_same_base", "is_run", "open_base", "told_tasks"]
+__all__ = [
+    "Base",
+    "digest_of",
+    "expect_base",
+    "expect_same_base",
+    "find_base",
+    "is_run",
+    "open_base",
+    "place_beside",
+    "read_base_weights",
+    "told_tasks",
+]

@@ -23,7 +23,7 @@ a table) is in ``base.file(name)``, a file of the run that it is.
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
@@ -34,7 +34,7 @@ from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, RESULTS, SCHEDULE, 
 from cutaway.training.optimizers.schedules import Shape
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
     from cutaway.recipes.tuned.bases import Base
     from cutaway.recipes.tuned.before_and_after import Answers
@@ -109,6 +109,9 @@ class TunedRecipe(Recipe):
     """how often every example is seen; 0 for what suits the way: a head alone is solved for in one step where it is new
     (else 30 times, and at least 300 steps), all others see them 3 times, which for
     classes and tags are at least 60 steps"""
+    self_contained: bool = setting(False, RESULTS)
+    """copy the weights of the base that stay as they are into the run folder, which then needs no base to be used;
+    without it, the run folder holds what was learned, and the base is found by its path and compared by its digest"""
     features_memory: int = setting(1024, DATA, "MB")
     """megabytes that the features of a frozen body may take with --head-only; more are computed again in each step"""
     validation: float = setting(0.1, DATA)
@@ -264,12 +267,19 @@ class TunedRecipe(Recipe):
         import torch
 
         from cutaway.recipes.tuned.heads.label_heads import SAME_HEAD, head_in_words
-        from cutaway.recipes.tuned.tuning_ways import apply_way, own_memory, trainable_share
+        from cutaway.recipes.tuned.tuning_ways import (
+            apply_way,
+            own_memory,
+            places_in_memory,
+            trainable_share,
+            unchanged_weights,
+        )
 
         if not self.way:
             return self.settled().job(rank, world)
         base, data = self.prepare()
         torch.manual_seed(self.seed)
+        places = places_in_memory(base.model)
         old: Any = getattr(getattr(base.model, "spec", None), "head", None)
         told = base.in_words()  # before anything is added to it
         model: Any = self.headed(base, data)
@@ -282,10 +292,11 @@ class TunedRecipe(Recipe):
                 "the base as it is; try lora=8"
             )
         apply_way(model, self, learns)
+        of_base = unchanged_weights(model, places)
         own_memory(model)
         job = self.task_job(model, base, data, rank, world)
         share = trainable_share(model)
-        job.data["base"] = base.facts()
+        job.data["base"] = base.facts() | self._keep_base(base, job, of_base)
         job.data["tuning"] = {"task": self.task, "way": self.way, "what": self.way_in_words(), "head_learns": learns}
         job.data["tuning"] |= share
         if same or not learns:
@@ -293,8 +304,20 @@ class TunedRecipe(Recipe):
         lines = [job.data["summary"], told, head, self.in_words(share)]
         job.data["summary"] = "\n".join(line for line in lines if line)
         job.files = base.files() | job.files
-        job.frozen_stays = True
+        job.keeps_state = False
         return job
+
+    def _keep_base(self, base: "Base", job: "Job", names: frozenset[str]) -> dict[str, str]:
+        """Leaves the base's own weights out of what the run writes; they are found by its path, or copied once."""
+        from cutaway.recipes.tuned.bases import COPIED, COPY, REFERENCED
+        from cutaway.training.run_folder.weights import write_tensors
+
+        job.left_out = names
+        if not names or (base.finished and not self.self_contained):
+            return {"weights": REFERENCED}
+        state = job.model.state_dict()
+        job.files[COPY] = lambda path: write_tensors(path, {name: state[name] for name in names})
+        return {"weights": COPIED}
 
     def expect_resumable(self, run: "Run") -> None:
         from cutaway.recipes.tuned.bases import expect_same_base
@@ -332,6 +355,14 @@ class TunedRecipe(Recipe):
         model.generation_config = base.get("generation")
         return model
 
+    def weights_of_base(
+        self, model: "nn.Module", about: dict[str, Any], folder: Path, names: "Collection[str]"
+    ) -> "dict[str, Tensor]":
+        from cutaway.recipes.tuned.bases import read_base_weights
+
+        noted = about["data"].get("base") or {}
+        return read_base_weights(model, about, noted, folder, names) if noted.get("weights") else {}
+
     def rate_shares(self, model: "nn.Module") -> "dict[nn.Parameter, float] | None":
         from cutaway.training.tuning.layer_rates import rate_shares
 
@@ -339,10 +370,10 @@ class TunedRecipe(Recipe):
 
     def write_more(self, model: "nn.Module", folder: Path) -> None:
         """What LoRA or adapters learned, alone, as peft keeps it."""
-        from cutaway.hub.adapters import save_adapter
+        from cutaway.hub.adapters import write_adapter
 
         if self.way in ("lora", "adapter"):
-            save_adapter(model, folder / ADAPTER)
+            write_adapter(model, folder / ADAPTER)
 
     def loaded(self, model: "nn.Module") -> None:
         from cutaway.training.tuning.records import settle_values

@@ -1,6 +1,7 @@
 r"""The ways of tuning: what of a model learns, and what is put beside its weights."""
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from torch import nn
@@ -11,7 +12,7 @@ from cutaway.training.tuning.bottlenecks import adapter
 from cutaway.training.tuning.freezing import freeze
 from cutaway.training.tuning.low_rank_layers import lora
 from cutaway.training.tuning.merging import merge
-from cutaway.training.tuning.records import adapters_of, forget, set_merge_record
+from cutaway.training.tuning.records import adapters_of, forget, named_parameters, set_merge_record
 from cutaway.training.tuning.stacked_adapters import put_on, take_off
 from cutaway.training.tuning.targets import find_targets
 
@@ -105,14 +106,27 @@ def without_updates(model: Any) -> str:
     return " and ".join(told + (["its adapters stay, frozen"] if stack else []))
 
 
+def places_in_memory(model: nn.Module) -> dict[str, int]:
+    """Where each parameter of a model is in memory, by its address."""
+    return {address: p.data_ptr() for address, p in named_parameters(model).items()}
+
+
+def unchanged_weights(model: nn.Module, base: Mapping[str, int]) -> frozenset[str]:
+    """The names in the state dict of weights that are those of a base (``base``: where they are) and never change."""
+    addresses = {id(p): address for address, p in named_parameters(model).items()}
+    state = model.state_dict(keep_vars=True)  # its names: those of parameters in wrapped layers are others
+    frozen = {name: x for name, x in state.items() if isinstance(x, nn.Parameter) and not x.requires_grad}
+    return frozenset(name for name, x in frozen.items() if base.get(addresses.get(id(x), "")) == x.data_ptr())
+
+
 def own_memory(model: nn.Module) -> None:
-    """Gives every parameter plain memory: a checkpoint's may be turned views of a file.
+    """Gives every parameter that learns plain memory of its own: a checkpoint's may be turned views of a file.
 
     An optimizer's moments have the layout of their parameter, but those of a resumed run come from a file: both must
-    be the same, so that a resumed run computes the same bits.
+    be the same, so that a resumed run computes the same bits. What stays as it is is read from the file as it is.
     """
     for parameter in model.parameters():
-        if not parameter.is_contiguous():
+        if parameter.requires_grad and not parameter.is_contiguous():
             parameter.data = parameter.data.contiguous()
 
 
@@ -122,4 +136,14 @@ def trainable_share(model: nn.Module) -> dict[str, int]:
     return {"parameters": sum(n for n, _ in sizes), "trained": sum(n for n, learns in sizes if learns)}
 
 
-__all__ = ["apply_way", "layers_of", "own_memory", "trainable_share", "upper_part", "usual_rank", "without_updates"]
+__all__ = [
+    "apply_way",
+    "layers_of",
+    "own_memory",
+    "places_in_memory",
+    "trainable_share",
+    "unchanged_weights",
+    "upper_part",
+    "usual_rank",
+    "without_updates",
+]

@@ -6,7 +6,7 @@ import numpy as np
 
 from cutaway.look.pages.picture import Picture
 from cutaway.look.tuning.answers import Flips, flipped_images, flipped_texts
-from cutaway.look.tuning.changes import plain_weights
+from cutaway.look.tuning.changes import plain_weights, update_ranks
 from cutaway.look.tuning.representations import layer_similarity, similarity_pictures
 from cutaway.look.tuning.weight_changes import WeightChange, weight_change_pictures, weight_changes
 from cutaway.recipes.subjects import Subject
@@ -25,17 +25,15 @@ def is_tuned(run: "Run") -> bool:
 
 def base_of(run: "Run") -> Any:
     """The model that a run was tuned from, if it is still where it was, with the same weights."""
-    from cutaway.recipes.tuned.bases import open_base
+    from cutaway.recipes.tuned.bases import expect_base, open_base
 
     noted = run.about["data"]["base"]
     key = (noted["path"], noted["digest"])
     if key not in _kept:
         try:
-            found = open_base(noted["path"])
+            found = open_base(str(expect_base(noted, run.path)))
         except (ValueError, OSError) as error:
             raise ValueError(f"what tuning changed is seen beside the base, which cannot be opened: {error}") from None
-        if found.digest != noted["digest"]:
-            raise ValueError(f"what tuning changed is seen beside the base, but {noted['path']} has other weights now")
         _kept.clear()
         _kept[key] = found.model
     return _kept[key]
@@ -47,7 +45,7 @@ def weight_updates(run: "Run", subject: Subject) -> list[Picture]:
     changes = weight_changes(plain_weights(base_of(run)), plain_weights(run.model))
     if recipe.way in ("lora", "last", "full"):
         _expect_moved(run, changes)
-    return weight_change_pictures(changes, 0 if recipe.dora else recipe.lora)  # DoRA turns every direction
+    return weight_change_pictures(changes, {} if recipe.dora else update_ranks(run.model))  # DoRA turns every direction
 
 
 def _expect_moved(run: "Run", changes: list[WeightChange]) -> None:

@@ -3,7 +3,7 @@ r"""Checkpoints: a directory with all that a run needs to resume exactly where i
     state/step-200/   weights.safetensors   optimizer.safetensors   random.safetensors   state.json   checksums.json   …
                       metrics.json          size and checksum that metrics.jsonl had then
     state/latest      names the newest whole one
-    state/frozen.safetensors    weights that no step changes, once for all checkpoints, where a job has such
+    state/frozen.safetensors    in tuned runs made before their base was left out: weights that no step changes
 
 If the newest was damaged since, the one before it is used. No pickle: tensors are safetensors, the rest is JSON.
 """
@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
-from safetensors.torch import save_file
 from torch import Tensor
 from torch.optim import Optimizer
 
@@ -30,8 +29,7 @@ from cutaway.training.run_folder.weights import (
     checksum_of,
     find_weights_damage,
     read_tensors,
-    separate,
-    write_tensors,
+    write_plain,
 )
 
 FORMAT = 1
@@ -135,7 +133,7 @@ def save_checkpoint(
         make_folder(root, parents=False)  # of a run whose folder was moved meanwhile, nothing comes back
         with writing_folder(root / f"step-{step}", parents=False) as part:
             for name, named in tensors.items():
-                save_file(separate(named), part / f"{name}.safetensors")
+                write_plain(part / f"{name}.safetensors", named)
             whole = {"format": FORMAT, "step": step, **state}
             (part / "state.json").write_text(json.dumps(whole), encoding="utf-8")
             if logged is not None:
@@ -147,17 +145,6 @@ def save_checkpoint(
     return root / f"step-{step}"
 
 
-def save_frozen(folder: Path, tensors: dict[str, Tensor]) -> str:
-    """Writes the weights that all checkpoints of a run share, and returns the checksum by which they name them."""
-    with writing_to(folder):
-        make_folder(folder / STATE, parents=False)
-        return write_tensors(folder / STATE / FROZEN, tensors)
-
-
-def has_frozen(folder: Path) -> bool:
-    return (folder / STATE / FROZEN).is_file()
-
-
 def read_frozen(checkpoint: Path) -> dict[str, Tensor]:
     """The weights that a checkpoint shares with the others of its run; {} if it holds all itself."""
     return read_tensors(checkpoint.parent / FROZEN) if read_state(checkpoint).get("frozen") else {}
@@ -166,8 +153,20 @@ def read_frozen(checkpoint: Path) -> dict[str, Tensor]:
 def read_weights(path: Path) -> dict[str, Tensor]:
     """All weights of a run's own file, or of one of a checkpoint, with those that it shares with the others."""
     tensors = read_tensors(path)
-    in_checkpoint = path.parent.parent.name == STATE and (path.parent / "state.json").is_file()
-    return (read_frozen(path.parent) | tensors) if in_checkpoint else tensors
+    return (read_frozen(path.parent) | tensors) if _is_in_checkpoint(path) else tensors
+
+
+def run_of_weights(path: Path) -> Path:
+    """The run folder that a file of weights belongs to: its own weights, or those of a checkpoint.
+
+    >>> str(run_of_weights(Path("runs/a/model.safetensors")))
+    'runs/a'
+    """
+    return path.parents[2] if _is_in_checkpoint(path) else path.parent
+
+
+def _is_in_checkpoint(path: Path) -> bool:
+    return path.parent.parent.name == STATE and (path.parent / "state.json").is_file()
 
 
 def checkpoint_steps(folder: Path) -> list[int]:

@@ -9,17 +9,37 @@ Other programs read it as they read any safetensors file.
 import json
 import os
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
+import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save
+from safetensors.torch import load_file
 from torch import Tensor
 
 from cutaway.atomic_files import parse_json, writing
 from cutaway.checksums import crc32_of_stream
 
 _ZEROS = "00000000"
+_DTYPES = {  # the names of the format
+    torch.float64: "F64",
+    torch.float32: "F32",
+    torch.float16: "F16",
+    torch.bfloat16: "BF16",
+    torch.float8_e4m3fn: "F8_E4M3",
+    torch.float8_e5m2: "F8_E5M2",
+    torch.complex64: "C64",
+    torch.int64: "I64",
+    torch.int32: "I32",
+    torch.int16: "I16",
+    torch.int8: "I8",
+    torch.uint64: "U64",
+    torch.uint32: "U32",
+    torch.uint16: "U16",
+    torch.uint8: "U8",
+    torch.bool: "BOOL",
+}
 
 
 def separate(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -34,22 +54,50 @@ def separate(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return apart
 
 
-def write_tensors(path: Path, tensors: dict[str, Tensor]) -> str:
-    """Writes a whole file of tensors that carries its checksum, which is returned."""
-    content = memoryview(save(separate(tensors), metadata={"format": "pt"}))
-    end = 8 + int.from_bytes(content[:8], "little")
-    header = parse_json(bytes(content[8:end]))
-    # Added here, not above: safetensors writes several entries in no order, and equal weights must be equal files.
-    header["__metadata__"]["crc32"] = _ZEROS
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)  # tensors begin at a multiple of 8
-    beginning = len(text).to_bytes(8, "little") + text
-    checksum = f"{zlib.crc32(content[end:], zlib.crc32(beginning)):08x}"
-    place = _place_of(_ZEROS, beginning)
+def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: Mapping[str, str] | None = None) -> str:
+    """Writes a whole file of tensors that carries its checksum, which is returned; ``metadata`` are further texts."""
     with writing(path, parents=False) as file:
-        file.write(beginning[:place] + checksum.encode() + beginning[place + len(_ZEROS) :])
-        file.write(content[end:])
+        beginning = _header_of(tensors, dict(sorted((metadata or {}).items())) | {"crc32": _ZEROS})
+        file.write(beginning)
+        checksum = f"{write_in_turn(file, tensors, zlib.crc32(beginning)):08x}"
+        file.seek(_place_of(_ZEROS, beginning))
+        file.write(checksum.encode())
     return checksum
+
+
+def write_plain(path: Path, tensors: dict[str, Tensor]) -> None:
+    """Writes a file of tensors without a checksum: of a folder that has a list of them."""
+    with open(path, "wb") as file:
+        file.write(_header_of(tensors, {}))
+        write_in_turn(file, tensors)
+
+
+def write_in_turn(file: BinaryIO, tensors: dict[str, Tensor], checksum: int = 0) -> int:
+    """Writes the tensors one after another and returns the checksum of all; the library would copy them all at once."""
+    for name in _in_order(tensors):
+        content: Any = tensors[name].detach().cpu().contiguous().view(-1).view(torch.uint8).numpy()
+        checksum = zlib.crc32(content, checksum)
+        file.write(content)
+    return checksum
+
+
+def _in_order(tensors: Mapping[str, Tensor]) -> list[str]:
+    """Names in the order of a file: the widest numbers first, so that each begins at a multiple of its size."""
+    return sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
+
+
+def _header_of(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> bytes:
+    """The beginning of a safetensors file. Equal weights are equal files: the library writes metadata in no order."""
+    header: dict[str, Any] = {"__metadata__": {"format": "pt", **metadata}}
+    first = 0
+    for name in _in_order(tensors):
+        x = tensors[name]
+        last = first + x.numel() * x.dtype.itemsize
+        header[name] = {"dtype": _DTYPES[x.dtype], "shape": list(x.shape), "data_offsets": [first, last]}
+        first = last
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)  # tensors begin at a multiple of 8
+    return len(text).to_bytes(8, "little") + text
 
 
 def _place_of(checksum: str, beginning: bytes) -> int:

@@ -6,8 +6,9 @@ import pytest
 import torch
 
 import cutaway as cut
-from cutaway.look.tuning.changes import plain_weights
-from cutaway.models import BERT
+from cutaway.look.tuning.changes import plain_weights, update_ranks
+from cutaway.look.tuning.weight_changes import weight_change_pictures, weight_changes
+from cutaway.models import BERT, GPT
 
 
 def build() -> BERT:
@@ -52,3 +53,28 @@ def test_queries_keys_and_values_are_apart():
 def test_inputs_are_needed():
     with pytest.raises(ValueError, match="representations need inputs to be compared, got none"):
         cut.look.what_changed(build(), build())
+
+
+@pytest.mark.parametrize("targets", ["all-linear", ["**.up", "**.qkv"], ["**.gates", "**.down"], "**"])
+def test_gates_and_ups_are_apart_and_use_no_more_directions_than_they_have(targets):
+    """W_g and W_u share a matrix: each has an update of its own rank, together they would have twice as many."""
+    torch.manual_seed(0)
+    before = GPT.llama(vocabulary=13, width=24, depth=2, heads=4, context=9)
+    after = copy.deepcopy(before)
+    cut.lora(after, targets, rank=3)
+    for name, parameter in after.named_parameters():
+        if ".lora." in name:
+            torch.nn.init.normal_(parameter)
+    changes = weight_changes(plain_weights(before), plain_weights(after))
+    ranks = update_ranks(after)
+    assert {"blocks.0.mlp.gates.weight", "blocks.0.mlp.ups.weight"} <= {change.name for change in changes}
+    assert "blocks.0.mlp.up.weight" not in {change.name for change in changes}
+    assert set(ranks.values()) == {3}
+    for change in changes:
+        assert change.rank <= ranks.get(change.name, 0) + 1e-3, change.name
+        assert (change.relative > 0) == (change.name in ranks)
+    assert "of the 3 directions that LoRA of rank 3 has" in weight_change_pictures(changes, ranks)[1].caption
+    cut.lora(after, "blocks.0.mlp.gates", rank=2, name="more")
+    assert update_ranks(after)["blocks.0.mlp.gates.weight"] == ranks.get("blocks.0.mlp.gates.weight", 0) + 2
+    with cut.use(after, None):
+        assert update_ranks(after) == {}

@@ -37,8 +37,13 @@ def test_pictures():
     assert "blocks.1.mlp.up changed most, by 173% of its own length" in moved.caption
     assert "2 × 2" in moved.alt
     assert "0 to 3 of up to 3 directions" in ranks.caption
-    _, ranks = weight_change_pictures(weight_changes(*states()), allowed=3)
+    allowed = dict.fromkeys((change.name for change in weight_changes(*states()) if change.layer), 3)
+    _, ranks = weight_change_pictures(weight_changes(*states()), allowed)
     assert ranks.caption == "Updates use 0 to 3 of the 3 directions that LoRA of rank 3 has."
+    _, ranks = weight_change_pictures(weight_changes(*states()), {"blocks.1.mlp.up.weight": 2})
+    assert ranks.caption == "Updates use 1 to 1 of the 2 directions that LoRA of rank 2 has.", "others use all"
+    _, ranks = weight_change_pictures(weight_changes(*states()), allowed | {"blocks.1.mlp.up.weight": 2})
+    assert ranks.caption == "Updates use 0 to 3 of up to 3 directions that LoRA has there."
     before, _ = states()
     assert weight_change_pictures(weight_changes(before, before)) == []
 

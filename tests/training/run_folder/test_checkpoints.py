@@ -199,7 +199,7 @@ def test_every_optimizer_goes_on_as_if_nothing_had_happened(name: str, tmp_path:
 )
 def test_a_full_disk_leaves_the_last_checkpoint(error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     save(tmp_path, 3)
-    monkeypatch.setattr(checkpoints, "save_file", lambda *_: (_ for _ in ()).throw(error))
+    monkeypatch.setattr(checkpoints, "write_plain", lambda *_: (_ for _ in ()).throw(error))
     with pytest.raises(
         FolderError, match=r"room on its disk, got none left for .*last good checkpoint is step-3: make room"
     ):
@@ -210,7 +210,7 @@ def test_a_full_disk_leaves_the_last_checkpoint(error: Exception, tmp_path: Path
 
 def test_a_folder_that_cannot_be_written_to_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     refuse = PermissionError(errno.EACCES, "Permission denied", "state")
-    monkeypatch.setattr(checkpoints, "save_file", lambda *_: (_ for _ in ()).throw(refuse))
+    monkeypatch.setattr(checkpoints, "write_plain", lambda *_: (_ for _ in ()).throw(refuse))
     with pytest.raises(
         FolderError, match=r"write to its folder, got \[Errno 13\].*there is no checkpoint yet: mend it"
     ):
@@ -270,7 +270,7 @@ def test_a_loop_can_go_on_after_the_disk_was_full(tmp_path: Path, monkeypatch: p
     straight = RunFolder.create(tmp_path / "straight")
     little_loop(straight).run()
     broken = RunFolder.create(tmp_path / "broken")
-    real, calls = checkpoints.save_file, []
+    real, calls = checkpoints.write_plain, []
 
     def full_at_the_eighth(tensors: dict, path: Path) -> None:
         calls.append(path)
@@ -278,7 +278,7 @@ def test_a_loop_can_go_on_after_the_disk_was_full(tmp_path: Path, monkeypatch: p
             raise OSError(errno.ENOSPC, "No space left")
         real(tensors, path)
 
-    monkeypatch.setattr(checkpoints, "save_file", full_at_the_eighth)
+    monkeypatch.setattr(checkpoints, "write_plain", full_at_the_eighth)
     loop = little_loop(broken)
     with pytest.raises(FolderError, match="the last good checkpoint is step-3"):
         loop.run()

@@ -8,7 +8,14 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
-from cutaway.training.run_folder.weights import find_misfit, find_weights_damage, is_whole, read_tensors, write_tensors
+from cutaway.training.run_folder.weights import (
+    find_misfit,
+    find_weights_damage,
+    is_whole,
+    read_tensors,
+    write_plain,
+    write_tensors,
+)
 
 TENSORS = {
     "b": torch.arange(7.0),
@@ -37,6 +44,22 @@ def test_equal_tensors_are_equal_files(path: Path, tmp_path: Path):
     for i in range(5):
         write_tensors(tmp_path / f"{i}.safetensors", TENSORS)
         assert (tmp_path / f"{i}.safetensors").read_bytes() == path.read_bytes()
+
+
+def test_all_kinds_of_numbers_tied_turned_and_empty_tensors(tmp_path: Path):
+    base = torch.arange(12.0).view(3, 4)
+    kinds = (torch.float64, torch.bfloat16, torch.complex64, torch.int8, torch.uint16, torch.bool)
+    given = {f"k{i}": torch.ones(i + 1, dtype=kind) for i, kind in enumerate(kinds)}
+    given |= {"base": base, "tied": base, "turned": base.T, "none": torch.empty(0, 3), "ä": torch.tensor(2.0)}
+    write_tensors(tmp_path / "a.safetensors", given, {"what": '{"é": 1}', "crc": "00000000"})
+    write_plain(tmp_path / "b.safetensors", given)
+    for name in ("a", "b"):
+        loaded = load_file(tmp_path / f"{name}.safetensors")
+        assert loaded.keys() == given.keys()
+        assert all(torch.equal(loaded[key], given[key]) for key in given)
+    assert find_weights_damage(tmp_path / "a.safetensors") == ""
+    with safe_open(tmp_path / "a.safetensors", "pt") as file:
+        assert file.metadata()["what"] == '{"é": 1}'
 
 
 def test_every_flipped_byte_is_found_or_changes_no_tensor(path: Path):

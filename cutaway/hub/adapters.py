@@ -20,7 +20,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from cutaway.atomic_files import parse_json, read_json, write_json
+from cutaway.atomic_files import make_folder, parse_json, read_json, write_json
 from cutaway.blocks.low_rank.dora import DoRA
 from cutaway.blocks.low_rank.linear_layers import matrix_of
 from cutaway.blocks.low_rank.lora import LoRA
@@ -89,6 +89,7 @@ def write_adapter(model: nn.Module, folder: str | Path, name: str = "default") -
     in_full = sorted(key for path in trained for key in names.tensors_of(path))
     about = {"adapter": name, "base": base_digest(names, in_full), "trained": in_full, "config": _decisive(config)}
     folder = Path(folder)
+    make_folder(folder)
     whole = {PREFIX + key: x.detach() for key, x in tensors.items()}
     write_tensors(folder / WEIGHTS, whole, {"cutaway": json.dumps(about)})
     write_json(folder / CONFIG, config)

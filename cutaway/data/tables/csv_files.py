@@ -54,9 +54,9 @@ class CsvTable:
     layout: CsvFormat
     frame: "pandas.DataFrame"
 
-    def as_written(self, names: Sequence[str]) -> "pandas.DataFrame":
-        """Some columns as text, none of it taken for a number."""
-        return _parse(self.text, self.name, self.layout, set(names), only=list(names))
+    def as_written(self, names: Sequence[str], empty: bool = False) -> "pandas.DataFrame":
+        """Some columns as text, none of it taken for a number; with ``empty``, none for a gap: NA is text, too."""
+        return _parse(self.text, self.name, self.layout, set(names), only=list(names), gaps=not empty)
 
     def notes(self) -> list[str]:
         """What was found out about the file and could be wrong."""
@@ -117,7 +117,7 @@ def read_layout(path: Path, encoding: str = "utf-8", header: bool | None = None)
 
 
 def _parse(
-    text: str, name: str, layout: CsvFormat, as_text: set[str], only: list[str] | None = None
+    text: str, name: str, layout: CsvFormat, as_text: set[str], only: list[str] | None = None, gaps: bool = True
 ) -> "pandas.DataFrame":
     pd = need("pandas", "tables", "reading a table")
     try:
@@ -128,7 +128,8 @@ def _parse(
             names=list(layout.names),
             usecols=only,
             dtype=dict.fromkeys(as_text, str),
-            na_values=["?"],
+            na_values=["?"] if gaps else None,
+            keep_default_na=gaps,
             skipinitialspace=True,
             index_col=False,
             low_memory=False,  # one type for a whole column, not one for each piece of it

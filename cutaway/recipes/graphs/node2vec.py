@@ -28,7 +28,7 @@ class Node2VecRecipe(WordVectorsRecipe):
     )
 
     data: str = "karate-club"
-    """a list of edges (CSV, TSV, Parquet), GraphML, Matrix Market, an .npz, or an embedded sample"""
+    """a list of edges (CSV, TSV, Parquet), GraphML, JSON, Pajek, Matrix Market, an .npz, or an embedded sample"""
     directed: bool = setting(False, DATA)
     """walks go from the first vertex of an edge to the second alone"""
     weight: str = setting("", DATA)

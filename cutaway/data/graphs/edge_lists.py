@@ -524,10 +524,10 @@ def _edges_of_tuples(rows: Sequence[Sequence[Any]], name: str, vertices: int | N
         found.edge_table = frame.drop(columns=["weight"], errors="ignore") if set(frame.columns) - {"weight"} else None
         content = frame.to_csv().encode()
     elif lengths == {4}:
-        odd = next(row for row in rows if not isinstance(row[-1], dict))
+        other = next(row for row in rows if not isinstance(row[-1], dict))
         raise ValueError(
-            f"an edge of four must be (source, target, key, attributes), with a dict last, got {odd!r} in {name}; give "
-            "other features in a table"
+            f"an edge of four must be (source, target, key, attributes), with a dict last, got {other!r} in {name}; "
+            "give other features in a table"
         )
     else:
         found.weights = _weights(rest, name)

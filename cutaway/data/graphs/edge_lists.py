@@ -11,6 +11,7 @@ import csv
 import os
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ SOURCES = ("source", "src", "from", "u", "head", "node1", "node_1", "vertex1", "
 TARGETS = ("target", "dst", "to", "v", "tail", "node2", "node_2", "vertex2", "end", "receiver", "id2", "id_2", "b")
 _WEIGHTS = ("weight", "weights", "w", "strength", "similarity")
 _TIMES = ("time", "timestamp", "datetime", "valid_from", "valid_to", "start_time", "end_time")
+_ARROWS = {"->", "-->", "=>", "→", "--", "-"}
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
 
 
@@ -57,10 +59,20 @@ def read_edge_file(
         decimal = "," if table.layout.separator == ";" else "."
         frame, written = table.frame, table.frame
         ends = _find_ends(list(frame.columns), columns, path.name)
+        missing = [name for name in ends if frame[name].isna().any()]
+        if missing:  # NA, null and nan are names: only an empty field is none
+            fields = table.as_names(missing)
+            frame = frame.assign(**{name: fields[name].where(fields[name].str.strip() != "", None) for name in missing})
+        if not table.layout.header and set(frame[ends[1]].astype(str)) <= _ARROWS and len(frame.columns) > 2:
+            notes.append(f"column 2 holds {frame[ends[1]].iloc[0]!r} alone: left out")
+            frame = frame.drop(columns=[ends[1]])
+            ends = _find_ends(list(frame.columns), columns, path.name)
         rest = [name for name in frame.columns if name not in ends]
         if rest:  # names are names: only what comes beside them may be numbers in some notation
             frame = frame.assign(**dict(read_text_columns(frame[rest], table.as_written, decimal)[0].items()))
-        odd = [name for name in ends if frame[name].dtype.kind in "fb"]  # 1.10 and True, as they are written
+        odd = [
+            name for name in ends if frame[name].dtype.kind in "fb" and name not in missing
+        ]  # 1.10 and True, as they are written
         written = frame.assign(**dict(table.as_written(odd).items())) if odd else frame
     return edges_of_frame(frame, path.name, fingerprint_files({path.name: path}), weight, columns, written, notes)
 
@@ -82,7 +94,7 @@ def _parse_edges(path: Path, encoding: str, header: bool | None) -> tuple[CsvTab
         header = layout.header and _are_names(text, layout.separator, layout.names)
         first = ", ".join(layout.names[:3]) if layout.header else ""
         if header:
-            known = all(_bare(name) in _KNOWN_ENDS for name in layout.names[:2])
+            known = len(layout.names) > 1 and _say_ends(*layout.names[:2])
             notes += (
                 []
                 if known
@@ -95,13 +107,36 @@ def _parse_edges(path: Path, encoding: str, header: bool | None) -> tuple[CsvTab
     return parse_csv(text, path.name, None, header), notes
 
 
-_STRONG = ("source", "src", "from", "head", "sender", "start", "who", "person", "user", "follower", "citing", "parent")
-_OTHERS = ("target", "dst", "to", "tail", "receiver", "end", "whom", "friend", "item", "followee", "cited", "child")
-_KNOWN_ENDS = {*SOURCES, *TARGETS, *_STRONG, *_OTHERS, "film", "movie", "author", "paper", "name", "name1", "name2"}
+_ENDS = ({"source", "src", "from", "sender"}, {"target", "dst", "dest", "destination", "to", "receiver"})
+_OTHERS = (
+    "who",
+    "person",
+    "user",
+    "follower",
+    "citing",
+    "parent",
+    "whom",
+    "friend",
+    "item",
+    "followee",
+    "cited",
+    "child",
+)
+_KNOWN_ENDS = {*SOURCES, *TARGETS, *_OTHERS, "film", "movie", "author", "paper", "name", "name1", "name2"}
 
 
 def _bare(name: str) -> str:
     return name.lstrip("#% ").casefold()
+
+
+def _words(name: str) -> set[str]:
+    """The words of a name: Source ID and FromNodeId have two and three."""
+    return {word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", name)}
+
+
+def _say_ends(one: str, two: str) -> bool:
+    """Whether two names of columns say source and target, in one word or with others, as FromNodeId and ToNodeId."""
+    return bool(_words(one) & _ENDS[0]) and bool(_words(two) & _ENDS[1])
 
 
 def _without_comments(text: str, name: str, notes: list[str]) -> str:
@@ -117,7 +152,7 @@ def _without_comments(text: str, name: str, notes: list[str]) -> str:
     bare = [line for i, line in enumerate(lines) if i not in places and line.strip()]
     tight = [i for i in marked if not re.match(r"[ \t]*[#%]+(?:[ \t]|$)", lines[i])]
     like = "\n".join(bare or [lines[i] for i in tight])
-    rows = set()
+    rows, layout = set[int](), None
     if tight and like.strip():
         layout = find_layout(like, name)
         reader = csv.reader([lines[i].strip() for i in tight], delimiter=layout.separator, skipinitialspace=True)
@@ -128,6 +163,13 @@ def _without_comments(text: str, name: str, notes: list[str]) -> str:
             else set()
         )
     left = [i for i in marked if i not in rows]
+    told = [i for i in sorted(rows) if layout and not _say_ends(*lines[i].split(layout.separator)[:2])]
+    if told and len(told) < len(lines) // 2:
+        many = len(told) > 1
+        notes.append(
+            f"{len(told):,} line{'s that begin' if many else ' that begins'} with # or % taken for edges, the first "
+            f"{lines[told[0]].strip()[:40]!r}; comments have a space behind it"
+        )
     if left and len(left) == len([line for line in lines if line.strip()]) and len(left) > 1:
         raise ValueError(
             f"a graph needs at least one edge, got {name}, which is empty but for comments: its {len(left):,} lines "
@@ -141,30 +183,40 @@ def _without_comments(text: str, name: str, notes: list[str]) -> str:
 
 
 def _are_names(text: str, separator: str, names: Sequence[str]) -> bool:
-    """Whether the first row is names of columns: well-known ones, words above numbers, or columns with known names."""
+    """Whether the first row is names of columns, not an edge.
+
+    It is if it says source and target, or weight or time behind the ends; else not if one of its ends is an end further
+    down, too, or looks like one there (node1 above node3); else if there are numbers below its words, or if both
+    ends are usual names of columns. Names of one letter, as u and v, count only where no end below has one letter.
+    """
     if len(names) < 2:
         return True
     below = text.find("\n") + 1 or len(text)
     one, two = (_bare(name) for name in names[:2])
     rest = [_bare(name) for name in names[2:]]
-    known = one in _KNOWN_ENDS and two in _KNOWN_ENDS
-    if (known and len(one) > 1 and len(two) > 1) or any(name in (*_WEIGHTS, *_TIMES) for name in rest):
-        return True
-    if {one, *rest, two} >= {"source", "target"}:
+    if any(_say_ends(a, b) for a, b in pairwise(names)) or any(name in (*_WEIGHTS, *_TIMES) for name in rest):
         return True
     if not text[below:].strip() or names[1] == f"{names[0]}_2":  # a row alone, or a self-loop, is an edge
-        return False
+        return {one, two} <= _KNOWN_ENDS and min(len(one), len(two)) > 1 and one != two
     if any(_is_a_field(name, text, separator, below) for name in names[:2]):
         return False
     rows = list(csv.reader(text[below:].split("\n")[:100], delimiter=separator, skipinitialspace=True))
     rows = [row for row in rows if len(row) >= 2]
+    ends = {_shape(row[k]) for row in rows for k in (0, 1)}
+    if any(_shape(name) in ends for name in names[:2] if any(letter.isdigit() for letter in name)):
+        return False
     if any(
         _is_numeral(row[k]) for row in rows for k in range(len(row)) if k < len(names) and not _is_numeral(names[k])
     ):
         return True
-    if not known and not (one in _KNOWN_ENDS or two in _KNOWN_ENDS):
-        return False
-    return not (len(one) == len(two) == 1 and all(len(row[0].strip()) == 1 for row in rows))
+    if len(one) == 1 or len(two) == 1:
+        return {one, two} <= _KNOWN_ENDS and not any(len(end) == 1 for end in ends)
+    return {one, two} <= _KNOWN_ENDS
+
+
+def _shape(field: str) -> str:
+    """A field with 0 for each of its numbers: node12 and node7 look alike."""
+    return re.sub(r"[0-9]+", "0", field.strip().casefold())
 
 
 def _is_numeral(field: str) -> bool:
@@ -207,9 +259,10 @@ def edges_of_frame(
                 f"of {name}; fill it in, or leave the row out"
             )
     _expect_still(frame, ends, name)
+    told = list(notes)
+    frame = _without_row_numbers(frame, ends, told)
     found = _find_weight(frame, ends, weight, name)
     weights = None if found is None else frame[found].to_numpy(np.float64, na_value=np.nan)
-    told = list(notes)
     if found is not None and weight is None:
         told.append(f"weights: column {found!r}")
     rest = [column for column in frame.columns if column not in (*ends, found)]
@@ -227,6 +280,17 @@ def edges_of_frame(
         edge_table=frame[rest].reset_index(drop=True) if rest else None,
         notes=told,
     )
+
+
+def _without_row_numbers(frame: "pandas.DataFrame", ends: tuple[str, str], notes: list[str]) -> "pandas.DataFrame":
+    """The table without a first column that has no name and counts the rows, as pandas writes its index."""
+    first = str(frame.columns[0])
+    if first in ends or first not in ("column_1", "Unnamed: 0", "", "index") or frame[first].dtype.kind not in "iu":
+        return frame
+    if not (np.diff(frame[first].to_numpy()) == 1).all() or int(frame[first].iloc[:1].max()) not in (0, 1):
+        return frame
+    notes.append(f"column {first!r} counts the rows: left out")
+    return frame.drop(columns=[first])
 
 
 def as_names(column: "pandas.Series") -> np.ndarray:
@@ -301,7 +365,12 @@ def _find_ends(names: list[str], asked: Sequence[str], source: str) -> tuple[str
     folded = {name.casefold(): name for name in reversed(names)}
     one = next((folded[word] for word in SOURCES if word in folded), None)
     two = next((folded[word] for word in TARGETS if word in folded), None)
-    return (one, two) if one and two else (names[0], names[1])
+    if one and two:
+        return one, two
+    said = [[name for name in names if _words(name) & words] for words in _ENDS]
+    if all(len(columns) == 1 for columns in said) and said[0] != said[1]:
+        return said[0][0], said[1][0]
+    return names[0], names[1]
 
 
 def _find_weight(frame: "pandas.DataFrame", ends: tuple[str, str], asked: str | None, source: str) -> str | None:
@@ -455,10 +524,10 @@ def _edges_of_tuples(rows: Sequence[Sequence[Any]], name: str, vertices: int | N
         found.edge_table = frame.drop(columns=["weight"], errors="ignore") if set(frame.columns) - {"weight"} else None
         content = frame.to_csv().encode()
     elif lengths == {4}:
-        odd = next(row for row in rows if not isinstance(row[-1], dict))
+        other = next(row for row in rows if not isinstance(row[-1], dict))
         raise ValueError(
-            f"an edge of four must be (source, target, key, attributes), with a dict last, got {odd!r} in {name}; give "
-            "other features in a table"
+            f"an edge of four must be (source, target, key, attributes), with a dict last, got {other!r} in {name}; "
+            "give other features in a table"
         )
     else:
         found.weights = _weights(rest, name)

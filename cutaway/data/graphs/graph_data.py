@@ -176,16 +176,21 @@ def read_graph(
         notes.append(
             f"column {label!r} of the vertices is taken as their class, not as a feature; rename it if it is one"
         )
+    if label and not target and not labelled and raw.vertex_table is not None and len(_different(raw.labels)) < 2:
+        notes[-1] = f"column {label!r} of the vertices has one value: left out"
+        label, raw.labels = "", None
     classes, targets = read_labels(raw, label, notes, labels) if reads_labels else ((), None)
     if labelled and targets is None and raw.no_labels:
         raise ValueError(raw.no_labels)
     if raw.no_labels and reads_labels:
         notes.append(f"no labels: {raw.no_labels}")
     if labelled and targets is None:
-        raise ValueError(
-            f"a model of vertices needs labels to learn from, got {raw.name} without any; name their column by target, "
-            "in a table of vertices"
-        )
+        have = [] if raw.vertex_table is None else list(raw.vertex_table.columns)
+        rest = f"{raw.name} without any; give a table of vertices that has them (vertices=…, --vertices)"
+        if have:
+            columns = ", ".join(have[:5])
+            rest = f"{raw.vertex_source or raw.name} with the columns {columns}; name theirs (target=…, --target)"
+        raise ValueError(f"a model of vertices needs labels to learn from, got {rest}")
     kinds, edge_targets = _edge_labels(raw, edge_target, edges, labels, tuple(edge_classes), repeats)
     graph, feature_names, edge_feature_names, made_of = _tensors(raw, edges, directed, notes, like, repeats)
     notes += _shape_notes(graph) if reads_labels else []
@@ -244,6 +249,11 @@ def as_graph(
 def graph_tensors(raw: RawGraph, like: GraphColumns) -> tuple[Graph, tuple[str, ...], tuple[str, ...], GraphColumns]:
     """The graph of what was read, with all its self-loops, its features made of known columns, and their names."""
     return _tensors(raw, settle_edges(raw, False, True), False, [], like)
+
+
+def _different(labels: "np.ndarray | None") -> set[Any]:
+    """The different labels that are there."""
+    return set() if labels is None else {str(label) for label in labels if label is not None and label == label}
 
 
 def _take_target(raw: RawGraph, target: str) -> str:
@@ -391,7 +401,9 @@ def _features(
         x = torch.from_numpy(np.asarray(values, np.float32))
     entries = x if x.layout == torch.strided else x.values()
     if not torch.isfinite(entries).all():
-        raise ValueError(f"features of {what} must be finite numbers, got nan or inf; fill them in")
+        row = torch.nonzero(~torch.isfinite(entries))[0]
+        shown = f"{entries[tuple(row)].item()}" + (f" in row {int(row[0]) + 1:,}" if x.layout == torch.strided else "")
+        raise ValueError(f"features of {what} must be finite numbers, got nan or inf ({shown}); fill them in")
     if x.ndim != 2:
         raise ValueError(f"features of {what} must have shape (rows, features), got {tuple(x.shape)}; give a row each")
     named = feature_labels(made_of) or called

@@ -102,7 +102,7 @@ def file_ending(path: Path) -> str:
 def _read_by_networkx(path: Path, reader: str, weight: str | None) -> RawGraph:
     nx = need("networkx", "graphs", f"reading {path.suffix[1:]}")
     with open_plain(path) as stream:
-        data = stream.read()
+        data = stream.read(-1)
     options = {"label": "id"} if reader == "read_gml" and not re.search(rb"\blabel\s", data) else {}
     graph = _read_whole(path, lambda: getattr(nx, reader)(io.BytesIO(data), **options))
     titles = [values.get("label") for _, values in graph.nodes(data=True)]
@@ -134,7 +134,7 @@ def _expect_size(data: bytes, name: str) -> None:
 
 def _read_matrix_market(path: Path) -> RawGraph:
     with open_plain(path) as stream:
-        data = stream.read()
+        data = stream.read(-1)
     _expect_size(data, path.name)
     mmread: Any = need("scipy.io", "graphs", "reading Matrix Market").mmread
     # from memory: SciPy's reader looks at its stream once more when it is freed, after a file would be closed

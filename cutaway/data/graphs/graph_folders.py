@@ -59,12 +59,23 @@ def read_tu_folder(name: str, files: Mapping[str, Path], known: Sequence[str] = 
             f"{len(member)}; mend {start}A.txt"
         )
     first = np.searchsorted(member, np.arange(member.max() + 2))
-    once = ends[:, 0] < ends[:, 1]
+    across = np.flatnonzero(member[ends[:, 0]] != member[ends[:, 1]])
+    if len(across):
+        i, j = (ends[across[0]] + 1).tolist()
+        raise ValueError(
+            f"every edge must join vertices of one graph, got {i}, {j} in line {across[0] + 1:,} of {start}A.txt, "
+            f"which joins two graphs; mend it, or {start}graph_indicator.txt"
+        )
+    once = np.zeros(len(ends), bool)  # the first of each pair, whichever way it is named
+    lower, higher = ends.min(1, initial=len(member)), ends.max(1, initial=0)
+    once[np.unique(lower * len(member) + higher, return_index=True)[1]] = True
+    loops = ends[:, 0] == ends[:, 1]
+    once &= ~loops
     home = member[ends[:, 0]] if len(ends) else np.empty(0, np.int64)
     graphs = []
     for g in range(int(member.max()) + 1):
         mine = np.flatnonzero(once & (home == g))
-        edges = torch.from_numpy(np.ascontiguousarray(ends[mine].T - first[g]))
+        edges = torch.from_numpy(np.ascontiguousarray(np.sort(ends[mine], 1).T - first[g]))
         features = None if edge_rows is None else torch.from_numpy(edge_rows[mine].astype(np.float32))
         graphs.append(Graph(edges, int(first[g + 1] - first[g]), edge_features=features))
     parts = [slice(first[g], first[g + 1]) for g in range(len(graphs))]
@@ -91,6 +102,7 @@ def read_tu_folder(name: str, files: Mapping[str, Path], known: Sequence[str] = 
         fingerprint_files(files),
         names,
         edge_names,
+        notes=[f"{int(loops.sum()):,} self-loops left out"] if loops.any() else [],
     )
 
 

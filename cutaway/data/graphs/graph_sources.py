@@ -16,7 +16,7 @@ import numpy as np
 
 from cutaway.data.files import find_files
 from cutaway.data.fingerprints import Fingerprint, fingerprint_files
-from cutaway.data.graphs.edge_lists import edges_of_array, edges_of_frame, is_path
+from cutaway.data.graphs.edge_lists import edges_of_array, edges_of_frame, is_path, whole_names
 from cutaway.data.graphs.graph_files import read_graph_file
 from cutaway.data.graphs.graph_libraries import from_networkx, from_pyg, from_scipy
 from cutaway.data.graphs.raw_graphs import RawGraph, expect_different_names, number_names
@@ -37,6 +37,9 @@ def open_graph(
     """The graph as it was read, with the rows of its vertices."""
     count = vertices if isinstance(vertices, (int, np.integer)) and not isinstance(vertices, bool) else None
     raw = _read(resolve(source, "graph"), None if count is None else int(count), weight, columns, encoding, header)
+    bare = vertices is None or (isinstance(vertices, str) and not vertices)
+    if bare and not raw.names and is_path(source):
+        raise ValueError(f"a graph needs at least one edge or a table of vertices, got {raw.name}, which has no rows")
     if bipartite:
         _set_apart(raw)
     if vertices is None:
@@ -171,6 +174,8 @@ def _with_table(raw: RawGraph, vertices: Any, encoding: str) -> RawGraph:
     else:
         found, frame, source, notes = read_vertex_table(vertices, encoding)
         source = Path(source).name if is_path(vertices) else source
+        ends, found = (part.tolist() for part in whole_names([np.array(raw.names, object), np.array(found, object)]))
+        raw = replace(raw, names=ends)
         names, frame = align_rows(raw.names, found, frame, source)
         raw.notes += notes
         if is_path(vertices):

@@ -37,26 +37,28 @@ def read_vertex_table(table: Any, encoding: str = "utf-8") -> "tuple[list[str], 
     """The names of the vertices, the other columns, what the table is called, and notes. A path or a DataFrame."""
     notes: list[str] = []
     if hasattr(table, "columns") or isinstance(table, dict):
-        frame, name = as_frame(table).reset_index(drop=True), "the table of vertices"
-        written = frame
+        opened, frame, name = None, as_frame(table).reset_index(drop=True), "the table of vertices"
     else:
         opened, name = open_table(table, encoding), str(table)
         if isinstance(opened, CsvTable):
             frame = read_text_columns(opened.frame, opened.as_written, "," if opened.layout.separator == ";" else ".")[
                 0
             ]
-            written = opened.as_written(list(opened.frame.columns))
             if not opened.layout.header:
                 notes.append(
                     f"vertices: no header in {opened.name}: its columns are called column_1 to "
                     f"column_{len(opened.layout.names)}; add a first row with their names if they have any"
                 )
         else:
-            frame = written = opened
+            frame = opened
     frame = frame.set_axis(list(map(str, frame.columns)), axis=1)
     folded = {column.casefold(): column for column in reversed(frame.columns)}
-    key = next((folded[word] for word in _IDS if word in folded), str(frame.columns[0]))
-    ids = written.set_axis(list(frame.columns), axis=1)[key]
+    plain = [column for column in frame.columns if column.casefold() not in _TARGETS]
+    key = next((folded[word] for word in _IDS if word in folded), str((plain or list(frame.columns))[0]))
+    ids = frame[key]
+    if isinstance(opened, CsvTable):  # names as they are written, NA too: only an empty field is none
+        ids = opened.as_names([key])[key]
+        ids = ids.where(ids.str.strip() != "", None)
     if ids.isna().any():
         row = int(np.argmax(ids.isna().to_numpy())) + 1
         raise ValueError(
@@ -119,24 +121,27 @@ def feature_numbers(
             columns.append(column)
     notes = [f"features of {what} left out: {', '.join(dropped[:5])}{', …' * (len(dropped) > 5)}"] if dropped else []
     x, gaps = _table_numbers(frame, columns)
-    infinite = _infinite(whole, columns, what)
-    notes += infinite
-    if gaps and not infinite:
+    infinite = _infinite(whole, columns)
+    notes += [f"{count:,} {what} have an infinite {name}: taken as missing, and marked" for name, count in infinite]
+    if infinite:
+        gaps = _table_numbers(frame, [column for column in columns if column.name not in dict(infinite)])[1]
+        gaps = max(gaps, *(int(frame[name].isna().sum()) - count for name, count in infinite))
+    if gaps:
         notes.append(f"{gaps:,} {what} lack a feature: filled in by the mean, and marked")
     return x, tuple(columns), notes
 
 
-def _infinite(frame: "pandas.DataFrame", columns: Sequence[Column], what: str) -> list[str]:
-    """A note for each column of numbers some of which are infinite."""
-    notes = []
+def _infinite(frame: "pandas.DataFrame", columns: Sequence[Column]) -> list[tuple[str, int]]:
+    """The columns of numbers some of which are infinite, and how many."""
+    found = []
     for column in columns:
         if column.name not in frame:
             continue
         values = frame[column.name]
         count = int(np.isinf(values.to_numpy(np.float64, na_value=np.nan)).sum()) if values.dtype.kind == "f" else 0
         if count:
-            notes.append(f"{count:,} {what} have an infinite {column.name}: taken as missing, and marked")
-    return notes
+            found.append((column.name, count))
+    return found
 
 
 def known_feature_numbers(

@@ -75,7 +75,7 @@ class GraphRecipe(VertexVectors, Recipe):
     needs_labels: ClassVar[bool] = False  # whether a graph without classes is refused
 
     data: str = "citations"
-    """a list of edges (CSV, TSV, Parquet), GraphML, Matrix Market, an .npz, or an embedded sample"""
+    """a list of edges (CSV, TSV, Parquet), GraphML, JSON, Pajek, Matrix Market, an .npz, or an embedded sample"""
     vertices: str = setting("", DATA, "PATH")
     """a table of the vertices beside the edges: their id, features, and the target"""
     target: str = setting("", DATA)

@@ -28,11 +28,16 @@ class Node2VecRecipe(WordVectorsRecipe):
     )
 
     data: str = "karate-club"
-    """a list of edges (CSV, TSV, Parquet), GraphML, Matrix Market, an .npz, or an embedded sample"""
+    """a list of edges (CSV, TSV, Parquet), GraphML, JSON, Pajek, Matrix Market, an .npz, or an embedded sample"""
     directed: bool = setting(False, DATA)
     """walks go from the first vertex of an edge to the second alone"""
     weight: str = setting("", DATA)
     """the column of weights in the list of edges (default: one called weight)"""
+    repeats: Literal["auto", "add", "first", "last", "keep"] = setting("auto", DATA)
+    """an edge that comes again; auto: kept once, its weights add up, and refused if features or labels contradict; add:
+    each counts; first, last: that one is taken; keep: edges of their own"""
+    header: bool | None = setting(None, DATA)
+    """whether the first row of a list of edges holds the names of its columns (default: by its looks)"""
     walks: int = setting(10, FIRST)
     """walks from every vertex"""
     length: int = setting(40, FIRST)
@@ -85,7 +90,14 @@ class Node2VecRecipe(WordVectorsRecipe):
         from cutaway.data.words.word_streams import read_words
         from cutaway.recipes.graphs.walk_texts import walk_lines
 
-        found = read_graph(self.data, directed=self.directed, weight=self.weight or None, encoding=self.encoding)
+        found = read_graph(
+            self.data,
+            directed=self.directed,
+            weight=self.weight or None,
+            encoding=self.encoding,
+            header=self.header,
+            repeats=self.repeats,
+        )
         lines = walk_lines(found, self.length, self.walks, self.seed, self.back, self.away)
         text = TextSource.from_text(lines, f"walks on {found.name}")
         return read_words(text, self.min_count, self.validation, self.test, by="spaces", lower=False, lines=True)

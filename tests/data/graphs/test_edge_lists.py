@@ -255,3 +255,29 @@ def test_a_dict_of_neighbours_is_no_table():
     for neighbours in ({"a": ["b", "c"], "b": ["c", "a"], "c": ["a", "b"]}, {0: {1: {}}, 1: {0: {}}}):
         with pytest.raises(ValueError, match="must have columns, as source and target, got neighbours of"):
             cut.data.as_graph(neighbours)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("node1,node2\nnode2,node3\n", "node1 node2 node3"),
+        ("node1,node2\nnode3,node4\n", "node1 node2 node3 node4"),
+        ("a,b\n#b,c\nc,d\n", "a b #b c d"),
+        ("a    b\nbb   c\n", "a b bb c"),
+        ("start,middle\nmiddle,end\n", "start middle end"),
+        ("Source ID,Target ID\na,b\n", "a b"),
+        ("FromNodeId\tToNodeId\n0\t1\n", "0 1"),
+        (",source,target\n0,a,b\n1,b,c\n", "a b c"),
+        ("source,target\nNA,null\nnan,None\n", "NA null nan None"),
+        ("a -> b\nb -> c\n", "a b c"),
+    ],
+)
+def test_which_rows_are_edges(tmp_path: Path, text: str, names: str):
+    data = cut.data.read_graph(written(tmp_path, text, "edges.txt"))
+    assert data.names == tuple(names.split())
+    assert data.graph.weights is None
+
+
+def test_a_list_with_a_header_alone_has_no_graph(tmp_path: Path):
+    with pytest.raises(ValueError, match=r"needs at least one edge or a table of vertices, got edges\.csv"):
+        cut.data.as_graph(written(tmp_path, "source,target\n"))

@@ -62,3 +62,14 @@ def test_a_broken_graph_is_named_with_its_folder(tmp_path: Path):
     (tmp_path / "two/3.csv").write_text("source,target\na,b\nb\n")
     with pytest.raises(ValueError, match=r"the 2 fields of the first, got 1 in line 3 of two/3\.csv"):
         cut.data.read_graphs(tmp_path)
+
+
+def test_tu_edges_that_are_named_one_way_alone_stay(tmp_path: Path):
+    write_tu(tmp_path)
+    (tmp_path / "TOY_A.txt").write_text("2, 1\n3, 2\n3, 3\n5, 4\n")
+    data = cut.data.read_graphs(tmp_path, validation=0, test=0)
+    assert [graph.edges.T.tolist() for graph in data.train.graphs] == [[[0, 1], [1, 2]], [[0, 1]]]
+    assert "1 self-loops left out" in data.notes
+    (tmp_path / "TOY_A.txt").write_text("1, 2\n3, 4\n")
+    with pytest.raises(ValueError, match=r"vertices of one graph, got 3, 4 in line 2 of TOY_A\.txt"):
+        cut.data.read_graphs(tmp_path)

@@ -92,3 +92,35 @@ def test_mistakes(tmp_path: Path):
         find_target(pd.DataFrame({"age": [1]}), "agge", "v")
     assert find_target(pd.DataFrame({"age": [1], "Class": [2]}), "", "v") == "Class"
     assert find_target(pd.DataFrame({"age": [1]}), "", "v") == ""
+
+
+def test_names_in_edges_and_vertices_are_the_same_numbers(tmp_path: Path):
+    """2.0 in one file is 2 in the other, and NA is a name."""
+    edges, table = tmp_path / "edges.csv", tmp_path / "vertices.csv"
+    edges.write_text("source,target\n1,2\n2,NA\n")
+    table.write_text("id,label\n1,x\n2.0,y\nNA,x\n")
+    assert cut.data.read_graph(edges, vertices=table).names == ("1", "2", "NA")
+    table.write_text("id,label\n1,x\n2,y\n2.0,x\nNA,x\n")
+    with pytest.raises(ValueError, match=r"one row a vertex, got '2' in rows 2 and 3 of vertices\.csv"):
+        cut.data.read_graph(edges, vertices=table)
+
+
+def test_errors_of_labels_name_the_table_of_vertices(tmp_path: Path):
+    edges, table = tmp_path / "edges.csv", tmp_path / "vertices.csv"
+    edges.write_text("source,target\na,b\n")
+    table.write_text("id,club\na,x\nb,x\n")
+    assert "column 'club' of the vertices has one value: left out" in cut.data.read_graph(edges, vertices=table).notes
+    table.write_text("id,size\na,0.5\nb,1.5\n")
+    with pytest.raises(
+        ValueError, match=r"got vertices\.csv with the columns size; name theirs \(target=…, --target\)"
+    ):
+        cut.data.read_graph(edges, vertices=table, labelled=True)
+
+
+def test_infinite_and_missing_features_are_told_apart(tmp_path: Path):
+    edges, table = tmp_path / "edges.csv", tmp_path / "vertices.csv"
+    edges.write_text("source,target\na,b\nb,c\nc,d\n")
+    table.write_text("id,size\na,0.5\nb,inf\nc,1.5\nd,\n")
+    notes = cut.data.read_graph(edges, vertices=table).notes
+    assert "1 vertices have an infinite size: taken as missing, and marked" in notes
+    assert any(note.startswith("1 vertices lack a feature") for note in notes)

@@ -61,7 +61,7 @@ class TunedVerticesRecipe(VertexVectors, TunedRecipe):
     )
 
     data: str = setting("", FIRST, "PATH")
-    """a list of edges (CSV, TSV, Parquet), GraphML, Matrix Market, an .npz, or an embedded sample"""
+    """a list of edges (CSV, TSV, Parquet), GraphML, JSON, Pajek, Matrix Market, an .npz, or an embedded sample"""
     vertices: str = setting("", DATA, "PATH")
     """a table of the vertices beside the edges: their id, features, and the target"""
     target: str = setting("", FIRST, "COLUMN")

@@ -80,3 +80,23 @@ def test_messages(tmp_path):
         read_tagged(write(tmp_path / "a.tsv", 9), test_file=str(tmp_path / "nowhere"))
     with pytest.raises(ValueError, match=r"tagged text was asked for, got the table sample iris"):
         read_tagged("iris")
+
+
+def test_tags_that_training_has_not_are_told_before_training(tmp_path):
+    train = write(tmp_path / "train.tsv", 30)
+    other = tmp_path / "other.tsv"
+    other.write_text("a\tX\nb\tY\n\nc\tX\n")
+    for setting in ("validation_file", "test_file"):
+        with pytest.raises(
+            ValueError,
+            match=rf"{setting} must have tags of training, got X, Y in other\.tsv and none of them; the tags .*: N, P",
+        ):
+            read_tagged(train, **{setting: str(other)})
+
+
+def test_conll_2003_and_words_with_a_tab_and_a_tag(tmp_path):
+    path = tmp_path / "eng.train"
+    path.write_text("-DOCSTART- -X- -X- O\n\n" + "EU NNP B-NP B-ORG\nran VBD B-VP O\n\n" * 30)
+    text = read_tagged(path)
+    assert {sentence.words for sentence in text.train} == {("EU", "ran")}
+    assert "tags: 2 (B-ORG, O)" in text.summary()

@@ -21,7 +21,7 @@ from cutaway.data.tables.csv_files import CsvTable
 from cutaway.data.tables.encoding import Encoded, encode_targets, encode_tidy, tidy, without_infinite
 from cutaway.data.tables.schema import Column, Label, Schema
 from cutaway.data.tables.table_files import as_frame, expect_columns, load_rows, open_table
-from cutaway.data.tables.targets import expect_varied, find_labels, find_targets, find_task, has_target
+from cutaway.data.tables.targets import expect_varied, find_labels, find_targets, find_task, has_target, label_ids
 from cutaway.data.tables.text_columns import AS_IT_CAME, Reading, note_infinite, read_text_columns
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def read_table(
         expect_columns(schema, test, encoding)  # a wrong file is an error now, not after training
         opener = partial(_open_other, schema, test, encoding, encode)
         if is_classes:
-            opener()  # and so is a label that training has not
+            _expect_known_labels(schema, test, encoding)
     splits = Splits(name, train, held_out if len(rows[1]) else None, opener)
     counts = dict(zip(("train", "validation", "test"), map(len, rows)))
     notes = () if csv is None else tuple(csv.notes())
@@ -187,10 +187,20 @@ def _open_other(schema: Schema, path: str | os.PathLike[str], encoding: str, enc
     expect_columns(schema, path, encoding)  # once more: it may have changed since
     frame = tidy(load_rows(schema, path, encoding))
     names = [column.name for column in schema.targets]
+    return encode(schema, frame[has_target(frame, names)])
+
+
+def _expect_known_labels(schema: Schema, path: str | os.PathLike[str], encoding: str) -> None:
+    """The labels of a test file must be those of training, which is told before it; rows that do not read wait."""
     try:
-        return encode(schema, frame[has_target(frame, names)])
+        frame = tidy(load_rows(schema, path, encoding))
+    except ValueError:
+        return
+    target = schema.targets[0].name
+    try:
+        label_ids(schema, frame[has_target(frame, [target])][target])
     except ValueError as error:
-        raise ValueError(f"{error} (in {Path(path).name}, the test_file)") from None
+        raise ValueError(f"test_file must have the labels of training, got {Path(path).name}: {error}") from None
 
 
 def fingerprint_frame(frame: "pandas.DataFrame") -> Fingerprint:

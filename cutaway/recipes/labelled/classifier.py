@@ -229,7 +229,10 @@ class ClassifierRecipe(Recipe):
             objective=partial(classification.vote_cost, augment=self.augment),
             evaluate=evaluate,
             whole=evaluate,  # the weights that are kept need not be those of the last evaluation
-            calibrate=partial(classification.calibrate_votes, texts=validation) if self.calibrate else None,
+            # by one process: shards of weights cannot be divided alone
+            calibrate=partial(classification.calibrate_votes, texts=validation)
+            if self.calibrate and world == 1
+            else None,
             better="accuracy",
             more_is_better=True,
             start_counts=ngrams is not None,  # the bag is fitted: it may be better than what readers learn beside it

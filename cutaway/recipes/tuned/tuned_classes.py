@@ -181,7 +181,7 @@ class TunedClassesRecipe(TunedRecipe):
             better="accuracy",
             more_is_better=True,
         )
-        if self.calibrate and validation is not None:
+        if self.calibrate and validation is not None and world == 1:  # shards of weights cannot be divided alone
             scores = lambda m: (label_logits(m, validation, features[1]), torch.from_numpy(validation.labels))
             job.calibrate = partial(calibrate, scores=scores)
         if self.fit_head and model is not base.model:  # else the head is not new

@@ -162,7 +162,7 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
             more_is_better=adversary is None,
         )
         held = data.validation
-        if self.calibrate and held is not None:
+        if self.calibrate and held is not None and world == 1:  # shards of weights cannot be divided alone
             job.calibrate = partial(
                 calibrate, scores=lambda m: (image_outputs(m, held), torch.from_numpy(held.targets.astype("int64")))
             )

@@ -417,3 +417,15 @@ def test_what_is_not_installed_is_named(monkeypatch, tmp_path):
         ModuleNotFoundError, match=r"reading a table needs pandas, .* run pip install 'cutaway\[tables\]'"
     ):
         load_frame(tmp_path / "t.csv")
+
+
+def test_a_label_that_training_has_not_is_found_before_training(tmp_path):
+    frame = make_frame()
+    frame.to_csv(tmp_path / "train.csv", index=False)
+    odd = frame.head(5).copy()
+    odd["risk"] = odd["risk"].astype(object)
+    odd.loc[odd.index[3], "risk"] = "never seen"
+    odd.to_csv(tmp_path / "held_out.csv", index=False)
+    told = r"test_file must have the labels of training, got held_out\.csv: the target must be one of .* got 'never seen'"
+    with pytest.raises(ValueError, match=told):
+        read_table(tmp_path / "train.csv", test=tmp_path / "held_out.csv")

@@ -101,3 +101,24 @@ def test_a_validation_file_that_has_training_sentences(tmp_path):
     (tmp_path / "dev.conll").write_text("Word3\tNOUN\nruns\tVERB\n\nother\tNOUN\nruns\tVERB\n")
     found = read_tagged(tmp_path)
     assert "1 of 2 sentences to evaluate on are also in training" in found.summary()
+
+
+def test_tags_that_training_has_not_are_told_before_training(tmp_path):
+    train = write(tmp_path / "train.tsv", 30)
+    other = tmp_path / "other.tsv"
+    other.write_text("a\tX\nb\tY\n\nc\tX\n")
+    for setting in ("validation_file", "test_file"):
+        with pytest.raises(
+            ValueError,
+            match=rf"{setting} must have tags of training, got X, Y in other\.tsv and none of them; the tags .*: N, P",
+        ):
+            read_tagged(train, **{setting: str(other)})
+
+
+def test_conll_2003_and_words_with_a_tab_and_a_tag(tmp_path):
+    path = tmp_path / "eng.train"
+    sentences = [f"EU NNP B-NP B-ORG\nran{i} VBD B-VP O\n\n" for i in range(30)]
+    path.write_text("-DOCSTART- -X- -X- O\n\n" + "".join(sentences))
+    text = read_tagged(path)
+    assert {sentence.words[0] for sentence in text.train} == {"EU"}
+    assert "tags: 2 (B-ORG, O)" in text.summary()

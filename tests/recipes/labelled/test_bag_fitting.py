@@ -67,7 +67,7 @@ def test_many_classes_are_fitted_to_fewer_texts_of_each(monkeypatch: pytest.Monk
 
 
 def test_of_thousands_of_classes_the_bag_is_naive_bayes_at_the_scale_that_fits(monkeypatch: pytest.MonkeyPatch):
-    bag, features, labels, x = example(3)
+    bag, features, labels, _ = example(3)
     monkeypatch.setattr(bag_fitting, "_FEW", 10**9)
     found = fit_bag(bag, features, labels, penalty=4.0)
     assert torch.equal(bag.weight, torch.full_like(bag.weight, float(bag.weight[0, 0])))

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
+from sklearn.naive_bayes import MultinomialNB
 from sklearn.metrics import accuracy_score, f1_score, log_loss
 
 from cutaway.data.labelled.labelled_texts import TextRows
 from cutaway.recipes.labelled import bag_of_words
-from cutaway.recipes.labelled.bag_of_words import LinearBaseline, class_metrics, text_baseline
+from cutaway.recipes.labelled.bag_of_words import LinearBaseline, NaiveBayes, class_metrics, text_baseline
 
 
 def test_metrics_against_scikit_learn():
@@ -64,3 +66,11 @@ def test_many_classes_have_a_baseline_that_counts_instead_of_one_that_iterates(m
     linear = LinearBaseline.of(TRAIN, 2)
     assert linear is not None
     assert found["metrics"] == pytest.approx(class_metrics(linear.probabilities(held.texts), held.labels))
+
+
+def test_naive_bayes_is_that_of_scikit_learn():
+    draw = np.random.default_rng(0)
+    x, y = scipy.sparse.random(60, 9, 0.4, "csr", rng=0), draw.choice([0, 2, 3], 60)
+    ours, theirs = NaiveBayes().fit(x, y), MultinomialNB(alpha=0.1).fit(x, y)
+    np.testing.assert_allclose(ours.predict_proba(x), theirs.predict_proba(x), atol=1e-12)
+    assert ours.classes_.tolist() == theirs.classes_.tolist()

@@ -200,3 +200,25 @@ def test_augmentation_changes_training_by_the_training_stream_alone():
     once, again, plain = (weights_of(train(augment=rate, steps=4).path) for rate in (0.2, 0.2, 0.0))
     assert same(once, again)
     assert not same(once, plain)
+
+
+def test_it_never_ends_below_the_bag_of_words_that_it_begins_with():
+    """The bag is fitted before the first step: that start counts among what accuracy chooses from."""
+    recipe = ClassifierRecipe(**dict(CLASSIFIER_SETTINGS, data="labelled.tsv"))
+    assert ClassifierRecipe().final == "best"
+    for ngrams in (1000, 0):
+        job = dataclasses.replace(recipe, ngrams=ngrams).job()
+        assert (job.better, job.more_is_better, job.start_counts) == ("accuracy", True, ngrams > 0)
+
+
+def test_votes_are_calibrated_on_validation_unless_that_is_switched_off():
+    rows = [(f"{'good' if i % 2 else 'bad'} film number {i}", "ab"[(i % 2) ^ (i % 5 == 0)]) for i in range(400)]
+    data = {"text": [text for text, _ in rows], "label": [label for _, label in rows]}
+    for calibrate in (True, False):
+        run = train(data=data, calibrate=calibrate, out=f"run-{calibrate}", validation=0.2)
+        last = run.metrics[-1]
+        there = next(row for row in run.metrics if row["split"] == "validation" and row["step"] == last["weights_of"])
+        assert last["accuracy"] == there["accuracy"]
+        assert ("temperature" in last) == calibrate
+        assert last["loss"] <= there["loss"] + 1e-9
+        assert (last["loss"] < there["loss"] - 1e-6) == calibrate

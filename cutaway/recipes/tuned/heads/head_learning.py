@@ -24,7 +24,7 @@ def learn_head(
     job: Job, recipe: Any, features: Features, labels: Int[np.ndarray, "n"], known: bool, world: int = 1
 ) -> None:
     """Fits the head of a job's model: in its one step if that is all it has, else before the first."""
-    if recipe.head_only and recipe.steps == 1 and world == 1:
+    if recipe.head_only and recipe.steps == 1 and world == 1 and not recipe.ema:  # an average has nothing to solve
 
         def solve(model: nn.Module, batch: Any, share: float) -> dict[str, float]:
             found = fit_head(model, features, labels, recipe.seed, known)

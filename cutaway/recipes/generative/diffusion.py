@@ -180,6 +180,8 @@ class DiffusionRecipe(GenerativeRecipe):
 
         made = gaussian_samples(data.train, min(_JUDGED, len(images)), self.seed)
         found = score_samples(made, data.train, images)
+        if not found:
+            return {}
         rule = (
             "samples of the Gaussian with the mean and covariance of the training images' pixels; precision and "
             f"coverage are by the features of {judge_of(data.train).words}"
@@ -188,7 +190,7 @@ class DiffusionRecipe(GenerativeRecipe):
 
     def said_at_the_end(self, data: "ImageData") -> str:
         count = min(_JUDGED, 0 if data.validation is None else len(data.validation))
-        return f"making {count} samples, {self.sampling_steps} steps each, and judging them beside held-out images"
+        return f"making {count} samples, {self.sampling_steps} steps each, to judge them beside held-out images"
 
     def at_the_end(self, model: Any, data: "ImageData") -> dict[str, float]:
         """How samples compare with images that it was not trained on."""

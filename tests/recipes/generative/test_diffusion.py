@@ -69,6 +69,37 @@ def test_digits_are_recognised_as_their_class(tmp_path):
     assert np.mean(judge.predict(made) == np.array(labels, int)) >= 0.9
 
 
+@pytest.mark.parametrize(("channels", "chosen"), [(1, (1200, 128, 32, 2, 200)), (3, (8000, 32, 64, 3, 500))])
+def test_colour_takes_a_larger_network_and_longer_unless_told(channels: int, chosen: tuple[int, ...]):
+    names = ("steps", "batch", "width", "stages", "evaluate_every")
+    recipe = DiffusionRecipe(data=generative.shapes_file(20, channels)).settled()
+    assert tuple(getattr(recipe, name) for name in names) == chosen
+    told = DiffusionRecipe(data=generative.shapes_file(20, channels), **dict.fromkeys(names, 7)).settled()
+    assert {getattr(told, name) for name in names} == {7}
+    assert recipe.warmup == 100
+
+
+def test_a_job_without_settled_settings_settles_them():
+    job = DiffusionRecipe(data=generative.shapes_file(20), width=4).job()
+    assert (job.units, job.model.spec.width, job.model.spec.stages) == (16, 4, 2)  # a batch is at most all images
+
+
+def test_the_end_tells_how_samples_were_judged_and_the_baseline_beside(tmp_path, capsys):
+    from cutaway import cli
+
+    more = ["--data", generative.shapes_file(), "--steps", "2", "--width", "4", "--sampling-steps", "2"]
+    assert cli.run(["train", "diffusion", *more, "--out", str(tmp_path / "run")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    baseline = next(line for line in lines if line.startswith("baseline precision "))
+    assert "samples of the Gaussian" in baseline
+    assert "a small network that learned the 2 classes of the training images" in baseline
+    figures = lines[lines.index(baseline) + 1]
+    assert "validation precision" in figures
+    assert "validation recognised" in figures
+    assert "validation real_precision" in figures
+    assert any(line.startswith("making 6 samples, 2 steps each") for line in lines)
+
+
 def test_wrong_settings_are_named():
     with pytest.raises(ValueError, match="sampler='euler' follows the straight schedule, got noise_schedule='cosine'"):
         DiffusionRecipe(sampler="euler", noise_schedule="cosine")

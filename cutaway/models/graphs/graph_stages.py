@@ -95,8 +95,8 @@ class GraphModelSpec(NamedSpec):
             )
         if {len(self.edge_mean), len(self.edge_std)} not in ({0}, {self.edge_features}) or 0.0 in self.edge_std:
             raise ValueError(
-                f"edge_mean and edge_std must have a number for each of the {self.edge_features} features of edges that "
-                f"are read, no deviation 0, got {len(self.edge_mean)} and {len(self.edge_std)}; leave both out"
+                f"edge_mean and edge_std must have a number for each of the {self.edge_features} features of edges "
+                f"that are read, no deviation 0, got {len(self.edge_mean)} and {len(self.edge_std)}; leave both out"
             )
         if self.weight_scale and not self.edge_inputs:
             raise ValueError(

@@ -26,6 +26,7 @@ from cutaway.blocks.attention_masks.patterns import causal as causal_pattern
 from cutaway.blocks.attention_masks.patterns import window as window_pattern
 from cutaway.blocks.attention_masks.sparse import attend_sparse
 from cutaway.blocks.checks import expect_positive, expect_probability
+from cutaway.blocks.recurrence.loops import differentiate_again
 
 
 class Attended(NamedTuple):
@@ -199,6 +200,53 @@ def attend(
         bias = bias.to(q.dtype)
         seen = bias if seen is None else torch.where(seen, bias, -torch.inf)
     return _fused(q, k, v, lead, seen, square, scale, dropout)
+
+
+class _WrittenOutAgain(torch.autograd.Function):
+    """`attend` by its fused kernel; its gradients, if they are differentiated again, by the written-out equation."""
+
+    @staticmethod
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, options: dict[str, Any]) -> Tensor:
+        with torch.enable_grad():
+            own = [x.detach().requires_grad_(x.requires_grad) for x in (q, k, v)]
+            y = attend(*own, mask, **options)
+        ctx.own, ctx.y, ctx.options = [x for x in own if x.requires_grad], y, options
+        ctx.save_for_backward(q, k, v, mask)
+        return y.detach()
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
+        *inputs, mask = ctx.saved_tensors
+        if torch.is_grad_enabled():
+            written_out = lambda *qkv: (attend_open(*qkv, mask, **ctx.options).output,)
+            return *differentiate_again(written_out, inputs, (g,)), None, None
+        found = iter(torch.autograd.grad(ctx.y, ctx.own, g, retain_graph=True))
+        return *(next(found) if needed else None for needed in ctx.needs_input_grad[:3]), None, None
+
+
+def attend_twice(
+    q: Float[Tensor, "*b q d"],
+    k: Float[Tensor, "*c k e"],
+    v: Float[Tensor, "*g k f"],
+    mask: Bool[Tensor, "*m #q #k"] | None = None,
+    dropout: float = 0.0,
+    **options: Any,
+) -> Float[Tensor, "*o q f"]:
+    """`attend` whose gradients can be differentiated again, which those of PyTorch's fused kernel for the CPU cannot.
+
+    Compilers, recorders and forward derivatives see `attend` itself, and so do a bias, which may learn, and dropout,
+    which has no fused kernel.
+    """
+    learns = torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v))
+    seen_through = (
+        torch.compiler.is_compiling()
+        or torch._C._len_torch_function_stack()
+        or torch._C._are_functorch_transforms_active()
+        or torch.autograd.forward_ad._current_level >= 0
+    )
+    if dropout or seen_through or not learns or options.get("bias") is not None:
+        return attend(q, k, v, mask, dropout=dropout, **options)
+    return _WrittenOutAgain.apply(q, k, v, mask, options)
 
 
 def attend_last(

@@ -54,6 +54,7 @@ class MultiHeadAttention(nn.Module):
 
     attention_weights = {"weights": ("tokens", "tokens")}  # the tap, and whose tokens its queries and keys are
     residual_writers = ("out",)  # the child whose output is added to the residual stream
+    kernel = staticmethod(attend)  # what computes the output; `attend_twice` can be differentiated twice
     part_names = {"qkv": ("queries", "keys", "values")}  # of `fused_parts`, for what changes one of them alone
 
     def __init__(
@@ -218,10 +219,10 @@ class MultiHeadAttention(nn.Module):
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, options: dict[str, Any]) -> Tensor:
         rate = self.dropout if self.training else 0.0
         if not (self.scores.live or self.weights.live):
-            return attend(q, k, v, dropout=rate, **options)
+            return self.kernel(q, k, v, dropout=rate, **options)
         if not (self.scores.edited or self.weights.edited):
             self._read_scores(q, k, options)
-            return attend(q, k, v, dropout=rate, **options)
+            return self.kernel(q, k, v, dropout=rate, **options)
         e = attention_scores(q, k, **options)
         if self.scores.live:
             e = self.scores(e)

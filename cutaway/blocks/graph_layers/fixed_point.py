@@ -6,7 +6,8 @@ r"""The recurrent graph network that runs until nothing changes, with gradients 
     δc = v ⊙ h′,   δU = (Ā h)ᵀ (v ⊙ h′)                   gradients, as of infinitely many steps written out
 
 A mean over neighbours lengthens no vector, U shortens each by κ at least, and tanh lengthens no difference: the map
-contracts, so that there is one fixed point, found from any start. Memory does not grow with the number of iterations.
+contracts, so that there is one fixed point, found from any start. Memory does not grow with the number of iterations,
+unless gradients are differentiated again: then every iteration is written out.
 Almeida 1987, Pineda 1987; Scarselli et al. 2009. Notes: N3 §7.7, f(x_v, x^e, x_u, h_v), ✎ messages read the neighbour's
 state.
 """
@@ -19,13 +20,14 @@ from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_positive
 from cutaway.blocks.dense.affine import Linear
-from cutaway.blocks.graphs.arc_sums import dot_arcs, sum_arcs
+from cutaway.blocks.graphs.arc_sums import dot_arcs, sum_arcs, sum_arcs_open
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.graphs.graph_checks import expect_unsigned, refuse_edge_features
 from cutaway.blocks.graphs.messages import sum_messages_open
 from cutaway.blocks.graphs.neighbours import ArcWeights, edge_messages, expect_vertices, order_weights
 from cutaway.blocks.graphs.sparse_features import map_features
 from cutaway.blocks.graphs.wiring import wire
+from cutaway.blocks.recurrence.loops import differentiate_again
 from cutaway.inside.taps import Tap
 
 
@@ -57,7 +59,25 @@ def settle_open(
         m = m if edges is None else m + edges
         m = m if tap is None else tap(m)
         h, before = torch.tanh(c + sum_messages_open(m, j, graph.vertices)), h
-        if (h - before).detach().abs().max() <= tolerance:
+        if _change(h, before) <= tolerance:
+            break
+    return h
+
+
+def _change(h: Tensor, before: Tensor) -> float:
+    """How far the entry moved that moved most."""
+    return float((h - before).detach().abs().max()) if h.numel() else 0.0
+
+
+def _settle_written(
+    c: Tensor, u: Tensor, weights: Tensor, sources: Tensor, targets: Tensor, tolerance: float, limit: int
+) -> Tensor:
+    """The same for arcs in incoming order: every iteration is part of the graph, so it can be differentiated twice."""
+    h = torch.zeros_like(c)
+    for _ in range(limit):
+        heard = sum_arcs_open((h @ u)[None], weights[None], sources, targets, len(c))[0]
+        h, before = torch.tanh(c + heard), h
+        if _change(h, before) <= tolerance:
             break
     return h
 
@@ -67,7 +87,7 @@ def _rest(step: Any, start: Tensor, tolerance: float, limit: int) -> tuple[Tenso
     h, change, first = start, 0.0, 0.0
     for t in range(limit):
         h, before = step(h), h
-        change = float((h - before).abs().max()) if h.numel() else 0.0
+        change = _change(h, before)
         first = first or change
         if change <= tolerance:
             return h, t + 1, change
@@ -141,13 +161,21 @@ def _(g: Tensor, h: Tensor, u: Tensor, weights: Tensor, *others: Any) -> tuple[T
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    _, u, weights, *way, ctx.tolerance, ctx.limit = inputs
-    ctx.save_for_backward(output[0], u, weights, *way)
+    c, u, weights, *way, ctx.tolerance, ctx.limit = inputs
+    ctx.save_for_backward(output[0], c, u, weights, *way)
     ctx.mark_non_differentiable(*output[1:])
 
 
 def _backward(ctx: Any, g: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
-    return *settle_backward(g, *ctx.saved_tensors, ctx.tolerance, ctx.limit), *[None] * 8
+    h, c, u, weights, *way = ctx.saved_tensors
+    if torch.is_grad_enabled():  # somebody differentiates again
+        _, sources, targets, *_ = way
+
+        def written_out(c: Tensor, u: Tensor, weights: Tensor) -> tuple[Tensor]:
+            return (_settle_written(c, u, weights, sources, targets, ctx.tolerance, ctx.limit),)
+
+        return *differentiate_again(written_out, (c, u, weights), (g,)), *[None] * 8
+    return *settle_backward(g, h, u, weights, *way, ctx.tolerance, ctx.limit), *[None] * 8
 
 
 settle.register_autograd(_backward, setup_context=_remember)

@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from cutaway.blocks.attention.dot_product import attend_twice
 from cutaway.blocks.attention.multihead import MultiHeadAttention
 from cutaway.blocks.checks import expect_choice, expect_probability
 from cutaway.blocks.dense.mlps import MLP
@@ -57,6 +58,8 @@ class GraphTransformerLayer(nn.Module):
             if scope == "edges"
             else MultiHeadAttention(width, heads, dropout=dropout)
         )
+        if isinstance(self.attention, MultiHeadAttention):
+            self.attention.kernel = attend_twice
         self.mlp = MLP(width, 2 * width if hidden is None else hidden, dropout=dropout)
         self.before, self.between, self.after = Tap(), Tap(), Tap()
 

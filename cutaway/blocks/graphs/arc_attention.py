@@ -18,8 +18,7 @@ from torch import Tensor
 from torch.nn.functional import leaky_relu
 
 from cutaway.blocks.graphs.arc_softmax import add_ends_open, softmax_arcs_open
-from cutaway.blocks.graphs.arc_sums import multiply_rows, sum_arcs_open
-from cutaway.blocks.graphs.compressed_rows import sparse_rows
+from cutaway.blocks.graphs.arc_sums import dot_rows, multiply_rows, sum_arcs_open
 from cutaway.blocks.recurrence.loops import differentiate_again
 
 
@@ -110,11 +109,9 @@ def attend_arcs_backward(
     dz, dsource, dtarget = torch.empty_like(z), torch.empty_like(source), torch.empty_like(target)
     du = torch.empty_like(weights if edges else weights[:, :0])
     gs, zs, dzs = (x.view(-1, heads, d) for x in (g, z, dz))
-    empty = torch.zeros(len(sources), dtype=z.dtype, device=z.device)
     for h in range(heads):
         gh, zh, α = gs[:, h].contiguous(), zs[:, h].contiguous(), weights[h]
-        pattern = sparse_rows(starts, sources, empty, len(z))
-        δα = torch.sparse.sampled_addmm(pattern, gh, zh.T, beta=0.0).values() if len(sources) else empty
+        δα = dot_rows(gh, zh, starts, sources, targets)
         p = α * δα if kept is None else (α * δα).mul_(kept[h])
         total = torch.segment_reduce(p, "sum", offsets=starts, initial=0).index_select(0, targets)
         δ = p.sub_(total.mul_(α))

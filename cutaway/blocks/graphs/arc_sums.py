@@ -42,6 +42,19 @@ def multiply_rows(starts: Tensor, columns: Tensor, values: Tensor, x: Tensor) ->
     return y.to(x.dtype)
 
 
+def dot_rows(g: Tensor, x: Tensor, starts: Tensor, sources: Tensor, targets: Tensor) -> Tensor:
+    """p_a = g_jᵀ x_i of one head, on the fastest path.
+
+    The entries of a product that is sampled at the arcs are at most as many as the product has; of several arcs between
+    two vertices there may be more, which are then written out.
+    """
+    entries = len(sources)
+    if x.dtype.itemsize < 4 or not entries or not x.shape[-1] or entries > len(g) * len(x):
+        return dot_arcs_open(g[None], x[None], sources, targets)[0]
+    pattern = sparse_rows(starts, sources, torch.zeros(entries, dtype=x.dtype, device=x.device), len(x))
+    return torch.sparse.sampled_addmm(pattern, g.contiguous(), x.contiguous().mT, beta=0.0).values()
+
+
 @torch.library.custom_op("cutaway::sum_arcs", mutates_args=())
 def sum_arcs(
     x: Tensor,
@@ -80,12 +93,9 @@ def dot_arcs(
     crossing: Tensor,
 ) -> Tensor:
     """p_a = g_jᵀ x_i for every arc, by head."""
-    if x.dtype.itemsize < 4 or not len(sources) or not x.shape[-1]:
+    if not len(x):
         return dot_arcs_open(g, x, sources, targets)
-    empty = torch.zeros(len(sources), dtype=x.dtype, device=x.device)
-    pattern = sparse_rows(starts, sources, empty, x.shape[1])
-    parts = [torch.sparse.sampled_addmm(pattern, a, b.mT, beta=0.0) for a, b in zip(g.contiguous(), x.contiguous())]
-    return torch.stack([part.values() for part in parts])
+    return torch.stack([dot_rows(a, b, starts, sources, targets) for a, b in zip(g, x)])
 
 
 @dot_arcs.register_fake

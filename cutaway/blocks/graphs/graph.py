@@ -370,6 +370,18 @@ class Graph:
             return self._known(self._facts, edge_features=None)
         return self.keep("without_edge_features", lambda: self._known(self._facts, edge_features=None)).with_x(self.x)
 
+    def scaled_edge_features(self, mean: tuple[float, ...], std: tuple[float, ...]) -> "Graph":
+        """The features f of edges as (f − mean) / std."""
+        f = self.edge_features
+        if f is None or f.shape[1] != len(mean):
+            got = "none" if f is None else f"{f.shape[1]}"
+            raise ValueError(f"every edge must have {len(mean)} features, got {got}; give the graph edge_features")
+
+        def make() -> Graph:
+            return self._known(self._facts, edge_features=(f - f.new_tensor(mean)) / f.new_tensor(std))
+
+        return make() if self.learns else self.keep(("scaled_edge_features", mean, std), make).with_x(self.x)
+
     def weights_as_features(self, scale: float = 1.0) -> "Graph":
         """Without weights, but with a last feature of each edge that tells them: weight / ``scale``; for attention.
 

@@ -40,6 +40,8 @@ class GraphModelSpec(NamedSpec):
 
     inputs: int
     edge_inputs: int = 0  # features of an edge that the layers read
+    edge_mean: tuple[float, ...] = ()  # what is taken off features of edges; (): nothing
+    edge_std: tuple[float, ...] = ()  # what they are then divided by
     weight_scale: float = 0.0  # above 0, the last of these is the weight of the edge, divided by this
     ignores_edges: bool = False  # whether features of edges are left out where no layer reads them, or refused
     layer: str = "gcn"
@@ -90,6 +92,11 @@ class GraphModelSpec(NamedSpec):
             raise ValueError(
                 f"layer={self.layer!r} reads no features of edges, got edge_inputs={self.edge_inputs}; leave them out, "
                 f"or take a layer that reads them: {able}"
+            )
+        if {len(self.edge_mean), len(self.edge_std)} not in ({0}, {self.edge_features}) or 0.0 in self.edge_std:
+            raise ValueError(
+                f"edge_mean and edge_std must have a number for each of the {self.edge_features} features of edges "
+                f"that are read, no deviation 0, got {len(self.edge_mean)} and {len(self.edge_std)}; leave both out"
             )
         if self.weight_scale and not self.edge_inputs:
             raise ValueError(
@@ -201,6 +208,8 @@ class GraphModel(Model):
             if not spec.ignores_edges:
                 refuse_edge_features(graph, f"a model of layer={spec.layer!r}", can=LAYERS[spec.layer].reads_edges)
             graph = graph.without_edge_features()
+        if spec.edge_mean:
+            graph = graph.scaled_edge_features(spec.edge_mean, spec.edge_std)
         if spec.weight_scale:
             graph = graph.weights_as_features(spec.weight_scale)
         return self.eigenvectors if LAYERS[spec.layer].belongs_to_a_graph else graph

@@ -1,7 +1,8 @@
 r"""What the layers of a model read of the edges of a graph: features, and weights where nothing else weighs them.
 
-    f_a = (features of the edge, weight / scale)        scale = √(mean of weight²), of the training graph
+    f_a = ((features of the edge − mean) / std, weight / scale)        scale = √(mean of weight²)
 
+Mean, deviation and scale are those of the training graph; features of 0 and 1 alone, as kinds, stay as they are.
 Attention multiplies messages by weights of its own: there the weights of the graph are one more feature of its edges.
 """
 
@@ -26,7 +27,20 @@ def edge_settings(layer: str, graphs: Sequence[Graph], ignore: bool = False) -> 
     scale = 0.0
     if weights and kind.reads_edges and not weighs:
         scale = float(torch.cat(weights).double().square().mean().sqrt()) or 1.0
-    return {"edge_inputs": read + (scale > 0), "weight_scale": scale, "ignores_edges": True}
+    found = {"edge_inputs": read + (scale > 0), "weight_scale": scale, "ignores_edges": True}
+    return found | (_scales(graphs) if read else {})
+
+
+def _scales(graphs: Sequence[Graph]) -> dict[str, Any]:
+    """The mean and deviation of each feature of edges; nothing where all are kinds, written as 0 and 1."""
+    f = torch.cat([graph.edge_features for graph in graphs if graph.edge_features is not None]).double()
+    kinds = ((f == 0) | (f == 1)).all(0)
+    if not len(f) or bool(kinds.all()):
+        return {}
+    mean, std = f.mean(0), f.std(0, unbiased=False)
+    std = torch.where(std > 1e-9 * mean.abs().clamp(min=1), std, 1.0)
+    mean, std = mean.masked_fill(kinds, 0.0), std.masked_fill(kinds, 1.0)
+    return {"edge_mean": tuple(mean.tolist()), "edge_std": tuple(std.tolist())}
 
 
 def edge_feature_count(graphs: Sequence[Graph]) -> int:

@@ -4,11 +4,15 @@ r"""How well scores put the right pairs before the wrong ones.
     average precision = mean over positives of the share of positives among all that score as high or higher
     hits@k = share of positives that score higher than the k-th best negative
 
-AUC is 0.5 by chance, whatever the share of positives; average precision is that share. Hits@k as Hu et al. 2020 (OGB).
+AUC is 0.5 by chance, whatever the share of positives; average precision is that share. Hits@k as Hu et al. 2020 (OGB);
+with fewer than k negatives there is no k-th best, and no such figure: then k is the largest of 10, 5 and 1 for which
+there is.
 """
 
 import numpy as np
 from jaxtyping import Float, Int
+
+HITS = (20, 10, 5, 1)  # k of hits@k: the first that there are enough negatives for
 
 
 def auc(scores: Float[np.ndarray, "n"], targets: Int[np.ndarray, "n"]) -> float:
@@ -38,21 +42,31 @@ def average_precision(scores: Float[np.ndarray, "n"], targets: Int[np.ndarray, "
 
 
 def hits_at(scores: Float[np.ndarray, "n"], targets: Int[np.ndarray, "n"], k: int) -> float:
-    """The share of positives that score higher than the k-th best negative; 1 if there are fewer negatives."""
+    """The share of positives that score higher than the k-th best negative; NaN if there are fewer negatives.
+
+    >>> hits_at(np.array([0.9, 0.8, 0.7, 0.6]), np.array([1, 0, 1, 0]), 1)
+    0.5
+    """
+    if k < 1:
+        raise ValueError(f"k counts the best negatives, got {k}; use 1 or more")
     negatives = np.sort(scores[targets == 0])[::-1]
     positives = scores[targets == 1]
-    if len(negatives) < k:
-        return 1.0
+    if len(negatives) < k or not len(positives):
+        return float("nan")
     return float((positives > negatives[k - 1]).mean())
 
 
+def hits_rank(targets: Int[np.ndarray, "n"]) -> int | None:
+    """The k of hits@k for these pairs: 20, or the largest of 10, 5 and 1 that the negatives allow; None without any."""
+    negatives = int((targets == 0).sum())
+    return next((k for k in HITS if k <= negatives), None)
+
+
 def ranking_metrics(scores: Float[np.ndarray, "n"], targets: Int[np.ndarray, "n"]) -> dict[str, float]:
-    """AUC, average precision and hits@20: what is measured of links."""
-    return {
-        "auc": auc(scores, targets),
-        "average_precision": average_precision(scores, targets),
-        "hits_at_20": hits_at(scores, targets, 20),
-    }
+    """AUC, average precision and hits@20, or of fewer negatives a smaller k: what is measured of links."""
+    found = {"auc": auc(scores, targets), "average_precision": average_precision(scores, targets)}
+    k = hits_rank(targets)
+    return found if k is None else found | {f"hits_at_{k}": hits_at(scores, targets, k)}
 
 
-__all__ = ["auc", "average_precision", "hits_at", "ranking_metrics"]
+__all__ = ["HITS", "auc", "average_precision", "hits_at", "hits_rank", "ranking_metrics"]

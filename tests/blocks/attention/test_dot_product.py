@@ -20,7 +20,7 @@ from cutaway.blocks import (
     pool_mean,
     sinusoids,
 )
-from cutaway.blocks.attention.dot_product import attend_last, dot_product_attention
+from cutaway.blocks.attention.dot_product import attend_last, attend_twice, dot_product_attention
 from cutaway.blocks.attention_masks.patterns import causal, dense_mask, global_tokens, padding, prefix, window
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -338,6 +338,21 @@ def test_second_derivatives(score, float64):
             run = lambda q, k, v, how=how: attend_open(q, k, v, score=a, **how)[::2]  # scores have infinities
             assert torch.autograd.gradcheck(run, (q, k, v), fast_mode=True), name
             assert torch.autograd.gradgradcheck(run, (q, k, v), fast_mode=True), name
+
+
+def test_gradients_of_the_fused_kernel_are_differentiated_again(float64):
+    """By the written-out equation; once, they are those of `attend`, bit for bit."""
+    for name, how in masks((2, 2), 3, 4):
+        if name not in ("all", "blind", "padding"):
+            continue
+        q, k, v = inputs_for((2, 2), (2, 2), 3, 4, d=3, f=3)
+        run = lambda q, k, v, how=how: attend_twice(q, k, v, **how)
+        assert torch.autograd.gradgradcheck(run, (q, k, v), fast_mode=True), name
+        g = torch.randn_like(run(q, k, v))
+        ours, fused = (torch.autograd.grad(f(q, k, v, **how), (q, k, v), g) for f in (attend_twice, attend))
+        assert all(map(torch.equal, ours, fused)), name
+        frozen = attend_twice(q.detach(), k, v.detach(), **how)
+        assert torch.equal(torch.autograd.grad(frozen, k, g)[0], fused[1]), name
 
 
 @pytest.mark.parametrize("weight", ["soft", "linear"])

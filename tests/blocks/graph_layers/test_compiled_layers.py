@@ -4,9 +4,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
-from graph_cases import odd_graph, shaken, vertex_features
+from graph_cases import batch_of_graphs, odd_graph, shaken, vertex_features
 
-from cutaway.blocks import GATLayer, GCNLayer, GINLayer, Graph, GraphConvLayer
+from cutaway.blocks import (
+    FixedPointLayer,
+    GatedGraphLayer,
+    GATLayer,
+    GCNLayer,
+    GINLayer,
+    Graph,
+    GraphConvLayer,
+    GraphTransformerLayer,
+)
 
 FEATURES = {"gin": 2}  # of edges, for those that read some
 LAYERS = {
@@ -82,6 +91,46 @@ def test_second_derivatives_of_layers():
         x = vertex_features(graph, 4).requires_grad_()
         if name != "max":
             assert torch.autograd.gradgradcheck(lambda x, f=layer, g=graph: f(x, g).tanh(), (x,), fast_mode=True)
+
+
+EVERY = {
+    "gcn": lambda: GCNLayer(4, 4),
+    "gat": lambda: GATLayer(4, 4, heads=2),
+    "gatv2": lambda: GATLayer(4, 4, version=2),
+    "gin": lambda: GINLayer(4, 4),
+    "graphconv": lambda: GraphConvLayer(4, 4, activation=torch.tanh),
+    "gated": lambda: GatedGraphLayer(4, 4, steps=2),
+    "fixed-point": lambda: FixedPointLayer(4, 4, contraction=0.6),
+    "transformer": lambda: GraphTransformerLayer(4, 2),
+    "all-pairs": lambda: GraphTransformerLayer(4, 2, scope="pairs"),
+}
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("name", EVERY)
+def test_more_arcs_than_pairs_of_vertices(name: str, directed: bool):
+    """Nine edges between two vertices, loops among them: first and second derivatives, of learned weights too."""
+    edges = torch.tensor([[0, 0, 1, 1, 0, 0, 1, 0, 0], [1, 1, 1, 0, 0, 1, 1, 1, 0]])
+    graph = Graph(edges, 3, weights=torch.linspace(0.5, 1.5, 9, dtype=torch.float64), directed=directed)
+    assert graph.arcs.shape[1] >= 9
+    layer, x = shaken(EVERY[name]()), vertex_features(graph, 4).requires_grad_()
+    weights = graph.weights.clone().requires_grad_()
+    run = lambda x, w: layer(x, graph.but(weights=w)).tanh()
+    assert torch.autograd.gradcheck(run, (x, weights), fast_mode=True)
+    assert torch.autograd.gradgradcheck(run, (x, weights), fast_mode=True, atol=1e-4)
+    if name in ("gcn", "gin", "graphconv", "gated", "fixed-point"):  # their messages add up
+        once, place = (edges if directed else edges.sort(0).values).unique(dim=1, return_inverse=True)
+        sums = torch.zeros(once.shape[1], dtype=torch.float64).index_add(0, place, graph.weights)
+        merged = Graph(once, 3, sums, directed=directed)
+        torch.testing.assert_close(layer(x, merged), layer(x, graph))
+
+
+@pytest.mark.parametrize("name", ["fixed-point", "all-pairs"])
+def test_second_derivatives_of_all_weights(name: str):
+    graph = batch_of_graphs()
+    layer, x = shaken(EVERY[name]()), vertex_features(graph, 4).requires_grad_()
+    parameters = tuple(layer.parameters())
+    assert torch.autograd.gradgradcheck(lambda x, *_: layer(x, graph), (x, *parameters), fast_mode=True, atol=1e-4)
 
 
 def test_edges_may_lie_in_memory_as_they_like():

@@ -128,3 +128,15 @@ def test_no_block_leaves_features_of_edges_out_unsaid(entry: Any):
         return
     one, other = (layer.eval()(x, graph.but(edge_features=f)) for f in (told, told + 1))
     assert not torch.allclose(one, other)
+
+
+def test_features_of_edges_are_put_on_the_scale_of_training():
+    graph = some_graph(weights=None)
+    model = model_of("gated", edge_inputs=2, edge_mean=(2000.0, 0.0), edge_std=(10.0, 1.0))
+    plain = model_of("gated", edge_inputs=2)
+    years = graph.but(edge_features=graph.edge_features * torch.tensor([10.0, 1.0]) + torch.tensor([2000.0, 0.0]))
+    torch.testing.assert_close(model(years), plain(graph), atol=1e-4, rtol=1e-4)  # eps · 2000 / 10 of a feature
+    with pytest.raises(ValueError, match=r"each of the 2 features of edges .*, got 1 and 1; leave both out"):
+        model_of("gated", edge_inputs=2, edge_mean=(1.0,), edge_std=(1.0,))
+    with pytest.raises(ValueError, match="no deviation 0"):
+        model_of("gated", edge_inputs=1, edge_mean=(1.0,), edge_std=(0.0,))

@@ -20,7 +20,7 @@ from cutaway.blocks.losses.metrics import accuracy, macro_f1
 from cutaway.data.batches import Batches, ShuffledRows
 from cutaway.data.graphs.link_splits import PairDraws, Pairs, pair_keys, sides, split_labelled, split_links
 from cutaway.recipes.graphs.edges.link_baselines import LinkRules
-from cutaway.recipes.graphs.ranking_metrics import ranking_metrics
+from cutaway.recipes.graphs.ranking_metrics import HITS, hits_rank, ranking_metrics
 from cutaway.recipes.subjects import Subject
 
 if TYPE_CHECKING:
@@ -111,7 +111,21 @@ class LinkTask:
             share = self.known.targets.mean()
             return f"edges of two kinds: {counts}; {share:.0%} of training are {self.kinds[1]}"
         sides = "; two sides: links lead from one to the other" if self.bipartite else ""
-        return f"links: {counts}; as many pairs without a link beside them, fixed in validation and test{sides}"
+        return (
+            f"links: {counts}; as many pairs without a link beside them, fixed in validation and test{sides}"
+            + self._hits_in_words()
+        )
+
+    def _hits_in_words(self) -> str:
+        """Which k stands in hits@k, where a part has too few negatives for 20."""
+        parts = (("validation", self.split.validation), ("test", self.split.test))
+        ranks = {name: hits_rank(part.targets) for name, part in parts if len(part)}
+        few = [
+            f"hits@{k} in {name}, which has {int((part.targets == 0).sum())} of them"
+            for name, part in parts
+            if (k := ranks.get(name)) is not None and k < HITS[0]
+        ]
+        return f"\nhits@{HITS[0]} needs {HITS[0]} pairs without a link: {' and '.join(few)}" if few else ""
 
     def batches(self, batch: int, rank: int, world: int) -> PairBatches:
         return PairBatches(self.known, self.draws, batch, self.seed, rank, world)
@@ -134,7 +148,7 @@ class LinkTask:
         return pair_scores(model, self._on(next(model.parameters()).device), pairs).double().numpy()
 
     def metrics(self, model: nn.Module, held: Pairs) -> dict[str, float]:
-        """Loss, AUC, average precision and hits@20; of signs also accuracy and macro F1."""
+        """Loss, AUC, average precision and hits@k, k = 20 at most; of signs also accuracy and macro F1."""
         scores = self.scores(model, held.pairs)
         loss = np.logaddexp(0, np.where(held.targets == 1, -scores, scores)).mean()
         return {"loss": float(loss)} | pair_metrics(scores, held, self.signed)

@@ -4,6 +4,7 @@ Nothing heavy is imported before a recipe is used: `cutaway train gpt --help` ne
 """
 
 import dataclasses
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -178,6 +179,10 @@ class Recipe:
         """What to lower when memory runs out."""
         return f"lower batch={self.batch} (with a higher accumulate={self.accumulate} a step stays as large)"
 
+    def smaller_before(self) -> str:
+        """What to lower when memory runs out before the first batch is taken."""
+        return without_batch(self.smaller()) or "use less data, or a smaller model"
+
     def open_model(self, config: dict[str, Any]) -> "nn.Module":
         """The untrained model of a run's config.json: by default, the one that its spec describes."""
         from cutaway.models.by_spec import from_spec, spec_from_dict
@@ -315,3 +320,26 @@ class Recipe:
 
     def _cannot(self, what: str) -> ValueError:
         return ValueError(f"a run of {self.name!r} cannot {what}; `cutaway list recipes` tells what each can do")
+
+
+def memory_advice(recipe: Recipe) -> str:
+    """What to lower when memory runs out in training; of a batch of 1, which cannot be lowered, nothing is said.
+
+    >>> memory_advice(Recipe(batch=1))
+    'the batch is 1 already: use shorter or smaller inputs, or a smaller model'
+    """
+    told = recipe.smaller()
+    if recipe.batch > 1:
+        return told
+    return without_batch(told) or "the batch is 1 already: use shorter or smaller inputs, or a smaller model"
+
+
+def without_batch(told: str) -> str:
+    """An advice without what it says of the batch; "" if it says nothing else.
+
+    >>> without_batch("lower batch=8 (a higher accumulate=1 makes up for it), width=64 or depth=2")
+    'lower width=64 or depth=2'
+    """
+    left = re.sub(r"\bbatch=\d+(?: \([^)]*\))?(?:, or |, | or )?", "", told)
+    left = re.sub(r"(?: or|,) *$", "", left).strip()
+    return "" if left == "lower" else left

@@ -22,7 +22,7 @@ from cutaway.checksums import FILE as CHECKSUMS
 from cutaway.checksums import find_file_damage
 from cutaway.data.fingerprints import Fingerprint
 from cutaway.look.pages.renderer import RendererError
-from cutaway.recipes.base import Recipe
+from cutaway.recipes.base import Recipe, memory_advice
 from cutaway.recipes.checks import expect_settings
 from cutaway.recipes.index import IMPORTED, find_recipe, register_recipe
 from cutaway.recipes.settings import paths
@@ -139,23 +139,24 @@ def _known(name: str) -> type[Recipe] | None:
 
 def _begin(recipe: Recipe, out: Path | None, execution: Execution) -> Run:
     processes = _processes_for(recipe, execution)
-    recipe = recipe.settled()
+    with watching_memory(recipe.smaller_before()):
+        recipe = recipe.settled()
     root = Path("runs")
     folder = _open_folder(
         processes, lambda: RunFolder.create_next(root, recipe.name) if out is None else RunFolder.create(out)
     )
     try:
-        with watching_memory(recipe.smaller()):
-            find_precision(recipe.precision, processes.device)
-            _train_new(recipe, folder, processes, execution)
-            return _reported(Run(folder.path), processes)
+        find_precision(recipe.precision, processes.device)
+        _train_new(recipe, folder, processes, execution)
+        return _reported(Run(folder.path), processes)
     finally:
         folder.release()
 
 
 def _train_new(recipe: Recipe, folder: RunFolder, processes: Alone, execution: Execution) -> None:
     """Trains a new run to its end; what it needs in memory is free again for the report."""
-    job = _job(recipe, processes)
+    with watching_memory(recipe.smaller_before()):
+        job = _job(recipe, processes)
     folder.write_files(job.files)
     folder.write_config(
         {
@@ -236,12 +237,11 @@ def _resume(
         own.expect_resumable(run)
         if processes.world == about.get("processes", 1):
             torch.set_num_threads(about["threads"])
-        with watching_memory(own.smaller()):
-            if processes.is_first:
-                _note_changes(about, processes)
-            execution = execution._replace(compile=execution.compile or about["compile"])
-            _train_on(run, own, folder, processes, execution)
-            return _reported(Run(folder.path), processes)
+        if processes.is_first:
+            _note_changes(about, processes)
+        execution = execution._replace(compile=execution.compile or about["compile"])
+        _train_on(run, own, folder, processes, execution)
+        return _reported(Run(folder.path), processes)
     finally:
         folder.release()
 
@@ -249,7 +249,8 @@ def _resume(
 def _train_on(run: Run, own: Recipe, folder: RunFolder, processes: Alone, execution: Execution) -> None:
     """Trains a run to its end from its newest checkpoint on."""
     about = run.about
-    job = _job(own, processes)
+    with watching_memory(own.smaller_before()):
+        job = _job(own, processes)
     _expect_fit(run, job)
     data = about["data"] | _base_beside(job, folder)
     if any(getattr(own, name) != getattr(run.recipe, name) for name in own.may_move):
@@ -358,7 +359,8 @@ def _carry_out(
 ) -> None:
     if execution.compile:
         job.model.compile()
-    processes.prepare(job)
+    with watching_memory(recipe.smaller_before()):
+        processes.prepare(job)
     own: list[Callback] = []
     if recipe.ema:
         own.append(Averaging(recipe.ema))
@@ -372,7 +374,8 @@ def _carry_out(
     if resume:
         processes.first(folder.forget_checksums)
     try:
-        loop.run(resume)
+        with watching_memory(memory_advice(recipe)):
+            loop.run(resume)
     except Stopped as stop:
         raise Stopped(f"{stop}; to go on: {resume_command(recipe.name, folder.path)}", stop.code) from None
     state = loop.evaluated.state_dict()
@@ -402,7 +405,8 @@ def _spec(model: Any) -> dict[str, Any] | None:
 def _reported(run: Run, processes: Alone) -> Run:
     if not processes.first((run.path / "report.html").is_file):
         gc.collect()  # the model that was trained, and its optimizer, refer to each other
-        processes.first(lambda: _report(run))
+        with watching_memory(f"the run itself is whole: free some, then {resume_command(run.recipe.name, run.path)}"):
+            processes.first(lambda: _report(run))
     return run
 
 

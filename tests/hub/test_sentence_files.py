@@ -208,3 +208,19 @@ def test_saving_over_keeps_the_folder_whole(tmp_path: Path):
     model = cut.from_pretrained(tmp_path / "b")
     cut.save_pretrained(model, tmp_path / "b")
     assert torch.equal(embed(cut.from_pretrained(tmp_path / "b"), TEXTS), embed(model, TEXTS))
+
+
+@pytest.mark.parametrize("kind", ["BERT", "GPT"])
+def test_special_tokens_in_a_text_are_read_as_sentence_transformers_reads_them(kind: str, tmp_path: Path):
+    """So that the same text has the same vector; classes and prompts are read plainly all the same."""
+    model = build(SentenceSpec(), kind)
+    names = [name for name in model.tokenizer.special_tokens if name.strip()][:3]
+    texts = [f"a {name} b" for name in names] + [names[0], names[0] * 3 + "x", f"{names[-1]}{'y' * 80}{names[0]}"]
+    cut.save_pretrained(model, tmp_path / "out")
+    ours = embed(model, texts)
+    theirs = peer(tmp_path / "out").encode(texts, convert_to_tensor=True)
+    assert torch.allclose(ours, theirs, atol=1e-5)
+    back = cut.from_pretrained(tmp_path / "out")
+    assert torch.allclose(embed(back, texts), theirs, atol=1e-5)
+    ids = model.tokenizer.special_tokens
+    assert ids[names[0]] not in model.tokenizer.encode(texts[0]), "a plain text does not steer a model"

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from cutaway.recipes.base import Recipe
+from cutaway.recipes.base import Recipe, memory_advice
 from cutaway.recipes.imported import ImportedRecipe
 from cutaway.recipes.index import RECIPES, find_recipe
 from cutaway.recipes.text.bert import BERTRecipe
@@ -86,3 +86,28 @@ def test_a_short_run_lowers_a_warmup_that_nobody_chose():
     for chosen in (50, 20):  # the usual one too, if it is asked for
         with pytest.raises(ValueError, match=f"warmup must be from 0 to below steps=20, got {chosen}; try warmup=0"):
             BERTRecipe.make(steps=20, warmup=chosen)
+
+
+def test_what_to_lower_when_memory_runs_out():
+    """A batch of 1 cannot be lowered, and before the first batch no batch helps."""
+    from cutaway.recipes.tuned.tuned_classes import TunedClassesRecipe
+
+    for name in RECIPES:
+        kind = find_recipe(name)
+        if name == "contrastive":  # whose batches need two images
+            continue
+        told = memory_advice(dataclasses.replace(kind(), batch=1))
+        assert "batch=" not in told, name
+        assert told.split()[0] in ("lower", "raise", "the", "turn"), told
+        assert not told.endswith(("lower", "or", ","))
+        before = dataclasses.replace(kind(), batch=7).smaller_before()
+        assert "batch" not in before, name
+        assert before.split()[0] in ("lower", "raise", "use", "take"), before
+    lora = TunedClassesRecipe(base="x", lora=8, batch=4)
+    assert memory_advice(lora) == (
+        "lower batch=4 (a higher accumulate=1 makes up for it), or train the head alone: head_only=True"
+    )
+    assert "the batch is 1 already: train less of the model: lora=8" in memory_advice(
+        dataclasses.replace(lora, lora=0, full=True, batch=1)
+    )
+    assert "features_memory=1024" in memory_advice(dataclasses.replace(lora, lora=0, head_only=True))

@@ -70,6 +70,13 @@ class Tokenizer:
         reader.encode_special_tokens = False
         return reader
 
+    @cached_property
+    def _framed_reader(self) -> hf.Tokenizer:
+        """Reads special tokens and puts those of the frame around a text; made when the frame is known."""
+        reader = hf.Tokenizer.from_str(self.inner.to_str())
+        reader.encode_special_tokens = False
+        return reader
+
     @property
     def special_tokens(self) -> dict[str, int]:
         """The special tokens, which no plain text encodes to, and their ids."""
@@ -101,14 +108,16 @@ class Tokenizer:
     def encode_wholes(self, texts: Sequence[str], most: int | None = None) -> tuple[list[Int[np.ndarray, "_"]], int]:
         """The ids of many whole texts, each with its special tokens, and how many texts were cut to ``most`` ids.
 
-        A text that is too long loses its last tokens; the special tokens behind it stay.
+        A text that is too long loses its last tokens; the special tokens behind it stay. This is for vectors of texts,
+        so a special token that is written out in a text ("a [SEP] b") is that token, as sentence-transformers reads it:
+        the same text has the same vector there. Texts that are classified or gone on from are read plainly.
         """
         from cutaway.data.text.whole_texts import text_frame  # which is built on this file
 
         text_frame(
             self
         )  # our own runs keep the vocabulary alone: its special tokens are put around texts, if it has them
-        found = self.inner.encode_batch_fast(list(texts), add_special_tokens=True)
+        found = self._framed_reader.encode_batch_fast(list(texts), add_special_tokens=True)
         rows = [np.array(encoding.ids, dtype=np.int64) for encoding in found]
         if most is None:
             return rows, 0

@@ -82,7 +82,7 @@ def layer_similarity(
     if not addresses:
         raise ValueError("two models are compared by layers of one name, got none in common; say layers=")
     old, new = (layer_states(model, inputs, addresses) for model in (before, after))
-    found = [[float(linear_cka(old[i], new[j])) for j in addresses] for i in addresses]
+    found = [[float(linear_cka(old[i].double(), new[j].double())) for j in addresses] for i in addresses]
     return addresses, np.array(found)
 
 

@@ -90,6 +90,9 @@ class BERT(TextModel):
     ) -> Float[Tensor, "b t w"]:
         """The hidden states: one vector a token, each having seen all the others.
 
+        With a ``mask`` positions count real tokens, so that padding changes nothing, on the left either. transformers'
+        BERT counts padding on the left unless it is given ``position_ids``; its RoBERTa counts as we do.
+
         ``states``, an empty list, is given those of all layers, from the embeddings to the last.
         """
         expect_tokens(tokens, self.spec.context)

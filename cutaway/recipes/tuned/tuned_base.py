@@ -397,8 +397,15 @@ class TunedRecipe(Recipe):
             model.head.context = min(context, model.spec.context)
 
     def smaller(self) -> str:
-        other = "" if self.way == "head_only" else ", or train less of the model: lora=8, or head_only=True"
-        return f"lower batch={self.batch} (a higher accumulate={self.accumulate} makes up for it){other}"
+        less = {"head_only": f"lower features_memory={self.features_memory}"}
+        less |= dict.fromkeys(("lora", "adapter"), "train the head alone: head_only=True")
+        told = less.get(self.way, "train less of the model: lora=8, or head_only=True")
+        if self.batch == 1:
+            return f"the batch is 1 already: {told}"
+        return f"lower batch={self.batch} (a higher accumulate={self.accumulate} makes up for it), or {told}"
+
+    def smaller_before(self) -> str:
+        return "take a smaller base, or less data"
 
 
 def features_in_words(features: list[Any], most: int) -> str:

@@ -151,3 +151,26 @@ def test_the_logits_of_some_tokens_are_those_of_all():
     torch.testing.assert_close(model(tokens, at=chosen), model(tokens)[chosen])
     with pytest.raises(ValueError, match="only a head for masked tokens takes some of them, got at with another"):
         build("tags")(tokens, at=chosen)
+
+
+@pytest.mark.parametrize("roberta", [False, True], ids=["bert", "roberta"])
+def test_padding_on_the_left_changes_nothing(roberta, tmp_path):
+    """Positions count real tokens. transformers' RoBERTa does the same; its BERT counts padding, unless it is told."""
+    transformers = pytest.importorskip("transformers")
+    sizes = dict(vocab_size=31, hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=20)
+    kind = transformers.RobertaModel if roberta else transformers.BertModel
+    torch.manual_seed(0)
+    theirs = kind(kind.config_class(**sizes, max_position_embeddings=20, pad_token_id=1)).double().eval()
+    theirs.save_pretrained(tmp_path)
+    model = cut.from_pretrained(tmp_path)
+    tokens, left = torch.tensor([[5, 6, 7, 8]]), torch.tensor([[1, 1, 5, 6, 7, 8]])
+    mask = left != 1
+    ours = model.encode(left, mask=mask)[:, 2:]
+    torch.testing.assert_close(ours, model.encode(tokens), rtol=0, atol=1e-10)
+    with torch.no_grad():
+        counted = (mask.long().cumsum(-1) - 1).clamp(min=0)
+        options = {} if roberta else {"position_ids": counted}
+        told = theirs(left, attention_mask=mask.long(), **options).last_hidden_state[:, 2:]
+        untold = theirs(left, attention_mask=mask.long()).last_hidden_state[:, 2:]
+    torch.testing.assert_close(ours, told, rtol=0, atol=1e-10)
+    assert torch.allclose(ours, untold, rtol=0, atol=1e-6) == roberta

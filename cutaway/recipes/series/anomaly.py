@@ -253,7 +253,7 @@ class AnomalyRecipe(ForecastRecipe):
         rows = []
         for i, one in enumerate(found):
             for stretch in one.stretches:
-                times = table.times(i, stretch.start, stretch.stop)
+                times = table.zoned_times(i, stretch.start, stretch.stop)
                 rows.append(
                     {
                         "unique_id": one.name,

@@ -20,7 +20,7 @@ def fill_missing(table: SeriesTable, rule: str) -> SeriesTable:
                 at = int(np.argmax(np.isnan(values)))
                 raise ValueError(
                     f"no value may be missing with missing=refuse, got {int(np.isnan(values).sum()):,} missing in "
-                    f"series {table.names[i]!r}, the first at {table.times(i, at, at + 1)[0]}; fill it, or say "
+                    f"series {table.names[i]!r}, the first at {table.clock_times(i, at, at + 1)[0]}; fill it, or say "
                     "--missing keep"
                 )
         return table

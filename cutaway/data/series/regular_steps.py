@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MERGES = ("mean", "sum", "first", "last")  # what becomes of values of one time
 _NAMED = 3  # gaps that a note names
+_DAY = 86_400 * 10**6  # microseconds
+_STEPS_A_ROW, _STEPS_AT_LEAST = 20, 10_000  # steps that a series may have, most of them without a row
 
 
 class Steps(NamedTuple):
@@ -56,6 +58,8 @@ def find_steps(
         step[rows] = ordinals - ordinals[0]
         starts.append(own[0] if not off.any() else _floor(frequency, own[0]))
         lengths[i] = ordinals[-1] - ordinals[0] + 1
+        if lengths[i] > _STEPS_A_ROW * len(rows) + _STEPS_AT_LEAST:
+            raise ValueError(_too_far(own, int(lengths[i]), names[i], frequency, file))
     if rough:
         notes.append(f"times of {rough:,} series lie between the steps of {frequency.name!r}: each counts for its step")
     return Steps(series, step, starts, lengths, frequency, notes)
@@ -106,14 +110,44 @@ def _common(times: "pandas.DatetimeIndex", series: Int[np.ndarray, "rows"], coun
 
 
 def _unknown(times: "pandas.DatetimeIndex", file: str) -> str:
-    apart, counts = np.unique(np.diff(times.to_numpy()), return_counts=True)
+    apart, counts = np.unique(np.diff(_ticks(times)), return_counts=True)
     first = np.argsort(-counts, kind="stable")[:3]
-    pd = need("pandas", "series", "reading series")
-    shown = ", ".join(f"{pd.Timedelta(apart[j])} ({counts[j]:,}×)" for j in first)
+    shown = ", ".join(f"{_span(int(apart[j]))} ({counts[j]:,}×)" for j in first)
+    usual = float(np.median(np.diff(_ticks(times)))) / _DAY
+    names = ((300, "YS"), (80, "QS"), (26, "MS"), (6, "W"), (0.9, "D"), (1 / 30, "h"), (0, "min"))
+    name = next(name for days, name in names if usual >= days)
     return (
         f"times must lie at a regular distance, got {len(apart):,} different ones in {file}: {shown}; give the "
-        "length of a step, for instance --frequency h --duplicates mean"
+        f"length of a step, for instance --frequency {name} --duplicates mean"
     )
+
+
+def _too_far(times: "pandas.DatetimeIndex", steps: int, name: str, frequency: Frequency, file: str) -> str:
+    gaps = np.diff(_ticks(times))
+    at = int(gaps.argmax())
+    longer = "D" if frequency.steps_a_year > 400 else "MS" if frequency.steps_a_year > 13 else "YS"
+    return (
+        f"times must leave few steps without a row, got {steps:,} steps of {frequency.name!r} for {len(times):,} rows "
+        f"of series {name!r} of {file}, where a gap of {_span(int(gaps[at]))} goes from {times[at]} to "
+        f"{times[at + 1]}; mend the date, leave out what is before the gap, or give a longer step: --frequency "
+        f"{longer} --duplicates mean"
+    )
+
+
+def _ticks(times: "pandas.DatetimeIndex") -> Int[np.ndarray, "n"]:
+    return times.to_numpy("datetime64[us]").astype(np.int64)
+
+
+def _span(ticks: int) -> str:
+    """A length of time in words.
+
+    >>> _span(24 * 366 * 86_400 * 10**6), _span(90 * 60 * 10**6), _span(31 * 86_400 * 10**6)
+    ('24 years', '1.5 hours', '31 days')
+    """
+    for words, size in (("years", 365.25 * _DAY), ("days", _DAY), ("hours", _DAY // 24), ("minutes", _DAY // 1440)):
+        if ticks >= 2 * size or (ticks >= size and words == "hours"):
+            return f"{ticks / size:,.1f}".removesuffix(".0") + f" {words}"
+    return f"{ticks / 10**6:g} seconds"
 
 
 def _irregular(time: "pandas.Timestamp", name: str, frequency: Frequency, file: str) -> str:
@@ -181,18 +215,25 @@ def _duplicates(
 
 def gap_note(values: list[Float[np.ndarray, "_"]], present: Any, names: list[str], time_of: Any) -> str:
     """What to say of steps that no row has: how many, and the first few by series and time; "" if there are none."""
-    total = 0
+    total, longest, where = 0, 0, ""
     told: list[str] = []
     for i, there in enumerate(present):
         absent = np.flatnonzero(~there)
         total += len(absent)
         if len(absent) and len(told) < _NAMED:
             told.append(f"{names[i]} at {time_of(i, int(absent[0]))}")
+        rows = np.flatnonzero(there)
+        if len(absent) and len(rows) > 1 and np.diff(rows).max() - 1 > longest:
+            at = int(np.diff(rows).argmax())
+            longest = int(rows[at + 1] - rows[at]) - 1
+            first, last = (time_of(i, int(rows[j])) for j in (at, at + 1))
+            where = f"{longest:,} steps of {names[i]} from {first} to {last}"
     if not total:
         return ""
     series = sum(1 for there in present if not there.all())
     return (
-        f"{total:,} steps of {series:,} series have no row and count as missing (the first: {'; '.join(told)}); "
+        f"{total:,} steps of {series:,} series have no row and count as missing (the first: {'; '.join(told)}"
+        f"{f'; the longest gap: {where}' * (longest > 1)}); "
         "--missing zero takes them for 0"
     )
 

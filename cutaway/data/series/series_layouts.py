@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cutaway.data.series.time_columns import TIME_NAMES, are_times, expect_column
+from cutaway.data.series.time_columns import TIME_NAMES, are_times, expect_column, unreadable
 from cutaway.extras import need
 
 if TYPE_CHECKING:
@@ -58,8 +58,27 @@ def find_series_layout(
                 f"a table of series must have columns of numbers, got none in {file} ({shown})"
                 f"{_odd_value(frame, free)}; mend it, or name the column of values: --target COLUMN"
             )
-        return SeriesLayout("wide", time, (), wide)
+        return SeriesLayout("wide", time, (), wide, _left_out(frame, [n for n in free if n not in wide], time, file))
     return SeriesLayout("long", time, series, (_find_target(frame, free, series, target, file),))
+
+
+def _left_out(frame: "pandas.DataFrame", names: Sequence[str], time: tuple[str, ...], file: str) -> str:
+    """A note on columns that are not read; one that must be the times, and cannot be read as such, is refused."""
+    words = [name for name in names if frame[name].notna().any() and not _is_numbers(frame[name])]
+    if not words:
+        return ""
+    if not time:
+        texts = {name: [str(text) for text in frame[name].dropna().unique()] for name in words}
+        dated = [n for n in words if str(n).casefold() in TIME_NAMES or _look_like_times(texts[n], len(frame))]
+        if dated:
+            raise ValueError(unreadable(texts[dated[0]], str(dated[0]), file))
+    shown = ", ".join(f"{name!r} ({frame[name].dropna().iloc[0]})" for name in words[:3])
+    return f"columns of words are not read: {shown}; name what they are: --time, --series or --known COLUMN"
+
+
+def _look_like_times(texts: Sequence[str], rows: int) -> bool:
+    """Whether the texts of a column, one for each row, all have digits: dates of a kind that is not known."""
+    return len(texts) == rows and all(any(c.isdigit() for c in text) for text in texts)
 
 
 def _find_time(frame: "pandas.DataFrame", free: list[str]) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from cutaway.data.series.regular_steps import MERGES, Steps, find_steps, gap_not
 from cutaway.data.series.series_layouts import SeriesLayout, find_series_layout, ragged_rows
 from cutaway.data.series.series_table import SeriesTable
 from cutaway.data.series.time_columns import expect_column, read_times
+from cutaway.data.series.time_zones import NO_ZONE
 from cutaway.data.tables.csv_files import CsvTable
 from cutaway.data.tables.reading import fingerprint_frame
 from cutaway.data.tables.table_files import as_numbers, open_table
@@ -240,18 +241,21 @@ def _of_times(
             f"static columns are for a long table, one row a value, got --static {asked['static'][0]} for {file} with "
             "a column a series; name the column that tells series apart: --series COLUMN"
         )
-    times = read_times(frame, layout.time, file) if layout.time else np.arange(len(frame))
+    times, zone = read_times(frame, layout.time, file) if layout.time else (np.arange(len(frame)), NO_ZONE)
     ids, names = _ids(frame, layout)
     steps = find_steps(times, ids, names, given, file)
     frequency = steps.frequency
 
     def time_of(i: int, step: int) -> Any:
-        return steps.starts[i] + step if frequency is None else frequency.times(steps.starts[i], step, 1)[0]
+        if frequency is None:
+            return steps.starts[i] + step
+        return zone.back(frequency.times(steps.starts[i], step, 1))[0]
 
     columns = [frame[name].to_numpy(np.float64, na_value=np.nan) for name in layout.target]
     values = [part for column in columns for part in place(steps, column, names, duplicates, time_of)]
     present = _present(steps)
-    notes = [note for note in (*steps.notes, gap_note(values, present, names, time_of)) if note]
+    told = (layout.note, zone.note, *steps.notes, gap_note(values, present, names, time_of))
+    notes = [note for note in told if note]
     known, known_names = known_columns(frame, asked["known"], steps, names, duplicates, time_of)
     static, levels = static_columns(frame, asked["static"], ids, names, file)
     copies = len(layout.target)
@@ -270,6 +274,7 @@ def _of_times(
         known_names,
         columns={} if layout.kind == "wide" else {r: getattr(layout, r) for r in ("series", "time", "target")},
         notes=tuple(notes),
+        zone=zone,
     )
 
 

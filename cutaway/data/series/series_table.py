@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 
 from cutaway.data.fingerprints import Fingerprint, fingerprint_bytes
 from cutaway.data.series.frequencies import Frequency, read_frequency
+from cutaway.data.series.time_zones import NO_ZONE, Zone
 from cutaway.extras import need
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class SeriesTable:
     fingerprint: Fingerprint = field(default_factory=lambda: fingerprint_bytes(b""))
     columns: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of a long table: its series, time and target
     notes: tuple[str, ...] = ()  # what was found out about the data, and how to overrule it
+    zone: Zone = NO_ZONE  # of its times as they were given; those inside have none
 
     def __len__(self) -> int:
         return len(self.names)
@@ -55,6 +57,12 @@ class SeriesTable:
             return None
         found = read_frequency(self.frequency)
         return replace(found, anchor=self.anchor) if self.anchor else found
+
+    @property
+    def has_dates(self) -> bool:
+        """Whether its times are dates; series that have a frequency alone all begin in 1970."""
+        first = lambda start: start.year == 1970 and start.day_of_year == 1 and start == start.normalize()
+        return self.grid is not None and not all(map(first, self.starts))
 
     @property
     def lengths(self) -> Int[np.ndarray, "n"]:
@@ -81,6 +89,15 @@ class SeriesTable:
         if self.grid is None:
             return self.starts[i] + np.arange(start, stop)
         return self.grid.times(self.starts[i], start, stop - start)
+
+    def zoned_times(self, i: int, start: int, stop: int) -> Any:
+        """As `times`, in the time zone that the series came in: what a person is shown."""
+        return self.zone.back(self.times(i, start, stop))
+
+    def clock_times(self, i: int, start: int, stop: int) -> Any:
+        """As `zoned_times`, as clocks there show them: for pictures and messages."""
+        times = self.zoned_times(i, start, stop)
+        return times.tz_localize(None) if self.zone.name and self.grid is not None else times
 
     @property
     def calendar_names(self) -> tuple[str, ...]:
@@ -126,7 +143,7 @@ class SeriesTable:
             steps = max(len(self.values[i]), len(self.known[i]) if self.known else 0)
             y = np.full(steps, np.nan)
             y[: len(self.values[i])] = self.values[i]
-            columns = {"unique_id": np.full(steps, name, object), "ds": self.times(i, 0, steps), "y": y}
+            columns = {"unique_id": np.full(steps, name, object), "ds": self.zoned_times(i, 0, steps), "y": y}
             if self.known:
                 ahead = np.full((steps, len(self.known_names)), np.nan)
                 ahead[: len(self.known[i])] = self.known[i]

@@ -1,6 +1,6 @@
 r"""The times of rows: dates as people write them, Unix times, years, plain numbers, or several columns that make one.
 
-2024-01-31 13:00 · 31.1.2024 · 1949-01 · 1706702400 · year, month, day, hour · 0, 1, 2 …
+2024-01-31 13:00 · 31.1.2024 · 1949-01 · Jan-10 · 2018-W01 · 2018Q1 · 1706702400 · year, month, day, hour · 0, 1, 2 …
 """
 
 from collections.abc import Sequence
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cutaway.data.checks import nearest
+from cutaway.data.series.period_dates import read_periods
+from cutaway.data.series.time_zones import NO_ZONE, Zone, in_utc, split_zones, without_zone
 from cutaway.data.tables.date_formats import find_format, find_odd_date, looks_dated
 from cutaway.extras import need
 
@@ -32,8 +34,8 @@ TIME_NAMES = (
 _PARTS = ("year", "month", "day", "hour", "minute", "second")
 
 
-def read_times(frame: "pandas.DataFrame", columns: Sequence[str], file: str) -> Any:
-    """The time of every row: a DatetimeIndex without a zone, or whole numbers."""
+def read_times(frame: "pandas.DataFrame", columns: Sequence[str], file: str) -> tuple[Any, Zone]:
+    """The time of every row, a DatetimeIndex without a zone, or whole numbers; and the zone that they had."""
     pd = need("pandas", "series", "reading series")
     for column in columns:
         expect_column(frame, column, "time", file)
@@ -52,7 +54,13 @@ def read_times(frame: "pandas.DataFrame", columns: Sequence[str], file: str) -> 
             .set_axis(lowered, axis=1)
             .assign(**{name: 1 for name in ("month", "day") if name not in lowered})
         )
-        return _whole(pd.to_datetime(parts, errors="coerce"), parts, file)
+        if all(pd.api.types.is_numeric_dtype(parts[name]) for name in parts):
+            return _whole(pd.to_datetime(parts, errors="coerce"), parts, file), NO_ZONE
+    if set(lowered) <= {"year", "month"} or set(lowered) <= {"year", "quarter"} or set(lowered) <= {"year", "week"}:
+        year, part = (frame[columns[lowered.index(n)]].astype(str) for n in sorted(lowered, reverse=True))
+        letter = {"quarter": "Q", "week": "W", "month": "-"}[min(lowered)]
+        joined = year.str.strip() + letter + part.str.strip().str.lstrip("QqWw")
+        return _read(joined, " ".join(columns), file)
     first, *rest = (frame[column].astype(str) for column in columns)
     return _read(first.str.cat(rest, sep=" "), " ".join(columns), file)
 
@@ -67,27 +75,36 @@ def expect_column(frame: "pandas.DataFrame", name: str, role: str, file: str) ->
         )
 
 
-def _read(column: "pandas.Series", name: str, file: str) -> Any:
+def _read(column: "pandas.Series", name: str, file: str) -> tuple[Any, Zone]:
     pd = need("pandas", "series", "reading series")
     kinds = pd.api.types
     if isinstance(column.dtype, pd.PeriodDtype):
-        return pd.DatetimeIndex(column.dt.to_timestamp()).as_unit("us")
+        return pd.DatetimeIndex(column.dt.to_timestamp()).as_unit("us"), NO_ZONE
     if kinds.is_datetime64_any_dtype(column):
-        return _naive(pd.DatetimeIndex(column))
+        return without_zone(pd.DatetimeIndex(column))
     if kinds.is_numeric_dtype(column) and not kinds.is_bool_dtype(column):
-        return _of_numbers(column, name, file)
+        return _of_numbers(column, name, file), NO_ZONE
     texts = column.astype(str).str.strip()
+    zoned = split_zones(texts)
+    if zoned is not None:
+        return in_utc(pd.Series(_of_texts(zoned.texts, name, file)), zoned, file)
+    return _of_texts(texts, name, file), NO_ZONE
+
+
+def _of_texts(texts: "pandas.Series", name: str, file: str) -> "pandas.DatetimeIndex":
+    """Times as people write them, without zones."""
+    pd = need("pandas", "series", "reading series")
     distinct = list(texts.unique())
+    periods = read_periods(distinct)
+    if periods is not None:
+        days = dict(zip(distinct, periods, strict=True))
+        return pd.DatetimeIndex(np.array([days[text] for text in texts], "datetime64[us]"))
     found = find_format(distinct) if looks_dated(distinct) else None
     if found is not None:
-        when = pd.to_datetime(texts, utc=True, errors="coerce", format=found.format)
-        return _whole(_local(when, texts), texts, file)
-    when = pd.to_datetime(texts, errors="coerce", format="ISO8601", utc=True)
+        return _whole(pd.to_datetime(texts, errors="coerce", format=found.format), texts, file)
+    when = pd.to_datetime(texts, errors="coerce", format="ISO8601")
     if not when.isna().any():
-        return _whole(_local(when, texts), texts, file)
-    quarters = _quarters(texts)
-    if quarters is not None:
-        return quarters
+        return _whole(when, texts, file)
     odd = find_odd_date(distinct)
     if odd is not None:
         row = int(np.argmax((texts == odd.text).to_numpy()))
@@ -95,22 +112,15 @@ def _read(column: "pandas.Series", name: str, file: str) -> Any:
             f"times must be dates written in one way, got {odd.text!r} in row {row + 1:,} of {name!r} of {file} where "
             f"others are as {odd.usual!r}; write all in one way"
         )
-    raise ValueError(
-        f"times must be dates or whole numbers, got {distinct[0]!r} in {name!r} of {file}; name the column of "
-        "times: --time COLUMN"
+    raise ValueError(unreadable(distinct, name, file))
+
+
+def unreadable(texts: Sequence[str], name: str, file: str) -> str:
+    """What to say of texts that are no dates."""
+    return (
+        f"times must be dates or whole numbers, got {texts[0]!r} in {name!r} of {file}; write them as 2024-01-31 (or "
+        "2024-01, 2024-W05, 2024Q1, Jan 2024), or name another column of times: --time COLUMN"
     )
-
-
-def _local(when: "pandas.Series", texts: "pandas.Series") -> "pandas.Series":
-    """Times of day with a zone count in UTC, so that no hour is missing or double; whole days as they are written."""
-    zoned = texts.str.contains(r"(?:[T ]\d\d:?\d\d.*)(?:Z|[+-]\d\d:?\d\d)$", regex=True)
-    if not zoned.any():
-        return when
-    pd = need("pandas", "series", "reading series")
-    walls = pd.to_datetime(texts.str.replace(r"(Z|[+-]\d\d:?\d\d)$", "", regex=True), errors="coerce", format="ISO8601")
-    if not walls.isna().any() and bool((walls == walls.dt.normalize()).all()):
-        return walls
-    return when
 
 
 def _whole(when: "pandas.Series", texts: "pandas.Series | pandas.DataFrame", file: str) -> "pandas.DatetimeIndex":
@@ -120,15 +130,7 @@ def _whole(when: "pandas.Series", texts: "pandas.Series | pandas.DataFrame", fil
         row = int(np.argmax(bad))
         text = " ".join(map(str, np.ravel(texts.iloc[row])))
         raise ValueError(f"times must be dates that exist, got {text!r} in row {row + 1:,} of {file}; mend it")
-    return _naive(pd.DatetimeIndex(when))
-
-
-def _naive(when: "pandas.DatetimeIndex") -> "pandas.DatetimeIndex":
-    if when.tz is not None:
-        local = when.tz_localize(None)
-        whole_days = bool((local == local.normalize()).all())
-        when = local if whole_days else when.tz_convert("UTC").tz_localize(None)
-    return when.as_unit("us")
+    return pd.DatetimeIndex(when).as_unit("us")
 
 
 def _of_numbers(column: "pandas.Series", name: str, file: str) -> Any:
@@ -147,22 +149,18 @@ def _of_numbers(column: "pandas.Series", name: str, file: str) -> Any:
     for unit, factor in (("s", 1), ("ms", 10**3)):
         if 5e8 * factor < low and high < 5e9 * factor:
             return pd.DatetimeIndex(pd.to_datetime(column.astype(np.int64), unit=unit)).as_unit("us")
+    if (
+        name.casefold() in TIME_NAMES
+        and low >= 150001
+        and high <= 229912
+        and ((numbers % 100 >= 1) & (numbers % 100 <= 12)).all()
+    ):
+        return pd.DatetimeIndex(pd.to_datetime(column.astype(np.int64).astype(str), format="%Y%m")).as_unit("us")
     if low >= 19000101 and high <= 22001231:
         when = pd.to_datetime(column.astype(np.int64).astype(str), format="%Y%m%d", errors="coerce")
         if not when.isna().any():
             return pd.DatetimeIndex(when).as_unit("us")
     return numbers.astype(np.int64)
-
-
-def _quarters(texts: "pandas.Series") -> Any:
-    """1999Q1, 1999-Q1, Q1 1999."""
-    pd = need("pandas", "series", "reading series")
-    parts = texts.str.extract(r"^(?P<a>\d{4})[- ]?[Qq](?P<b>[1-4])$|^[Qq](?P<c>[1-4])[- /]?(?P<d>\d{4})$")
-    year, quarter = parts["a"].fillna(parts["d"]), parts["b"].fillna(parts["c"])
-    if year.isna().any():
-        return None
-    months = (quarter.astype(int) * 3 - 2).astype(str)
-    return pd.DatetimeIndex(pd.to_datetime(year + "-" + months + "-01")).as_unit("us")
 
 
 def are_times(column: "pandas.Series") -> bool:
@@ -174,7 +172,12 @@ def are_times(column: "pandas.Series") -> bool:
     if kinds.is_numeric_dtype(column):
         return str(column.name).casefold() in TIME_NAMES and not bool((column.to_numpy(np.float64) % 1).any())
     texts = [str(text).strip() for text in column.dropna().unique()]
-    return bool(texts) and (looks_dated(texts) or _quarters(pd.Series(texts[:30])) is not None)
+    if not texts:
+        return False
+    zoned = split_zones(pd.Series(texts[:100]))
+    if zoned is not None:
+        texts = list(zoned.texts)
+    return looks_dated(texts) or read_periods(texts) is not None
 
 
-__all__ = ["TIME_NAMES", "are_times", "expect_column", "read_times"]
+__all__ = ["TIME_NAMES", "are_times", "expect_column", "read_times", "unreadable"]

@@ -19,12 +19,20 @@ from jaxtyping import Bool, Float
 _START = 0.98  # quantile of the scores from which on their tail is fitted
 
 
+POINT, LOUD, QUIET = "an unlikely value", "many values a little unlikely", "too quiet: values closer than usual"
+
+
 class Stretch(NamedTuple):
-    """Steps from ``start`` to before ``stop`` that are odd, and where they are most so."""
+    """Steps from ``start`` to before ``stop`` that are odd, and where they are most so.
+
+    ``why`` says which rule raised the alarm, ``probability`` how often that rule finds as much while all is usual.
+    """
 
     start: int
     stop: int
     peak: int
+    why: str = POINT
+    probability: float = float("nan")
 
 
 def threshold(scores: Float[np.ndarray, "n"], probability: float) -> float:
@@ -38,6 +46,36 @@ def threshold(scores: Float[np.ndarray, "n"], probability: float) -> float:
     if probability >= share:
         return float(np.quantile(found, 1 - probability))
     return t + float(over.mean()) * float(np.log(share / probability))
+
+
+def exceedance(scores: Float[np.ndarray, "n"], value: float) -> float:
+    """How often a usual step has a score above a value: the inverse of `threshold`."""
+    found = scores[~np.isnan(scores)]
+    t = float(np.quantile(found, _START))
+    over = found[found > t] - t
+    if value <= t or not len(over):
+        return max(float((found >= value).mean()), 0.5 / len(found))
+    return len(over) / len(found) * float(np.exp(-(value - t) / over.mean()))
+
+
+def explained(stretch: Stretch, rules: "Sequence[Rule]") -> Stretch:
+    """A stretch with the rules that raised it, the first of them for its peak, and the least probability of them."""
+    inside = slice(stretch.start, stretch.stop)
+    raised = [rule for rule in rules if rule.alarms[inside].any()]
+    if not raised:
+        return stretch
+    peaks = [stretch.start + int(np.nan_to_num(rule.scores[inside], nan=-np.inf).argmax()) for rule in raised]
+    found = [exceedance(rule.usual, rule.scores[peak]) for rule, peak in zip(raised, peaks, strict=True)]
+    return Stretch(stretch.start, stretch.stop, peaks[0], "; ".join(rule.why for rule in raised), min(found))
+
+
+class Rule(NamedTuple):
+    """One rule: where it raised alarms, its scores of every step, and those of usual steps."""
+
+    why: str
+    alarms: Bool[np.ndarray, "n"]
+    scores: Float[np.ndarray, "n"]
+    usual: Float[np.ndarray, "m"]
 
 
 def stretch_scores(scores: Float[np.ndarray, "n"], window: int) -> Float[np.ndarray, "n"]:
@@ -80,8 +118,11 @@ def inject(values: Float[np.ndarray, "n"], season: int, seed: int = 0, every: in
     rng = np.random.Generator(np.random.Philox(seed))
     x, events = values.copy(), []
     season = max(season, 2)
+    if len(values) <= season or np.isnan(np.diff(values)).all():  # an outage: nothing to put errors into
+        return Injected(x, [])
     change = float(np.nanquantile(np.abs(np.diff(values)), 0.999)) or 1.0
-    shift = float(np.nanquantile(np.abs(values[season:] - values[:-season]), 0.99)) or change
+    apart = np.abs(values[season:] - values[:-season])
+    shift = change if np.isnan(apart).all() else float(np.nanquantile(apart, 0.99)) or change
     length = max(min(season // 2, every // 10), 4)
     for k, at in enumerate(range(every // 2, len(x) - 2 * length - every // 5, every)):
         at += int(rng.integers(-every // 5, every // 5 + 1))
@@ -117,4 +158,18 @@ def score_alarms(found: Sequence[Stretch], events: Sequence[Stretch], late: int)
     }
 
 
-__all__ = ["Injected", "Stretch", "inject", "merged", "score_alarms", "stretch_scores", "threshold"]
+__all__ = [
+    "LOUD",
+    "POINT",
+    "QUIET",
+    "Injected",
+    "Rule",
+    "Stretch",
+    "exceedance",
+    "explained",
+    "inject",
+    "merged",
+    "score_alarms",
+    "stretch_scores",
+    "threshold",
+]

@@ -85,7 +85,7 @@ class AnomalyRecipe(ForecastRecipe):
             asked or max(int(room * share), 1)
             for asked, share in ((self.validation, _VALIDATION), (self.windows, _TEST))
         )
-        return SeriesParts(kept, horizon, validation, test)
+        return SeriesParts(kept, horizon, validation, test).before_outage()
 
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         import numpy as np
@@ -180,16 +180,28 @@ class AnomalyRecipe(ForecastRecipe):
         """The stretches of one series with surprises above the thresholds that ``usual`` ones set."""
         import numpy as np
 
-        from cutaway.recipes.series.alarms import merged, stretch_scores, threshold
+        from cutaway.recipes.series.alarms import (
+            LOUD,
+            POINT,
+            QUIET,
+            Rule,
+            explained,
+            merged,
+            stretch_scores,
+            threshold,
+        )
 
         window = self._window(table)
         year = table.grid.steps_a_year if table.grid is not None else 365.0
         probability = min(self.alarms_per_year / year / 3, 0.3)  # a third each: points, loud and quiet stretches
         long, usual_long = stretch_scores(scores, window), stretch_scores(usual, window)
-        alarms = np.nan_to_num(scores) > threshold(usual, probability)
-        alarms |= long > threshold(usual_long, probability)
-        alarms |= -np.log(long) > threshold(-np.log(usual_long), probability)
-        return merged(alarms, scores, window)
+        kinds = ((POINT, scores, usual), (LOUD, long, usual_long), (QUIET, -np.log(long), -np.log(usual_long)))
+        rules = [
+            Rule(why, np.nan_to_num(own, nan=-np.inf) > threshold(common, probability), own, common)
+            for why, own, common in kinds
+        ]
+        alarms = np.logical_or.reduce([rule.alarms for rule in rules])
+        return [explained(stretch, rules) for stretch in merged(alarms, scores, window)]
 
     def _window(self, table: "SeriesTable") -> int:
         return max(min(table.season // 2, 24), 4)
@@ -243,9 +255,7 @@ class AnomalyRecipe(ForecastRecipe):
         )
 
     def predict(self, run: "Run", inputs: Any = None) -> "pandas.DataFrame":
-        """The odd stretches of series: when they begin and end, the oddest value, what was expected, how unlikely."""
-        import numpy as np
-
+        """The odd stretches of series: when they begin and end, the oddest value, the expected one, how unlikely, why."""
         from cutaway.extras import need
 
         pd = need("pandas", "series", "a table of odd stretches")
@@ -253,7 +263,7 @@ class AnomalyRecipe(ForecastRecipe):
         rows = []
         for i, one in enumerate(found):
             for stretch in one.stretches:
-                times = table.times(i, stretch.start, stretch.stop)
+                times = table.zoned_times(i, stretch.start, stretch.stop)
                 rows.append(
                     {
                         "unique_id": one.name,
@@ -262,10 +272,11 @@ class AnomalyRecipe(ForecastRecipe):
                         "steps": stretch.stop - stretch.start,
                         "value": table.values[i][stretch.peak],
                         "expected": one.expected[stretch.peak],
-                        "probability": float(np.exp(-np.nan_to_num(one.scores[stretch.peak]))),
+                        "probability": stretch.probability,
+                        "why": stretch.why,
                     }
                 )
-        columns = ["unique_id", "start", "end", "steps", "value", "expected", "probability"]
+        columns = ["unique_id", "start", "end", "steps", "value", "expected", "probability", "why"]
         return pd.DataFrame(rows, columns=columns)
 
     # ------------------------------------------------------------------------------------------------------------------

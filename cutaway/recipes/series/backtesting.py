@@ -67,7 +67,7 @@ class Backtest:
         table, parts = self.histories.table, []
         for row, name in enumerate(table.names):
             end, steps = len(table.values[row]), self.truth.shape[1]
-            times = table.times(row, end - 1, end + steps)
+            times = table.zoned_times(row, end - 1, end + steps)
             columns = {"unique_id": name, "cutoff": times[0], "ds": times[1:], "y": self.truth[row]}
             columns |= {f"{level:g}": self.quantiles[row, :, j] for j, level in enumerate(LEVELS)}
             parts.append(pd.DataFrame(columns))

@@ -69,7 +69,12 @@ class Forecast:
     def times(self, i: int) -> Any:
         """When the forecast steps of series number ``i`` lie: dates, or whole numbers."""
         end = len(self.history.values[i])
-        return self.history.times(i, end, end + self.horizon)
+        return self.history.zoned_times(i, end, end + self.horizon)
+
+    def clock_times(self, i: int) -> Any:
+        """As `times`, as clocks there show them."""
+        end = len(self.history.values[i])
+        return self.history.clock_times(i, end, end + self.horizon)
 
     def only(self, names: Sequence[str]) -> "Forecast":
         """The forecasts of some series, by their names."""

@@ -66,8 +66,7 @@ def shortened(histories: Histories, steps: int) -> Histories:
     """The same histories with their last ``steps`` values alone, as if nothing before them were known."""
     table = histories.table
     first = [max(len(values) - steps, 0) for values in table.values]
-    dated = table.grid is not None and any(start.value for start in table.starts)  # else all begin at one time
-    if dated or table.grid is None:
+    if table.has_dates or table.grid is None:  # else all begin at one time
         starts = [table.times(i, skip, skip + 1)[0] if skip else table.starts[i] for i, skip in enumerate(first)]
     else:
         starts = table.starts

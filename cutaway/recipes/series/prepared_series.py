@@ -100,10 +100,11 @@ def freak_note(table: SeriesTable) -> str:
     i = next(i for i, each in enumerate(found) if each.any())
     at = int(found[i].argmax())
     middle = np.nanmedian(table.values[i])
-    when = table.times(i, at, at + 1)[0]
+    when = table.clock_times(i, at, at + 1)[0]
+    counts = "counts" if count == 1 else "count"
     return (
         f"{count:,} value{'s' * (count > 1)} far from all others (the first: {table.values[i][at]:g} in series "
-        f"{table.names[i]!r} at {when}, where the median is {middle:g}) count{'s' * (count == 1)} as missing when the series are read"
+        f"{table.names[i]!r} at {when}, where the median is {middle:g}) {counts} as missing when series are read"
     )
 
 

@@ -270,7 +270,7 @@ class ProbabilisticRecipe(ForecastRecipe):
         window = windows_at_end(prepared.table, model.spec, 0)
         words = f"the last {model.spec.context} steps of {', '.join(chosen.names)}"
         length = int(chosen.lengths[0])
-        steps = step_names(chosen.times(0, length - model.spec.context, length))
+        steps = step_names(chosen.clock_times(0, length - model.spec.context, length))
         arguments = (on_device(window, model.device),)
         return SeriesSubject(arguments, words, steps=steps, given=None if given is None else table)
 

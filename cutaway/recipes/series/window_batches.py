@@ -55,20 +55,15 @@ class SeriesTensors(NamedTuple):
 
 def covariate_names(table: SeriesTable) -> list[str]:
     """What the covariates of a step are: its place in the calendar, its age, and what is known ahead."""
-    names = table.calendar_names if has_dates(table) else ()
+    names = table.calendar_names if table.has_dates else ()
     calendar = [f"{part}{name}" for name in names for part in ("", "sine of ", "cosine of ")]
     numbers = [name for name in table.static if name not in table.levels]
     return [*calendar, "age", *table.known_names, *numbers]
 
 
-def has_dates(table: SeriesTable) -> bool:
-    """Whether the times of the series are real: those without dates are counted from 1970, which tells nothing."""
-    return table.grid is not None and not all(start.value == 0 for start in table.starts)
-
-
 def covariates_of(table: SeriesTable, i: int, start: int, stop: int, oldest: int = 0) -> Float[np.ndarray, "_ c"]:
     """The covariates of some steps of one series; no age is above ``oldest``, if that is above 0."""
-    place = table.calendar(i, start, stop).astype(np.float64) if has_dates(table) else np.zeros((stop - start, 0))
+    place = table.calendar(i, start, stop).astype(np.float64) if table.has_dates else np.zeros((stop - start, 0))
     calendar = np.stack([place, np.sin(2 * np.pi * place), np.cos(2 * np.pi * place)], -1).reshape(stop - start, -1)
     parts = [calendar, np.log1p(np.clip(np.arange(start, stop), 0, oldest or None))[:, None]]
     if table.known_names:

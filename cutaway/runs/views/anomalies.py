@@ -37,7 +37,7 @@ def odd_stretches(run: "Run", subject: Subject) -> list[Picture]:
     def drawn(start: int, stop: int, title: str, note: str = "", width: int = 680) -> Picture:
         marks = [(max(s.start, start) - start, min(s.stop, stop) - start) for s in stretches]
         return marked_series(
-            list(table.times(i, start, stop)),
+            list(table.clock_times(i, start, stop)),
             table.values[i][start:stop],
             one.expected[start:stop],
             [(a, b) for a, b in marks if a < b],
@@ -52,7 +52,7 @@ def odd_stretches(run: "Run", subject: Subject) -> list[Picture]:
     room = max(2 * table.season, 20)
     oddest = sorted(stretches, key=lambda s: -np.nan_to_num(one.scores[s.peak]))[:_CLOSE]
     for stretch in oddest:
-        when = table.times(i, stretch.start, stretch.start + 1)[0]
+        when = table.clock_times(i, stretch.start, stretch.start + 1)[0]
         start, stop = max(stretch.start - room, 0), min(stretch.stop + room, end)
         pictures.append(drawn(start, stop, f"Close up: {table.names[i]}, {when}", width=460))
     return pictures

@@ -82,9 +82,9 @@ def fans(run: "Run", subject: Subject) -> Picture:
         shown.append(
             Fan(
                 table.names[row],
-                list(table.times(row, start, end)),
+                list(table.clock_times(row, start, end)),
                 table.values[row][start:],
-                list(table.times(row, end, end + horizon)),
+                list(table.clock_times(row, end, end + horizon)),
                 backtest.quantiles[row][:, chosen_levels],
                 [LEVELS[j] for j in chosen_levels],
                 backtest.truth[row],
@@ -144,8 +144,9 @@ def forecast_picture(forecast: Forecast, names: Sequence[str] = (), title: str =
     for i, name in enumerate(table.names):
         end = len(table.values[i])
         start = max(end - _HISTORY * forecast.horizon, 0)
-        times = list(table.times(i, start, end))
-        shown.append(Fan(name, times, table.values[i][start:], list(forecast.times(i)), found[i], forecast.levels))
+        times = list(table.clock_times(i, start, end))
+        ahead = list(forecast.clock_times(i))
+        shown.append(Fan(name, times, table.values[i][start:], ahead, found[i], forecast.levels))
     caption = "The line is the median; the bands widen as the forecast knows less."
     title = title or f"Forecasts of the next {forecast.horizon} steps"
     return fan_chart(shown, title=title, caption=caption, note=note)

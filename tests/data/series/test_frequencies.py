@@ -1,5 +1,7 @@
 """Frequencies: names, inference with gaps, times of steps, seasons and calendars."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -63,7 +65,7 @@ def test_a_daylight_saving_shift_is_a_step_of_hours():
     ("name", "seasons", "year"),
     [
         ("h", (24, 168), 8766), ("D", (7,), 365), ("B", (5,), 261), ("W", (52,), 52), ("MS", (12,), 12),
-        ("QS", (4,), 4), ("YS", (), 1), ("30min", (48, 336), 17532), ("4h", (6, 42), 2191), ("SMS", (), 24),
+        ("QS", (4,), 4), ("YS", (), 1), ("30min", (48, 336), 17532), ("4h", (6, 42), 2191), ("SMS", (24,), 24),
     ],
 )  # fmt: skip
 def test_seasons_and_steps_a_year(name: str, seasons: tuple[int, ...], year: float):
@@ -93,3 +95,23 @@ def test_the_calendar_goes_from_minus_a_half_to_a_half():
     assert calendar[:, :3].max() == 0.5
     assert calendar[0].tolist() == [-0.5, 0.5, -0.5, -0.5]  # midnight, a Sunday, the first of January
     assert read_frequency("YS").calendar(times[:3]).shape == (3, 0)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "BME", "BMS", "2BME", "BQE", "BQS", "BYE", "BYS", "WOM-3FRI", "LWOM-FRI", "SME-15", "SMS-15", "SMS-16", "SME-10",
+    ],
+)  # fmt: skip
+def test_places_in_the_month_are_found_and_go_on(name: str):
+    whole = pd.date_range("2019-01-01", periods=40, freq=name).as_unit("us")
+    found = infer_frequency(whole[:30])
+    assert found is not None
+    assert found.name == name
+    assert found.times(whole[0], 0, 40).equals(whole)
+    assert found.times(whole[10], -10, 10).equals(whole[:10])  # before the start too
+    again = replace(read_frequency(found.name), anchor=found.anchor)
+    np.testing.assert_array_equal(np.diff(again.ordinals(whole, again.phase(whole[0]))), 1)
+    gaps = infer_frequency(whole[:30].delete([4, 9, 10]))
+    assert gaps is not None
+    assert gaps.name == name

@@ -176,3 +176,77 @@ def test_real_files(data_folder):
     assert (air.frequency, int(np.isnan(air.values[0]).sum())) == ("h", 2_043)
     days = read_series(folder / "daily-min-temperatures.csv")
     assert "Temp at 1984-12-31" in days.summary()
+
+
+@pytest.mark.parametrize(
+    "name", ["NA", "null", "nan", "None", "N/A", "1e5", "007", "True", "NaN", "?", "-", "1.0", "#N/A"]
+)
+def test_names_of_series_are_text(name: str, tmp_path):
+    file = tmp_path / "long.csv"
+    rows = [f"{each},2024-01-0{day},{day}" for each in (name, "DE") for day in range(1, 6)]
+    file.write_text("unique_id,ds,y\n" + "\n".join(rows))
+    assert read_series(file).names == [name, "DE"]
+    frame = pd.DataFrame({"unique_id": [name] * 3, "ds": pd.date_range("2024", periods=3), "y": [1.0, 2.0, 3.0]})
+    assert read_series(frame).names == [name]
+    wide = tmp_path / "wide.csv"
+    wide.write_text(f"ds,{name},DE\n" + "\n".join(f"2024-01-0{day},{day},{day}" for day in range(1, 6)))
+    if not name[0].isdigit():  # a first row with a number is no header
+        assert read_series(wide).names == [name, "DE"]
+
+
+def test_names_of_digits_stay_as_written(tmp_path):
+    file = tmp_path / "codes.csv"
+    rows = [f"{each},2024-01-0{day},{day}" for each in ("007", "012") for day in range(1, 6)]
+    file.write_text("unique_id,ds,y\n" + "\n".join(rows))
+    assert read_series(file).names == ["007", "012"]
+
+
+def test_a_row_without_the_name_of_its_series_is_told(tmp_path):
+    file = tmp_path / "gap.csv"
+    file.write_text("unique_id,ds,y\nA,2024-01-01,1\n,2024-01-02,2\nA,2024-01-03,3\n")
+    with pytest.raises(ValueError, match=r"every row must name its series, got none in 1 of 3 rows of 'unique_id'"):
+        read_series(file)
+
+
+def test_one_date_far_off_is_told_before_its_gap_is_filled():
+    times = [*pd.date_range("2000-01-01", periods=50, freq="h"), pd.Timestamp("2024-01-01")]
+    with pytest.raises(
+        ValueError, match=r"got 210,385 steps of 'h' for 51 rows .* a gap of 24 years goes from 2000-01-03"
+    ):
+        read_series(pd.DataFrame({"ds": times, "y": 1.0}))
+
+
+def test_dates_from_the_first_year_to_the_last_have_no_overflow():
+    with pytest.raises(ValueError, match=r"got 3,652,059 steps of 'D' for 3 rows .* --frequency MS --duplicates mean"):
+        read_series(pd.DataFrame({"ds": ["0001-01-01", "0001-01-02", "9999-12-31"], "y": [1, 2, 3]}))
+    for days in (["0001-01-01", "0001-01-02", "0001-01-03"], ["9999-12-29", "9999-12-30", "9999-12-31"]):
+        table = read_series(pd.DataFrame({"ds": days, "y": [1, 2, 3]}))
+        assert table.has_dates
+        assert table.calendar(0, 0, 5).shape == (5, 3)
+    months = read_series(pd.DataFrame({"ds": ["0001-01-01", "9999-12-01"], "y": [1, 2]}), frequency="YS")
+    assert len(months.values[0]) == 9999
+
+
+def test_the_longest_gap_is_named():
+    days = pd.date_range("2024-01-01", periods=40).delete([5, *range(10, 20)])
+    table = read_series(pd.DataFrame({"ds": days, "y": np.arange(29.0)}))
+    assert "the longest gap: 10 steps of y from 2024-01-10 00:00:00 to 2024-01-21 00:00:00" in table.summary()
+
+
+@pytest.mark.parametrize("column", ["date", "Monat"])
+def test_dates_that_cannot_be_read_are_named(column: str):
+    texts = [f"Smarch-{n}" for n in range(1, 6)]
+    with pytest.raises(ValueError, match=rf"times must be dates or whole numbers, got 'Smarch-1' in '{column}' of"):
+        read_series(pd.DataFrame({column: texts, "y": np.arange(5.0)}))
+
+
+def test_columns_of_words_that_are_not_read_are_named():
+    days = pd.date_range("2024-01-01", periods=5)
+    table = read_series(pd.DataFrame({"ds": days, "y": np.arange(5.0), "weather": list("rsrss")}))
+    assert "columns of words are not read: 'weather' (r); name what they are" in table.summary()
+
+
+def test_what_is_advised_for_irregular_times_fits_their_distance():
+    times = pd.to_datetime(["2024-01-03", "2024-02-11", "2024-03-09", "2024-04-22", "2024-05-01", "2024-06-13"])
+    with pytest.raises(ValueError, match="--frequency MS --duplicates mean"):
+        read_series(pd.DataFrame({"ds": times, "y": 1.0}))

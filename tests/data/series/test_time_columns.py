@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cutaway.data.series.time_columns import read_times
+from cutaway.data.series.time_columns import are_times, read_times
 
 
 def _times(values, name="t"):
-    return read_times(pd.DataFrame({name: values}), [name], "x.csv")
+    return read_times(pd.DataFrame({name: values}), [name], "x.csv")[0]
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,9 @@ def test_quarters_years_months_and_steps():
 
 def test_columns_that_make_one_time():
     frame = pd.DataFrame({"year": [2010], "month": [1], "day": [2], "hour": [3]})
-    assert read_times(frame, ["year", "month", "day", "hour"], "x")[0] == pd.Timestamp("2010-01-02 03:00")
+    assert read_times(frame, ["year", "month", "day", "hour"], "x")[0][0] == pd.Timestamp("2010-01-02 03:00")
     frame = pd.DataFrame({"day": ["2010-01-02"], "clock": ["03:00"]})
-    assert read_times(frame, ["day", "clock"], "x")[0] == pd.Timestamp("2010-01-02 03:00")
+    assert read_times(frame, ["day", "clock"], "x")[0][0] == pd.Timestamp("2010-01-02 03:00")
 
 
 def test_what_is_no_time_is_named():
@@ -61,3 +61,22 @@ def test_what_is_no_time_is_named():
         ValueError, match=r"--time must name a column, got 'tme' for x.csv; the nearest of its 1 are: t"
     ):
         read_times(pd.DataFrame({"t": [1]}), ["tme"], "x.csv")
+
+
+@pytest.mark.parametrize(
+    ("texts", "second"),
+    [
+        (["Jan-10", "Feb-10", "Mar-10"], "2010-02-01"), (["2018-W01", "2018-W02"], "2018-01-08"),
+        (["201801", "201802"], "2018-02-01"), (["1Q18", "2Q18"], "2018-04-01"), (["2018H1", "2018H2"], "2018-07-01"),
+    ],
+)  # fmt: skip
+def test_periods_as_people_write_them(texts: list[str], second: str):
+    assert _times(texts)[1] == pd.Timestamp(second)
+    assert are_times(pd.Series(texts))
+
+
+def test_months_as_numbers_and_in_two_columns():
+    assert _times([201801, 201802], "month")[1] == pd.Timestamp("2018-02-01")
+    np.testing.assert_array_equal(_times([201801, 201802], "step"), [201801, 201802])
+    frame = pd.DataFrame({"year": [2018, 2018], "quarter": ["Q1", "Q2"]})
+    assert read_times(frame, ["year", "quarter"], "x")[0][1] == pd.Timestamp("2018-04-01")

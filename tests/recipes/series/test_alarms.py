@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cutaway.recipes.series.alarms import Stretch, inject, merged, score_alarms, stretch_scores, threshold
+from cutaway.recipes.series.alarms import Stretch, exceedance, inject, merged, score_alarms, stretch_scores, threshold
 
 
 def test_the_threshold_of_an_exponential_is_exceeded_as_often_as_said():
@@ -45,3 +45,14 @@ def test_injected_errors_are_where_they_are_said_to_be():
     assert all((spoilt[e.start : e.stop] != x[e.start : e.stop]).any() for e in events)
     again = inject(x, 24, seed=1)
     assert (again.values == spoilt).all()
+
+
+def test_the_exceedance_of_a_threshold_is_its_probability():
+    scores = np.random.default_rng(0).exponential(size=20_000)
+    for probability in (0.2, 0.01, 1e-4):
+        assert exceedance(scores, threshold(scores, probability)) == pytest.approx(probability, rel=0.05)
+
+
+def test_nothing_is_put_into_an_outage():
+    values = np.full(100, np.nan)
+    assert inject(values, 7).events == []

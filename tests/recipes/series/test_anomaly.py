@@ -6,6 +6,7 @@ import pytest
 
 import cutaway as cut
 from cutaway.cli import run as cli
+from cutaway.recipes.series.alarms import POINT, QUIET
 from cutaway.recipes.series.anomaly import AnomalyRecipe
 from cutaway.runs.views.anomalies import odd_stretches
 
@@ -44,7 +45,7 @@ def test_a_new_series_with_a_spike_and_a_stuck_sensor(run, tmp_path, capsys):
     new.iloc[200] += 8
     new.iloc[400:430] = new.iloc[400]
     frame = run.predict({"sensor": new})
-    assert list(frame) == ["unique_id", "start", "end", "steps", "value", "expected", "probability"]
+    assert list(frame) == ["unique_id", "start", "end", "steps", "value", "expected", "probability", "why"]
     starts = list(frame["start"])
     assert new.index[200] in starts
     assert any(new.index[400] <= start <= new.index[435] for start in starts)
@@ -96,3 +97,42 @@ def test_a_look_at_series_of_yours(run, tmp_path):
     new[:20].rename("sensor").rename_axis("ds").reset_index().to_csv(short, index=False)
     with pytest.raises(ValueError, match=r"looks back on, \d+ steps, got at most 20 values in short.csv; give more of"):
         run.predict(str(short))
+
+
+def test_an_alarm_says_why_and_how_rare_that_is(run, tmp_path):
+    new = _series(600, seed=2)
+    new.iloc[200] += 15.0
+    new.iloc[400:448] = new.iloc[400]  # stuck
+    path = tmp_path / "why.csv"
+    new.rename("sensor").rename_axis("ds").reset_index().to_csv(path, index=False)
+    frame = run.predict(str(path))
+    table, found = run.recipe.detections(run, str(path))
+    spike = next(s for s in found[0].stretches if s.start <= 200 < s.stop)
+    assert POINT in spike.why
+    assert spike.peak == 200
+    rare = 2 / table.grid.steps_a_year / 3  # two false alarms a year, a third for each rule
+    assert (frame["probability"] <= 2 * rare).all()  # none says that it is ordinary
+    assert frame["why"].str.len().gt(0).all()
+
+
+def test_a_quiet_stretch_is_called_quiet(run):
+    usual = np.random.default_rng(0).exponential(size=5000)
+    scores = usual[:400].copy()
+    scores[200:260] = 0.01  # every value where it is expected
+    table = run.recipe.parts(run).table
+    quiet = [s for s in run.recipe.detect(scores, usual, table) if s.stop > 205 and s.start < 260]
+    assert [s.why for s in quiet] == [QUIET]
+    assert quiet[0].probability < 1e-3
+    assert np.exp(-scores[quiet[0].peak]) > 0.9  # which alone says that it is ordinary
+
+
+def test_an_outage_over_the_validation_windows_is_reached_over(tmp_path):
+    values = _series(1500, seed=3)
+    parts = AnomalyRecipe(data=_file(tmp_path)).parts()
+    first = 1500 - (parts.validation_windows + parts.test_windows) * parts.horizon
+    values.iloc[first : 1500 - parts.test_windows * parts.horizon] = np.nan
+    path = tmp_path / "outage.csv"
+    values.rename("sensor").rename_axis("ds").reset_index().to_csv(path, index=False)
+    run = cut.train("anomaly", data=str(path), steps=5, out=tmp_path / "run", show="quiet")
+    assert "are missing" in run.about["data"]["summary"]
+    assert np.isfinite(run.test()["alarms_per_year"])

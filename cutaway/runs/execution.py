@@ -38,7 +38,7 @@ from cutaway.training.optimizers.groups import build_optimizers
 from cutaway.training.optimizers.muon import refuse_shares as refuse_muon
 from cutaway.training.plans import Plan
 from cutaway.training.processes.alone import Alone, explain_lost_process, find_processes, is_first, world
-from cutaway.training.progress import progress_for
+from cutaway.training.progress import is_shown, progress_for
 from cutaway.training.run_folder.checkpoints import named_checkpoint, read_logged
 from cutaway.training.run_folder.folder import (
     ReadOnlyRunFolder,
@@ -55,6 +55,7 @@ from cutaway.training.run_folder.folder import (
 from cutaway.training.run_folder.interrupts import Stopped
 from cutaway.training.run_folder.weights import find_weights_damage
 from cutaway.training.tensorboard import Board
+from cutaway.waiting import telling_waits
 
 
 class Execution(NamedTuple):
@@ -64,6 +65,7 @@ class Execution(NamedTuple):
     strategy: str
     compile: bool
     callbacks: list[Callback]
+    shown: bool = True  # whether what takes long is told
 
 
 def load(path: str | os.PathLike[str]) -> Run:
@@ -102,7 +104,7 @@ def train(
     settings = {name: os.fspath(v) if isinstance(v, os.PathLike) else v for name, v in settings.items()}
     shown: list[Callback] = progress_for(show if is_first() else "quiet")
     board: list[Callback] = [Board()] if tensorboard and is_first() else []
-    execution = Execution(device, strategy, compile, [*callbacks, *board, *shown])
+    execution = Execution(device, strategy, compile, [*callbacks, *board, *shown], is_shown(shown))
     with _left_alone(), explain_lost_process():
         if resume:
             with nullcontext() if out is None else telling_changed_config(Path(out)):
@@ -140,7 +142,7 @@ def _begin(recipe: Recipe, out: Path | None, execution: Execution) -> Run:
     try:
         with watching_memory(recipe.smaller()):
             find_precision(recipe.precision, processes.device)
-            job = _job(recipe, processes)
+            job = _job(recipe, processes, execution)
             folder.write_files(job.files)
             folder.write_config(
                 {
@@ -195,8 +197,8 @@ def _open_folder(processes: Alone, make: Callable[[], RunFolder]) -> RunFolder:
     return made[0] if made else ReadOnlyRunFolder(path)
 
 
-def _job(recipe: Recipe, processes: Alone) -> Job:
-    with processes.local_first():
+def _job(recipe: Recipe, processes: Alone, execution: Execution) -> Job:
+    with processes.local_first(), telling_waits("reading the data and building the model", execution.shown):
         job = recipe.job(processes.rank, processes.world)
     processes.expect_same(job.data.get("fingerprint", {}).get("digest"))
     return job
@@ -217,13 +219,13 @@ def _resume(
     folder = _open_folder(processes, lambda: RunFolder.reopen(out))
     try:
         if processes.first(lambda: _is_complete(run)):
-            return _reported(run, processes)
+            return _reported(run, processes, execution)
         own = dataclasses.replace(run.recipe, **{k: settings[k] for k in run.recipe.may_move if k in settings})
         own.expect_resumable(run)
         if processes.world == about.get("processes", 1):
             torch.set_num_threads(about["threads"])
         with watching_memory(own.smaller()):
-            job = _job(own, processes)
+            job = _job(own, processes, execution)
             _expect_fit(run, job)
             if any(getattr(own, name) != getattr(run.recipe, name) for name in own.may_move):
                 folder.write_config(about | {"data": about["data"] | _moved(own, job)})
@@ -354,7 +356,7 @@ def _carry_out(
     processes.first(
         lambda: _write_weights(weights, job, folder, lambda: recipe.write_more(loop.evaluated, folder.path))
     )
-    return _reported(Run(folder.path), processes)
+    return _reported(Run(folder.path), processes, execution)
 
 
 def _write_weights(
@@ -372,9 +374,10 @@ def _spec(model: Any) -> dict[str, Any] | None:
     return model.spec.to_dict() if hasattr(model, "spec") else None
 
 
-def _reported(run: Run, processes: Alone) -> Run:
+def _reported(run: Run, processes: Alone, execution: Execution) -> Run:
     if not processes.first((run.path / "report.html").is_file):
-        processes.first(lambda: _report(run))
+        with telling_waits("drawing the report", execution.shown):
+            processes.first(lambda: _report(run))
     return run
 
 

@@ -415,8 +415,8 @@ def telling_changed_config(folder: Path) -> Iterator[None]:
         if not find_final_damage(folder, "config.json"):
             raise
         raise ValueError(
-            f"a run's config.json must be as it was when the run ended, got {folder / 'config.json'}, which changed and "
-            f"can no longer be used ({type(error).__name__}: {str(error)[:80]}); take it from a copy"
+            f"a run's config.json must be as it was when the run ended, got {folder / 'config.json'}, which changed "
+            f"and can no longer be used ({type(error).__name__}: {str(error)[:80]}); take it from a copy"
         ) from error
 
 

@@ -288,7 +288,8 @@ def json_line(values: dict[str, Any]) -> str:
 
 def _make(path: Path, exist_ok: bool) -> None:
     try:
-        make_folder(path.parent)
+        if not path.parent.exists():
+            make_folder(path.parent)
         path.mkdir(exist_ok=exist_ok)
         sync_folder(path.parent)
     except FileExistsError:

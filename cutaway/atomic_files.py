@@ -9,6 +9,7 @@ written beside under another name → flushed to disk → renamed → the folder
 What an interrupted writer leaves behind ends in `.part`; `remove_leftovers` clears it away.
 """
 
+import errno
 import json
 import os
 import secrets
@@ -51,7 +52,7 @@ def make_folder(path: str | os.PathLike[str], parents: bool = True) -> None:
             new.mkdir()
         except FileExistsError:
             if not new.is_dir():
-                raise
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
         else:
             sync_folder(new.parent)
 

@@ -17,6 +17,11 @@ import hypothesis
 import torch
 from other_kernels import NUMERIC
 
+from cutaway import waiting
+
+# On a loaded machine all takes long: that is told in the tests of it alone.
+waiting.FIRST = 3600.0
+
 # Machines differ in speed, and a loaded one is slow: no example has a deadline.
 hypothesis.settings.register_profile("cutaway", deadline=None)
 hypothesis.settings.load_profile("cutaway")

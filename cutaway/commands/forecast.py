@@ -75,7 +75,10 @@ def main(argv: Sequence[str]) -> None:
         if source == "-":
             source = str(Path(folder) / "stdin")
             Path(source).write_bytes(sys.stdin.buffer.read())
-        forecast = run.forecast(source, asked.horizon, asked.future or None, asked.quantiles, asked.samples, asked.seed)
+        with telling_waits("forecasting"):
+            forecast = run.forecast(
+                source, asked.horizon, asked.future or None, asked.quantiles, asked.samples, asked.seed
+            )
     if asked.series:
         forecast = forecast.only(asked.series)
     if kind in pictures:

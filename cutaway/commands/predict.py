@@ -17,6 +17,7 @@ from cutaway.commands.flags import parse_flags
 from cutaway.commands.help_pages import page_width, row
 from cutaway.extras import need
 from cutaway.visible_text import data_output
+from cutaway.waiting import telling_waits
 
 if TYPE_CHECKING:
     import pandas
@@ -42,9 +43,9 @@ class Predict:
     """the run folder"""
     input: Annotated[str, tyro.conf.Positional] = ""
     """a file or a text, as the model takes it: CSV or Parquet with or without the target, lines, CoNLL-U, series, a
-    folder of images; - for standard input"""
+    folder of images; - for standard input; of runs on a graph, none for all vertices"""
     data: str = ""
-    """of runs on a graph: the edges of another one, in which INPUT names vertices or pairs (default: all vertices)"""
+    """of runs on a graph: the edges of another one, in which INPUT names vertices or pairs"""
     vertices: str = ""
     """the table of its vertices, with the columns of training"""
     out: str = ""
@@ -66,8 +67,6 @@ def main(argv: Sequence[str]) -> None:
         raise ValueError("--overwrite is for --out, got no --out; add --out predictions.csv")
     if asked.vertices and not asked.data:
         raise ValueError(f"--vertices is for --data, got --vertices {asked.vertices} alone; add --data edges.csv")
-    if not asked.input and not asked.data:
-        raise ValueError("INPUT, a file or a text, must be given, got none; write `cutaway predict RUN INPUT`")
     from cutaway.runs.execution import load
 
     run = load(asked.run)
@@ -76,7 +75,8 @@ def main(argv: Sequence[str]) -> None:
     _expect_kind(kind, asked.out, run.recipe.output_formats)
     if asked.encoding:
         run.recipe = _encoded(run.recipe, asked.encoding)
-    found = _of_standard_input(run, asked) if asked.input == "-" else _predicted(run, asked, asked.input)
+    with telling_waits("predicting"):
+        found = _of_standard_input(run, asked) if asked.input == "-" else _predicted(run, asked, asked.input)
     content = written(found, kind or getattr(found, "preferred_format", "") or ".csv")
     if not asked.out:
         data_output().write(content.decode())

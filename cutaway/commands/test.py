@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 import tyro
 
 from cutaway.commands.flags import parse_flags
+from cutaway.waiting import telling_waits
 
 _NAIVE = "baseline_"  # the names of a baseline's figures begin so
 
@@ -40,9 +41,11 @@ def main(argv: Sequence[str]) -> None:
 
     run = load(asked.run)
     again = (run.path / "test.json").is_file()
-    metrics = run.test(asked.unfinished)
+    with telling_waits("measuring on the test split"):
+        metrics = run.test(asked.unfinished)
     if not again:
-        report_run(run)
+        with telling_waits("drawing the report"):
+            report_run(run)
     if asked.json:
         json.dump(metrics | {"first_reading": not again}, sys.stdout)
         print()

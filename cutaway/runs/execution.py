@@ -40,9 +40,8 @@ from cutaway.training.loop_state import follow_folder
 from cutaway.training.optimizers.groups import build_optimizers
 from cutaway.training.optimizers.muon import refuse_shares as refuse_muon
 from cutaway.training.plans import Plan
-from cutaway.training.preparations import showing
 from cutaway.training.processes.alone import Alone, explain_lost_process, find_processes, is_first, world
-from cutaway.training.progress import progress_for
+from cutaway.training.progress import is_shown, progress_for
 from cutaway.training.run_folder.checkpoints import STATE, latest_checkpoint, named_checkpoint, read_logged
 from cutaway.training.run_folder.folder import (
     ReadOnlyRunFolder,
@@ -59,6 +58,7 @@ from cutaway.training.run_folder.folder import (
 from cutaway.training.run_folder.interrupts import Stopped
 from cutaway.training.run_folder.weights import find_weights_damage
 from cutaway.training.tensorboard import Board
+from cutaway.waiting import telling_waits
 
 
 class Execution(NamedTuple):
@@ -68,6 +68,7 @@ class Execution(NamedTuple):
     strategy: str
     compile: bool
     callbacks: list[Callback]
+    shown: bool = True  # whether what takes long is told
 
 
 def load(path: str | os.PathLike[str]) -> Run:
@@ -109,8 +110,8 @@ def train(
     settings = {name: os.fspath(v) if isinstance(v, os.PathLike) else v for name, v in settings.items()}
     shown: list[Callback] = progress_for(show if is_first() else "quiet")
     board: list[Callback] = [Board()] if tensorboard and is_first() else []
-    execution = Execution(device, strategy, compile, [*callbacks, *board, *shown])
-    with _left_alone(), explain_lost_process(), showing(show if is_first() else "quiet"):
+    execution = Execution(device, strategy, compile, [*callbacks, *board, *shown], is_shown(shown))
+    with _left_alone(), explain_lost_process():
         if resume:
             with nullcontext() if out is None else telling_changed_config(Path(out)):
                 return _resume(recipe, None if out is None else Path(out), preset, settings, execution)
@@ -139,7 +140,7 @@ def _known(name: str) -> type[Recipe] | None:
 
 def _begin(recipe: Recipe, out: Path | None, execution: Execution) -> Run:
     processes = _processes_for(recipe, execution)
-    with watching_memory(recipe.smaller_before()):
+    with watching_memory(recipe.smaller_before()), telling_waits("looking at the data", execution.shown):
         recipe = recipe.settled()
     root = Path("runs")
     folder = _open_folder(
@@ -148,7 +149,7 @@ def _begin(recipe: Recipe, out: Path | None, execution: Execution) -> Run:
     try:
         find_precision(recipe.precision, processes.device)
         _train_new(recipe, folder, processes, execution)
-        return _reported(Run(folder.path), processes)
+        return _reported(Run(folder.path), processes, execution)
     finally:
         folder.release()
 
@@ -156,7 +157,7 @@ def _begin(recipe: Recipe, out: Path | None, execution: Execution) -> Run:
 def _train_new(recipe: Recipe, folder: RunFolder, processes: Alone, execution: Execution) -> None:
     """Trains a new run to its end; what it needs in memory is free again for the report."""
     with watching_memory(recipe.smaller_before()):
-        job = _job(recipe, processes)
+        job = _job(recipe, processes, execution)
     folder.write_files(job.files)
     folder.write_config(
         {
@@ -210,8 +211,8 @@ def _open_folder(processes: Alone, make: Callable[[], RunFolder]) -> RunFolder:
     return made[0] if made else ReadOnlyRunFolder(path)
 
 
-def _job(recipe: Recipe, processes: Alone) -> Job:
-    with processes.local_first():
+def _job(recipe: Recipe, processes: Alone, execution: Execution) -> Job:
+    with processes.local_first(), telling_waits("reading the data and building the model", execution.shown):
         job = recipe.job(processes.rank, processes.world)
     processes.expect_same(job.data.get("fingerprint", {}).get("digest"))
     return job
@@ -232,7 +233,7 @@ def _resume(
     folder = _open_folder(processes, lambda: RunFolder.reopen(out))
     try:
         if processes.first(lambda: _is_complete(run)):
-            return _reported(run, processes)
+            return _reported(run, processes, execution)
         own = dataclasses.replace(run.recipe, **{k: settings[k] for k in run.recipe.may_move if k in settings})
         own.expect_resumable(run)
         if processes.world == about.get("processes", 1):
@@ -241,7 +242,7 @@ def _resume(
             _note_changes(about, processes)
         execution = execution._replace(compile=execution.compile or about["compile"])
         _train_on(run, own, folder, processes, execution)
-        return _reported(Run(folder.path), processes)
+        return _reported(Run(folder.path), processes, execution)
     finally:
         folder.release()
 
@@ -250,7 +251,7 @@ def _train_on(run: Run, own: Recipe, folder: RunFolder, processes: Alone, execut
     """Trains a run to its end from its newest checkpoint on."""
     about = run.about
     with watching_memory(own.smaller_before()):
-        job = _job(own, processes)
+        job = _job(own, processes, execution)
     _expect_fit(run, job)
     data = about["data"] | _base_beside(job, folder)
     if any(getattr(own, name) != getattr(run.recipe, name) for name in own.may_move):
@@ -402,10 +403,11 @@ def _spec(model: Any) -> dict[str, Any] | None:
     return model.spec.to_dict() if hasattr(model, "spec") else None
 
 
-def _reported(run: Run, processes: Alone) -> Run:
+def _reported(run: Run, processes: Alone, execution: Execution) -> Run:
     if not processes.first((run.path / "report.html").is_file):
         gc.collect()  # the model that was trained, and its optimizer, refer to each other
-        with watching_memory(f"the run itself is whole: free some, then {resume_command(run.recipe.name, run.path)}"):
+        advice = f"the run itself is whole: free some, then {resume_command(run.recipe.name, run.path)}"
+        with watching_memory(advice), telling_waits("drawing the report", execution.shown):
             processes.first(lambda: _report(run))
     return run
 

@@ -221,10 +221,11 @@ class Run:
         """Predictions for new inputs.
 
         Of a run on a graph, ``data`` is another graph with the same columns (its edges, and a table of its
-        ``vertices``), in which the inputs are; without inputs, all vertices of it.
+        ``vertices``), in which the inputs are. Without inputs, all vertices of the graph.
         """
+        inputs = (self.recipe.whole_input or None) if inputs is None else inputs
         if data is not None:
-            return self.recipe.predict_in(self, self.recipe.whole_input if inputs is None else inputs, data, vertices)
+            return self.recipe.predict_in(self, inputs or "", data, vertices)
         if vertices is not None:
             raise ValueError("a table of vertices goes with other data, got vertices without data; give its edges too")
         if inputs is None:

@@ -3,6 +3,7 @@ r"""The progress of a run as it is shown: a bar in the terminal, plain lines in 
 import os
 import sys
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cutaway.training.callbacks import Callback
@@ -209,3 +210,8 @@ def progress_for(show: str) -> list[Callback]:
         show = "bar" if sys.stderr.isatty() else "lines"
     kinds: dict[str, list[Callback]] = {"bar": [Bar()], "lines": [Lines()], "json": [JsonLines()], "quiet": []}
     return kinds[show]
+
+
+def is_shown(progress: Sequence[Callback]) -> bool:
+    """Whether a person looks on: by a bar or by lines."""
+    return any(isinstance(callback, (Bar, Lines)) for callback in progress)

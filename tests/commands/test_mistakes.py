@@ -106,7 +106,7 @@ MISTAKES = {
     "generate gpt --promt a": "got --promt; did you mean --prompt?",
     "generate gpt --temperature hot": "--temperature must be a finite number, got 'hot'; write --temperature X",
     "predict": "write `cutaway predict RUN`",
-    "predict mlp": "INPUT, a file or a text, must be given, got none; write `cutaway predict RUN INPUT`",
+    "predict mlp": "there must be something to predict for, got none; add rows.csv after the run",
     "predict mlp other.csv extra": "got the word 'extra' too; leave it out",
     "look": "write `cutaway look RUN`",
     "look gpt a b": "got the word 'b' too",

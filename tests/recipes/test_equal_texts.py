@@ -22,7 +22,5 @@ def test_a_run_does_not_go_on_with_other_parts():
     old = run_with()
     expect_same_parts(old, lambda made: ["a", "b"])
     expect_same_parts(run_with(**{TOGETHER: True}), lambda made: made)
-    with pytest.raises(
-        ValueError, match="with the parts of its data, got runs/old, which was begun when equal"
-    ):
+    with pytest.raises(ValueError, match="with the parts of its data, got runs/old, which was begun when equal"):
         expect_same_parts(old, lambda made: ["a"] if made is old else ["b"])

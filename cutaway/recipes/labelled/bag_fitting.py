@@ -13,7 +13,7 @@ from jaxtyping import Int
 from cutaway.blocks.embeddings.naive_bayes import NaiveBayesBag
 from cutaway.data.text.token_rows import TokenRows
 from cutaway.recipes.temperatures import find_temperature
-from cutaway.training.preparations import preparing
+from cutaway.waiting import doing
 
 _PASSES = 60  # over the texts, at most
 _ENTRIES = 40_000_000  # n-grams of all texts together that are used, at most: about 200,000 sentences
@@ -33,7 +33,7 @@ def fit_bag(bag: NaiveBayesBag, features: TokenRows, labels: Int[np.ndarray, "n"
     """
     classes, entries = bag.weight.shape[1], len(features.ids)
     step = max(1, -(-entries // _ENTRIES), -(-entries * classes // _WORK), -(-len(features) * classes // _SCORES))
-    with preparing(f"fitting the bag of n-grams to {-(-len(features) // step):,} texts of {classes:,} classes"):
+    with doing(f"fitting the bag of n-grams to {-(-len(features) // step):,} texts of {classes:,} classes"):
         if _FEW * classes * classes > _SCORES:
             found = _scale_bayes(bag, features, labels, step)
         else:

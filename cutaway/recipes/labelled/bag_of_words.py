@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 
 from cutaway.data.labelled.labelled_texts import TextRows
 from cutaway.extras import need
-from cutaway.training.preparations import preparing
+from cutaway.waiting import doing
 
 _TEXTS = 20_000  # training texts that the linear model sees, at most: it stands beside the model, it must not slow it
 _MANY = 50  # classes, from which on it sees the most frequent words alone
@@ -52,7 +52,7 @@ def text_baseline(train: TextRows, rows: TextRows, labels: tuple[str, ...]) -> d
     majority = int(counts.argmax())
     share = float((rows.labels == majority).mean())
     always = f"always {labels[majority]}, the most frequent class of training, is right in {share:.1%}"
-    with preparing(f"measuring a baseline on {len(rows.texts):,} texts"):
+    with doing(f"measuring a baseline on {len(rows.texts):,} texts"):
         linear = LinearBaseline.of(train, len(labels))
         if linear is None:
             shares = (counts + 1) / (counts + 1).sum()

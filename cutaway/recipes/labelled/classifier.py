@@ -180,14 +180,14 @@ class ClassifierRecipe(Recipe):
         from cutaway.recipes.labelled.bag_fitting import fit_bag
         from cutaway.recipes.labelled.bag_of_words import text_baseline
         from cutaway.training.jobs import Job
-        from cutaway.training.preparations import preparing
+        from cutaway.waiting import doing
 
-        with preparing(f"reading {self.data}"):
+        with doing(f"reading {self.data}"):
             texts = self.dataset()
         words, matrix = classification.given_vectors(self.vectors, self.encoding) if self.vectors else ([], None)
         tokenizer = self.make_tokenizer(texts.train.texts, words)
         most = min(self.ngrams, max(_BAG // len(texts.labels), 1000))
-        with preparing(f"counting the n-grams of {len(texts.train.texts):,} texts"):
+        with doing(f"counting the n-grams of {len(texts.train.texts):,} texts"):
             ngrams = Ngrams.of(texts.train.texts, most) if self.ngrams else None
             encoder = classification.TextEncoder(tokenizer, ngrams, self.context)
             train = encoder.encode(texts.train)

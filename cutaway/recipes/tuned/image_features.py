@@ -19,7 +19,7 @@ from cutaway.recipes.tuned.heads.frozen_features import (
     keep_features,
     represent_still,
 )
-from cutaway.training.preparations import preparing
+from cutaway.waiting import doing
 
 _TOGETHER = 256
 RowBatches = ShuffledRows
@@ -37,7 +37,7 @@ class ImageFeatures:
         self.kept: KeptFeatures | None = None
         if self.fits:
             lengths = np.full(len(images), each) if each else None
-            with preparing(f"computing the features of {len(images):,} images"):
+            with doing(f"computing the features of {len(images):,} images"):
                 self.kept = keep_features(self.compute, _in_order(len(images)), len(images), lengths)
 
     def compute(self, rows: Int[np.ndarray, "b"]) -> Representation:

@@ -22,7 +22,7 @@ from cutaway.recipes.tuned.heads.frozen_features import (
     keep_features,
     represent_still,
 )
-from cutaway.training.preparations import preparing
+from cutaway.waiting import doing
 
 if TYPE_CHECKING:
     from cutaway.data.similar_lengths import SimilarLengths
@@ -79,7 +79,7 @@ class TextFeatures:
         """Computes them, once, if they fit."""
         if self.fits and self.kept is None:
             lengths = self.texts.lengths if self.each else None
-            with preparing(f"computing the features of {len(self.texts):,} texts"):
+            with doing(f"computing the features of {len(self.texts):,} texts"):
                 self.kept = keep_features(self.compute, by_length(self.lengths, _TEXTS), len(self.texts), lengths)
 
     def compute(self, rows: Int[np.ndarray, "b"]) -> Representation:

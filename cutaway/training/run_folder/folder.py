@@ -299,7 +299,8 @@ def json_line(values: dict[str, Any]) -> str:
 
 def _make(path: Path, exist_ok: bool) -> None:
     try:
-        make_folder(path.parent)
+        if not path.parent.exists():
+            make_folder(path.parent)
         path.mkdir(exist_ok=exist_ok)
         sync_folder(path.parent)
     except FileExistsError:
@@ -426,8 +427,8 @@ def telling_changed_config(folder: Path) -> Iterator[None]:
         if not find_final_damage(folder, "config.json"):
             raise
         raise ValueError(
-            f"a run's config.json must be as it was when the run ended, got {folder / 'config.json'}, which changed and "
-            f"can no longer be used ({type(error).__name__}: {str(error)[:80]}); take it from a copy"
+            f"a run's config.json must be as it was when the run ended, got {folder / 'config.json'}, which changed "
+            f"and can no longer be used ({type(error).__name__}: {str(error)[:80]}); take it from a copy"
         ) from error
 
 

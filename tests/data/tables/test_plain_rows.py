@@ -18,6 +18,7 @@ CODES = ["007", "-01", "+4412345", "1234567890123456", "20240131", "07.2024", " 
 def test_the_same_codes_as_row_by_row(end: str, header: bool, monkeypatch: pytest.MonkeyPatch):
     draw = random.Random(0)
     monkeypatch.setattr(plain_rows, "_PIECE", 50)
+    monkeypatch.setattr(plain_rows, "_FIELDS", 7)  # columns are looked at a few at a time
     for _ in range(60):
         rows = [["a", "b", "c"]] + [[draw.choice(FIELDS) for _ in range(3)] for _ in range(12)]
         rows[draw.randrange(13)][draw.randrange(3)] = draw.choice(CODES)
@@ -44,3 +45,15 @@ def test_a_large_table_with_an_uneven_row_names_its_line():
     table = parse_csv("\n".join(rows), "big.csv")
     assert table.frame["column_1"].iloc[150_000] == "007"
     assert table.frame["column_2"].dtype.kind == "i"
+
+
+def test_many_columns_are_looked_at_together(monkeypatch: pytest.MonkeyPatch):
+    looks: list[tuple[int, ...]] = []
+    real = plain_rows._may_be_code
+    monkeypatch.setattr(plain_rows, "LARGE", 0)
+    monkeypatch.setattr(plain_rows, "_may_be_code", lambda piece, a, b: (looks.append(a.shape), real(piece, a, b))[1])
+    row = ["1.5"] * 3_000
+    row[1234] = "007"
+    text = "\n".join(",".join(cells) for cells in [[f"c{i}" for i in range(3_000)], row, ["2.5"] * 3_000])
+    assert find_codes(text, ",", 3_000, True, re.compile("00[0-9]")) == {1234}
+    assert looks == [(2, 3_000)]

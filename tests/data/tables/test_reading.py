@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cutaway.data.tables.encoding import decode, encode
+from cutaway.data.tables import reading, text_columns
+from cutaway.data.tables.encoding import decode, encode, tidy
 from cutaway.data.tables.reading import fingerprint_frame, read_table
 from cutaway.data.tables.schema import FIRST, MISSING, UNSEEN, Column, Schema
 from cutaway.data.tables.table_files import load_frame
@@ -426,6 +427,28 @@ def test_a_label_that_training_has_not_is_found_before_training(tmp_path):
     odd["risk"] = odd["risk"].astype(object)
     odd.loc[odd.index[3], "risk"] = "never seen"
     odd.to_csv(tmp_path / "held_out.csv", index=False)
-    told = r"test_file must have the labels of training, got held_out\.csv: the target must be one of .* got 'never seen'"
+    told = (
+        r"test_file must have the labels of training, got held_out\.csv: the target must be one of .* got 'never seen'"
+    )
     with pytest.raises(ValueError, match=told):
         read_table(tmp_path / "train.csv", test=tmp_path / "held_out.csv")
+
+
+def test_too_many_columns_of_words_are_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(reading, "TEXTS", 2)
+    table = {f"c{i}": ["a", "b", "c"] * 10 for i in range(4)} | {"x": range(30)}
+    with pytest.raises(ValueError, match=r"up to 2 columns of words, got 4 in table \(c0, c1, c2, \.\.\.\); leave out"):
+        read_table(table, "x")
+
+
+def test_infinite_numbers_are_found_a_few_columns_at_a_time(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(text_columns, "_TOGETHER", 20)
+    frame = pd.DataFrame({f"c{i}": np.arange(10) * 0.1 for i in range(9)} | {"w": list("abcdefghij")})
+    frame.loc[3, "c4"], frame.loc[7, "c8"] = np.inf, -np.inf
+    assert text_columns.find_infinite(frame) == [4, 8]
+    assert [text_columns.note_infinite(frame)[name].note for name in ("c4", "c8")] == [
+        "1 infinite, taken for missing"
+    ] * 2
+    tidied = tidy(frame)
+    assert tidied.isna().sum().sum() == 2
+    assert np.isnan(tidied.loc[3, "c4"])

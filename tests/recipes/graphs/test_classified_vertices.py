@@ -293,10 +293,11 @@ def test_a_graph_that_has_grown(run: cut.runs.Run, tmp_path: Path, capsys: pytes
     assert capsys.readouterr().out.splitlines()[1].startswith("new,Ulm,")
     assert cli.run([*asked, *table, "--out", str(tmp_path / "all.csv")]) == 0
     assert len(pd.read_csv(tmp_path / "all.csv")) == 41
+    assert cli.run(["predict", str(run.path), "--out", str(tmp_path / "own.csv")]) == 0  # all of its own graph
+    assert len(pd.read_csv(tmp_path / "own.csv")) == 40 == len(run.predict())
     for flags, message in (
         (asked, "every vertex must have the 1 features of training (age), got 0 in edges2.csv"),
         ([*asked, "nobody", *table], "a vertex must be one of the graph, got 'nobody'"),
-        (["predict", str(run.path)], "INPUT, a file or a text, must be given, got none"),
         (["predict", str(run.path), *table], "--vertices is for --data, got --vertices"),
     ):
         capsys.readouterr()

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import scipy.sparse
-from sklearn.naive_bayes import MultinomialNB
 from sklearn.metrics import accuracy_score, f1_score, log_loss
+from sklearn.naive_bayes import MultinomialNB
 
 from cutaway.data.labelled.labelled_texts import TextRows
 from cutaway.recipes.labelled import bag_of_words

@@ -393,3 +393,10 @@ def test_a_power_cut_at_any_moment_leaves_a_run_that_can_be_used(tmp_path: Path,
     folder.release()
     check()
     assert seen == {"config", "latest", "weights"}
+
+
+def test_a_file_in_the_way_of_runs_is_told(tmp_path: Path):
+    (tmp_path / "runs").touch()
+    for path in (tmp_path / "runs", tmp_path / "runs" / "deeper"):
+        with pytest.raises(FolderError, match=r"write to its folder, got not a directory at .*runs.*; choose another"):
+            RunFolder.create_next(path, "gpt")

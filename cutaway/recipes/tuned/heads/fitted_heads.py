@@ -24,7 +24,7 @@ from cutaway.blocks.dense.affine import Linear
 from cutaway.recipes.pretraining.linear_probes import LogisticFit, solve_logistic, standardise
 from cutaway.recipes.temperatures import find_temperature
 from cutaway.recipes.tuned.heads.frozen_features import Representation
-from cutaway.training.preparations import preparing
+from cutaway.waiting import doing
 
 _STRENGTHS = tuple(10.0 ** (half / 2) for half in range(-4, 5))  # C times the width: the wider, the smaller each weight
 _USUAL = 10.0  # where there are too few examples of each class, or too many classes, to choose
@@ -59,7 +59,7 @@ def fit_head(
     if layer is None or not layer.weight.requires_grad or len(np.unique(labels)) < 2:
         return None
     rows = even_rows(len(labels), max(1, _NUMBERS // layer.weight.shape[0]))
-    with preparing(f"fitting the head to the features of {len(rows):,} examples"):
+    with doing(f"fitting the head to the features of {len(rows):,} examples"):
         return _fit_layer(model, layer, features, labels, rows, seed, known)
 
 

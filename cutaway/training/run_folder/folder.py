@@ -4,6 +4,10 @@ r"""The run folder: everything about one run, readable without Cutaway.
 
 `model.safetensors` is written when the run is done: a folder that has it, whole, is finished. It carries its own
 checksum; those of files that are written when the run begins (tokenizer.json) are in config.json, under "files".
+
+Of a tuned run it holds what was learned. The weights of the base that stay as they are are found by the path and the
+digest in config.json, or in base.safetensors of a self-contained run (recipes/tuned/bases.py); adapter/ has what LoRA
+or adapters learned, as peft keeps it, and state/ goes when the run is done.
 """
 
 import json

@@ -83,7 +83,7 @@ def main() -> None:
 
 def held_out(run: Any, model: Any) -> float:
     """−log p a token of the test answers, the conversations written as the tuned run writes them."""
-    from cutaway.data.text.conversations import encode_conversations, read_conversations
+    from cutaway.data.text.chat.conversations import encode_conversations, read_conversations
     from cutaway.recipes.tuned.tuned_chat import answer_loss
 
     path = run.path.parent / "test.jsonl"

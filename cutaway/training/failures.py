@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from cutaway.training.loop import Loop
 
 
+_ENTRIES = 1 << 20  # of a tensor that are looked at together
+
+
 class DivergenceError(FloatingPointError):
     """Training made a NaN or an infinity."""
 
@@ -67,8 +70,14 @@ def _keep(path: Path, batches: list[Any], folder: Path) -> None:
 
 def broken_parameter(model: nn.Module) -> str:
     """The first parameter that is not finite, if there is one."""
-    broken = (name for name, p in model.named_parameters() if not p.isfinite().all())
+    broken = (name for name, p in model.named_parameters() if not all_finite(p.detach()))
     return next((f"the parameter {name} itself" for name in broken), "")
+
+
+def all_finite(x: Tensor) -> bool:
+    """Whether no entry is NaN or infinite, some rows after others: a large matrix at once takes its memory again."""
+    rows = x.split(max(1, _ENTRIES * len(x) // max(1, x.numel()))) if x.ndim and len(x) else (x,)
+    return all(bool(part.isfinite().all()) for part in rows)
 
 
 def first_broken(model: nn.Module, run: Callable[[], Any]) -> str:

@@ -22,7 +22,7 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from cutaway.atomic_files import parse_json, write_json, write_text
 from cutaway.data.checks import expect_choice
-from cutaway.data.text.chat_templates import ChatText, Message, choose_template, write_chat
+from cutaway.data.text.chat.chat_templates import ChatText, Message, choose_template, write_chat
 from cutaway.data.text.chunks import batched, cut_safely, short_stretches
 from cutaway.data.text.tokenizer_settings import FILE as SETTINGS_FILE
 from cutaway.data.text.tokenizer_settings import Settings, read_settings, special_names

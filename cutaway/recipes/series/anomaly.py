@@ -255,7 +255,7 @@ class AnomalyRecipe(ForecastRecipe):
         )
 
     def predict(self, run: "Run", inputs: Any = None) -> "pandas.DataFrame":
-        """The odd stretches of series: when they begin and end, the oddest value, the expected one, how unlikely, why."""
+        """Odd stretches of series: when they begin and end, the oddest value, the expected one, how unlikely, why."""
         from cutaway.extras import need
 
         pd = need("pandas", "series", "a table of odd stretches")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor, nn
 
-    from cutaway.data.text.conversations import Conversations, MarkedTexts
+    from cutaway.data.text.chat.conversations import Conversations, MarkedTexts
     from cutaway.recipes.subjects import Subject
     from cutaway.recipes.tuned.bases import Base
     from cutaway.runs.run import Run
@@ -73,7 +73,7 @@ class TunedChatRecipe(TunedRecipe):
     # ------------------------------------------------------------------------------------------------------------------
 
     def read(self, base: "Base") -> "Conversations":
-        from cutaway.data.text.conversations import PLAIN_TEMPLATE
+        from cutaway.data.text.chat.conversations import PLAIN_TEMPLATE
 
         tokenizer = base.expect_tokenizer()
         if getattr(base.model, "writes", "") != "continuations":
@@ -87,8 +87,8 @@ class TunedChatRecipe(TunedRecipe):
 
     def dataset(self, run: "Run | None" = None, tokenizer: Any = None) -> "Conversations":
         """The conversations in their three parts; those of a ``run`` must be what they were."""
-        from cutaway.data.text.chat_templates import choose_template
-        from cutaway.data.text.conversations import read_conversations
+        from cutaway.data.text.chat.chat_templates import choose_template
+        from cutaway.data.text.chat.conversations import read_conversations
 
         reader = run.tokenizer if run is not None else tokenizer
         template = "" if reader is None else choose_template(reader.settings.get("chat_template"))
@@ -107,7 +107,7 @@ class TunedChatRecipe(TunedRecipe):
         return len(data.splits.train)
 
     def task_job(self, model: "nn.Module", base: "Base", data: "Conversations", rank: int, world: int) -> "Job":
-        from cutaway.data.text.conversations import encode_conversations
+        from cutaway.data.text.chat.conversations import encode_conversations
         from cutaway.training.jobs import Job
 
         room = min(self.context, base.model.spec.context)
@@ -148,7 +148,7 @@ class TunedChatRecipe(TunedRecipe):
     # ------------------------------------------------------------------------------------------------------------------
 
     def test_metrics(self, run: "Run") -> dict[str, float]:
-        from cutaway.data.text.conversations import encode_conversations
+        from cutaway.data.text.chat.conversations import encode_conversations
 
         model: Any = run.model
         room = min(self.context, model.spec.context)
@@ -163,7 +163,7 @@ class TunedChatRecipe(TunedRecipe):
         return generate_text(run.model, prompt, tokenizer=run.tokenizer, **sampling)
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
-        from cutaway.data.text.conversations import mark_answers
+        from cutaway.data.text.chat.conversations import mark_answers
         from cutaway.recipes.subjects import subject_by_model, text_subject
 
         if given is not None:

@@ -33,7 +33,7 @@ def test_they_are_those_of_the_svd(n: int, p: int, exact: int, monkeypatch: pyte
 
 
 def test_mixtures_find_directions_under_a_long_tail(monkeypatch: pytest.MonkeyPatch):
-    """13 turns of XᵀX let what is beyond the 14 mixtures fade by (σ₁₅/σ₄)²⁶⁺¹ ≈ (1.5/10)²⁷: far below float64's step."""
+    """13 turns of XᵀX let what is beyond the 14 mixtures fade by (σ₁₅/σ₄)²⁶⁺¹ ≈ (1.5/10)²⁷: below float64's step."""
     monkeypatch.setattr(module, "_EXACT", 4)
     x = rows_of(60, 50, [40.0, 30.0, 20.0, 10.0, *torch.linspace(2, 1, 40).tolist()])
     assert largest_angle_sine(principal_directions(x, 4), x) < 1e-8

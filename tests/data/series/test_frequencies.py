@@ -100,7 +100,8 @@ def test_the_calendar_goes_from_minus_a_half_to_a_half():
 @pytest.mark.parametrize(
     "name",
     [
-        "BME", "BMS", "2BME", "BQE", "BQS", "BYE", "BYS", "WOM-3FRI", "LWOM-FRI", "SME-15", "SMS-15", "SMS-16", "SME-10",
+        "BME", "BMS", "2BME", "BQE", "BQS", "BYE", "BYS", "WOM-3FRI", "LWOM-FRI", "SME-15", "SMS-15", "SMS-16",
+        "SME-10",
     ],
 )  # fmt: skip
 def test_places_in_the_month_are_found_and_go_on(name: str):

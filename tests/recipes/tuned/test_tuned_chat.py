@@ -10,7 +10,7 @@ from tiny_bases import chats, tiny_gpt, word_tokenizer
 
 import cutaway as cut
 from cutaway import cli
-from cutaway.data.text.conversations import encode_conversations
+from cutaway.data.text.chat.conversations import encode_conversations
 from cutaway.recipes.tuned.tuned_chat import ChatBatch, answer_cost
 
 TEMPLATE = "{% for m in messages %}{{ m['role'] }} {{ m['content'] }} [SEP] {% endfor %}" + (

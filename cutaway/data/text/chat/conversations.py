@@ -20,7 +20,7 @@ from cutaway.data.files import open_plain, read_pieces
 from cutaway.data.fingerprints import Fingerprint, fingerprint_files
 from cutaway.data.labelled.labelled_sources import read_columns
 from cutaway.data.splits import Splits, split_groups, text_key, told_repeats
-from cutaway.data.text.chat_templates import ROLES, Message, expect_roles
+from cutaway.data.text.chat.chat_templates import ROLES, Message, expect_roles
 from cutaway.data.text.token_rows import TokenRows
 from cutaway.data.text.tokenizers import Tokenizer
 

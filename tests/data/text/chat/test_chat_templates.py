@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cutaway.data.text.chat_templates import ChatText, choose_template, write_chat
+from cutaway.data.text.chat.chat_templates import ChatText, choose_template, write_chat
 from cutaway.data.text.tokenizers import Tokenizer, load_tokenizer, train_bpe
 
 CHATML = (

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cutaway.data.text.conversations import as_conversation, read_conversations
+from cutaway.data.text.chat.conversations import as_conversation, read_conversations
 
 ASKED = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
 

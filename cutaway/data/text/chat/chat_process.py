@@ -26,14 +26,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-from cutaway.data.text.chat_sandbox import LONGEST, failure_of, forget_templates, render_template
+from cutaway.data.text.chat.chat_sandbox import LONGEST, failure_of, forget_templates, render_template
 
 SECONDS = 1.0  # of processor time for one chat
 PATIENCE = 10.0  # seconds by the clock, on a machine that is busy with other things
 START = 120.0  # seconds by the clock until a new process must answer
 MEMORY = 512 << 20  # bytes that a template may take
 _TIMES = 16  # as much for each byte of the messages: a template may write them several times
-_MODULE = "cutaway.data.text.chat_process"
+_MODULE = "cutaway.data.text.chat.chat_process"
 
 
 class NoProcess(Exception):  # noqa: N818 -- a signal inside this module
@@ -107,7 +107,7 @@ class ChatProcess:
 def _start() -> "subprocess.Popen[bytes]":
     if not sys.executable or getattr(sys, "frozen", False):
         raise NoProcess("Python has no interpreter of its own")
-    path = [str(Path(__file__).parents[3]), *filter(None, sys.path)]
+    path = [str(Path(__file__).parents[4]), *filter(None, sys.path)]
     try:
         return subprocess.Popen(
             [sys.executable, "-P", "-m", _MODULE],

@@ -9,7 +9,7 @@ with bounds on its memory and its time (chat_process.py).
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cutaway.data.text.chat_process import render_bounded
+from cutaway.data.text.chat.chat_process import render_bounded
 
 Message = Mapping[str, Any]
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")  # that models are trained with

@@ -6,8 +6,15 @@ import sys
 
 import pytest
 
-from cutaway.data.text import chat_process
-from cutaway.data.text.chat_process import ChatProcess, NoProcess, answer_to, read_block, render_bounded, write_block
+from cutaway.data.text.chat import chat_process
+from cutaway.data.text.chat.chat_process import (
+    ChatProcess,
+    NoProcess,
+    answer_to,
+    read_block,
+    render_bounded,
+    write_block,
+)
 
 TALK = [{"role": "user", "content": "Hi — „du“ \ud800"}, {"role": "assistant", "content": "Ho"}]
 PLAIN = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{{ eos }}"
@@ -121,7 +128,7 @@ def test_where_no_process_can_be_started(monkeypatch):
 
 def test_the_process_ends_with_the_one_that_started_it(tmp_path):
     code = (
-        "from cutaway.data.text import chat_process as c\n"
+        "from cutaway.data.text.chat import chat_process as c\n"
         "c.render_bounded('', [{'role': 'user', 'content': ''}], {})\nprint(c._process._process.pid)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

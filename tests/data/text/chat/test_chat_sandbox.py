@@ -3,7 +3,7 @@
 import pytest
 from jinja2.exceptions import SecurityError
 
-from cutaway.data.text.chat_sandbox import failure_of, forget_templates, render_template
+from cutaway.data.text.chat.chat_sandbox import failure_of, forget_templates, render_template
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from cutaway.data.files import find_files
 from cutaway.data.fingerprints import Fingerprint, fingerprint_files
 from cutaway.data.samples.embedded import resolve
-from cutaway.data.series.wide_and_long import load_series
+from cutaway.data.series.wide_and_long import RawSeries, load_series
 from cutaway.data.splits import Splits, expect_shares, split_rows
 from cutaway.data.tables.reading import fingerprint_frame
 from cutaway.data.tables.table_files import as_frame
@@ -47,6 +47,7 @@ class LabelledSeries:
     notes: tuple[str, ...] = ()
     target: str = ""  # the column of the class, and how many columns the table had, for reading new series
     columns: int = 0
+    left_out: tuple[str, ...] = ()  # columns that tell series apart and are no values of them
 
     @property
     def train(self) -> SeriesRows:
@@ -122,7 +123,7 @@ def read_labelled_series(
     opened = (lambda: last) if len(last.targets) else None
     if other is not None:
         find_files(other, setting="test_file")
-        opened = lambda: _open_other(other, labels, raw.channels, (target, group, time, encoding, header))
+        opened = lambda: _open_other(other, labels, raw, (group, time, encoding, header))
     absent = [label for label, count in zip(labels, np.bincount(train.targets, minlength=len(labels))) if not count]
     if absent:
         raise ValueError(
@@ -144,13 +145,13 @@ def read_labelled_series(
         notes,
         raw.target,
         raw.columns,
+        raw.left_out,
     )
 
 
-def _open_other(path: Any, labels: Sequence[str], channels: Sequence[str], how: tuple[Any, ...]) -> SeriesRows:
-    target, group, time, encoding, header = how
-    raw = load_series(path, target, group, time, encoding, header)
-    expect_channels(raw.channels, channels, Path(path).name)
+def _open_other(path: Any, labels: Sequence[str], train: RawSeries, how: tuple[Any, ...]) -> SeriesRows:
+    raw = load_series(path, "", *how, trained=(train.target, train.columns, train.left_out))
+    expect_channels(raw.channels, train.channels, Path(path).name)
     unknown = sorted({str(label) for label in raw.labels} - set(labels))
     if unknown:
         raise ValueError(

@@ -3,7 +3,8 @@ r"""The series of a table: one a row (wide), or one a group of rows (long); of a
     wide     label, x_1, …, x_T            the archives' way; gaps at the end of a row make its series shorter
     long     series, time, value…, label   one row a step; several values are the channels of one series
 
-Columns are found by their usual names, and by what is in them.
+Columns are found by their usual names, and by what is in them. One that says which series or when (an id, a counter, a
+date) is no step and no channel: where classes come one after the other it would give them away. It is left out, and told.
 """
 
 import os
@@ -16,6 +17,7 @@ from jaxtyping import Float
 
 from cutaway.data.checks import nearest
 from cutaway.data.files import find_files
+from cutaway.data.series.time_columns import are_times
 from cutaway.data.series.ts_files import read_ts
 from cutaway.data.tables.columns import plain_text
 from cutaway.data.tables.csv_files import CsvTable
@@ -26,6 +28,23 @@ if TYPE_CHECKING:
 
 _LABELS = ("target", "label", "class", "class_label", "category", "y")
 _GROUPS = ("series", "unique_id", "series_id", "case", "case_id", "id")
+_INDICES = (
+    *_GROUPS,
+    "index",
+    "idx",
+    "row",
+    "row_id",
+    "sample",
+    "sample_id",
+    "name",
+    "key",
+    "uuid",
+    "number",
+    "no",
+    "nr",
+)
+_DATES = ("date", "datetime", "timestamp", "ds", "time", "day")
+_FEW = 5  # rows that a counter must have, to be one
 _TIMES = ("time", "t", "step", "ds", "date", "timestamp", "index")
 
 
@@ -38,6 +57,7 @@ class RawSeries(NamedTuple):
     notes: tuple[str, ...] = ()
     target: str = ""  # the column of the class, if there is one
     columns: int = 0  # of the table, that of the class included
+    left_out: tuple[str, ...] = ()  # columns that are neither step nor channel nor class
 
 
 def load_series(
@@ -47,11 +67,12 @@ def load_series(
     time: str = "",
     encoding: str = "utf-8",
     header: bool | None = None,
-    trained: tuple[str, int] | None = None,
+    trained: tuple[str, int, Sequence[str]] | None = None,
 ) -> RawSeries:
     """The series of a file or a DataFrame, with their labels where they have any.
 
-    New series need no class: ``trained`` is the column of the class in training and how many columns there were.
+    New series need no class: ``trained`` is the column of the class in training, how many columns there were, and
+    which of them were left out.
     """
     if isinstance(source, (str, os.PathLike)):
         path = Path(source).expanduser()
@@ -69,12 +90,82 @@ def load_series(
     if trained is None:
         label = _column(frame, target, _LABELS, "target")
     else:
-        label = _trained_label(frame, named, *trained)
+        label = _trained_label(frame, named, *trained[:2])
+    columns = len(frame.columns)
+    when = _column(frame, time, _TIMES, "time") if group else None
+    if trained is None:
+        left_out = _id_columns(frame, [c for c in (group, label, when) if c], group)
+        notes = (*notes, _left_out_note(frame, left_out)) if left_out else notes
+    else:
+        left_out = _trained_columns(frame, named, *trained)
+    frame = frame.drop(columns=list(left_out))
     if group:
-        return _of_long(frame, group, label, _column(frame, time, _TIMES, "time"), name, notes)
-    if label is None and trained is None:
-        label = _label_by_sight(frame, named)
-    return _of_wide(frame, label, name, notes)
+        found = _of_long(frame, group, label, when, name, notes)
+    else:
+        if label is None and trained is None:
+            label = _label_by_sight(frame, named)
+        found = _of_wide(frame, label, name, notes)
+    return found._replace(columns=columns, left_out=left_out)
+
+
+def _id_columns(frame: "pandas.DataFrame", used: Sequence[str], group: str) -> tuple[str, ...]:
+    """Columns that say which series or row it is, or when it was: no step and no channel."""
+    free = [c for c in frame.columns if c not in used]
+    found = [c for c in free if _is_id(frame, c, free, group)]
+    return tuple(found) if len(found) < len(free) else ()
+
+
+def _is_id(frame: "pandas.DataFrame", name: str, free: Sequence[str], group: str) -> bool:
+    column, called = frame[name], name.casefold().strip()
+    if column.isna().all():
+        return False
+    if not group and column.duplicated().any():
+        return called in _DATES and _is_date(column)
+    named = called in _INDICES or called.endswith(("_id", " id")) or name.endswith("Id") or called.startswith("unnamed")
+    if group:  # a number that every series has its own of, or one that counts the rows
+        alone = frame.groupby(group, sort=False)[name].nunique(dropna=False).le(1).all()
+        return _is_counter(column) or (bool(alone) and (named or _are_whole(column)))
+    if named or (called in _DATES and _is_date(column)):
+        return True
+    if not _is_numeric(column) or len(column) < _FEW:
+        return False
+    others = [c for c in free if c != name and _is_numeric(frame[c])]
+    fractions = len(others) > 1 and not any(_are_whole(frame[c]) for c in others)
+    return _is_counter(column) or (fractions and _are_whole(column) and len(column) >= 2 * _FEW)
+
+
+def _is_counter(column: "pandas.Series") -> bool:
+    """Whether a column counts its rows: 0, 1, 2 …, from any number on."""
+    if not _is_numeric(column) or len(column) < _FEW or column.isna().any():
+        return False
+    return bool((np.diff(column.to_numpy(np.float64)) == 1).all())
+
+
+def _are_whole(column: "pandas.Series") -> bool:
+    if not _is_numeric(column) or column.isna().any():
+        return False
+    return bool((column.to_numpy(np.float64) % 1 == 0).all())
+
+
+def _is_date(column: "pandas.Series") -> bool:
+    return column.dtype.kind == "M" or are_times(column.rename("date"))
+
+
+def _left_out_note(frame: "pandas.DataFrame", names: Sequence[str]) -> str:
+    shown = ", ".join(f"{name!r} ({frame[name].iloc[0]}, {frame[name].iloc[-1]} …)" for name in names[:3])
+    return (
+        f"left out: {shown}, which tell series or rows apart and are no values of them; rename such a column to keep it"
+    )
+
+
+def _trained_columns(
+    frame: "pandas.DataFrame", named: bool, target: str, columns: int, left_out: Sequence[str]
+) -> tuple[str, ...]:
+    """The columns of new series that were left out in training."""
+    if named or len(frame.columns) == columns:
+        return tuple(name for name in left_out if name in frame.columns)
+    place = lambda name: int(name.rpartition("_")[2])  # without names: column_1, column_2 …, that of the class missing
+    return tuple(f"column_{place(name) - (place(name) > place(target))}" for name in left_out)
 
 
 def _column(frame: "pandas.DataFrame", asked: str, usual: Sequence[str], setting: str, found: Any = None) -> str | None:

@@ -121,7 +121,7 @@ def read_new_series(recipe: "Recipe", run: "Run", inputs: Any) -> SeriesRows:
         settings["time"],
         settings["encoding"],
         settings["header"],
-        trained=(known["target"], known["columns"]),
+        trained=(known["target"], known["columns"], known.get("left_out", ())),
     )
     expect_channels(raw.channels, known["channels"], str(inputs) if isinstance(inputs, str) else "the table")
     labels = [label if label in known["labels"] else None for label in raw.labels]

@@ -137,6 +137,7 @@ class SeriesClassifierRecipe(Recipe):
             "channels": list(data.channels),
             "target": data.target,
             "columns": data.columns,
+            "left_out": list(data.left_out),
         }
         return Job(
             model=model,

@@ -1,5 +1,7 @@
 r"""`node2vec`: a vector for every vertex, learned from random walks as word vectors are from sentences."""
 
+import dataclasses
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -8,7 +10,10 @@ from cutaway.recipes.settings import DATA, FIRST, MODEL, RESULTS, setting
 from cutaway.recipes.words.wordvectors import WordVectorsRecipe
 
 if TYPE_CHECKING:
+    from cutaway.data.graphs.graph_data import GraphData
     from cutaway.data.words.word_streams import WordCorpus
+
+_WORDS = 500_000  # vertices of walks that a step reads at most: some seconds
 
 
 @dataclass(frozen=True)
@@ -83,14 +88,11 @@ class Node2VecRecipe(WordVectorsRecipe):
             if getattr(self, name) != value:
                 raise ValueError(f"walks are no text, got {name}={getattr(self, name)!r}; leave it out")
 
-    def dataset(self) -> "WordCorpus":
-        """The walks in three parts, a line each."""
-        from cutaway.data.files import TextSource
+    def graph_data(self) -> "GraphData":
+        """The graph, with the names of its vertices."""
         from cutaway.data.graphs.graph_data import read_graph
-        from cutaway.data.words.word_streams import read_words
-        from cutaway.recipes.graphs.walk_texts import walk_lines
 
-        found = read_graph(
+        return read_graph(
             self.data,
             directed=self.directed,
             weight=self.weight or None,
@@ -98,6 +100,29 @@ class Node2VecRecipe(WordVectorsRecipe):
             header=self.header,
             repeats=self.repeats,
         )
-        lines = walk_lines(found, self.length, self.walks, self.seed, self.back, self.away)
-        text = TextSource.from_text(lines, f"walks on {found.name}")
+
+    def settled(self) -> "Node2VecRecipe":
+        """The recipe with as many steps as a large graph needs: a run stops, and is saved, between two of them."""
+        if self.steps != type(self).steps:  # chosen
+            return self
+        words = self.graph_data().graph.vertices * self.walks * self.length * self.passes
+        parts = -(-int(words) // _WORDS)
+        if parts <= self.steps:
+            return self
+        times = -(-parts // self.steps)
+        print(
+            f"{words / 1e6:,.0f} million vertices of walks are to be read ({self.walks} walks of {self.length} from each "
+            f"vertex, {self.passes:g} times): in {self.steps * times:,} steps; lower walks, length or passes for fewer",
+            file=sys.stderr,
+            flush=True,
+        )
+        every = ("steps", "evaluate_every", "checkpoint_every")
+        return dataclasses.replace(self, **{name: getattr(self, name) * times for name in every})
+
+    def dataset(self) -> "WordCorpus":
+        """The walks in three parts, a line each."""
+        from cutaway.data.words.word_streams import read_words
+        from cutaway.recipes.graphs.walk_texts import walk_source
+
+        text = walk_source(self.graph_data(), self.length, self.walks, self.seed, self.back, self.away)
         return read_words(text, self.min_count, self.validation, self.test, by="spaces", lower=False, lines=True)

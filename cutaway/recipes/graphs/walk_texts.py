@@ -1,20 +1,47 @@
-r"""Random walks as text: a line a walk, the names of its vertices with spaces between them."""
+r"""Random walks as text: a line a walk, the names of its vertices with spaces between them.
 
+The walks are kept as numbers; their text, which is many times as long, is made anew whenever it is read.
+"""
+
+import hashlib
+import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from cutaway.data.graphs.random_walks import Steps, walk
+import numpy as np
+
+from cutaway.data.files import TextSource
+from cutaway.data.fingerprints import Fingerprint
+from cutaway.data.graphs.random_walks import Steps, walk_once
+from cutaway.waiting import counted
 
 if TYPE_CHECKING:
     from cutaway.data.graphs.graph_data import GraphData
 
+_ROWS = 10_000  # walks whose text is made at once
 
-def walk_lines(data: "GraphData", length: int, turns: int, seed: int, back: float, away: float) -> str:
-    """The walks of a graph; see random_walks.py."""
+
+def walk_source(data: "GraphData", length: int, turns: int, seed: int, back: float, away: float) -> TextSource:
+    """The text of the walks of a graph; see random_walks.py."""
     graph = data.graph
     weights = None if graph.arc_weights is None else graph.arc_weights.double().numpy()
-    walks = walk(Steps(graph.arcs.numpy(), graph.vertices, weights), length, turns, seed, back, away)
+    steps = Steps(graph.arcs.numpy(), graph.vertices, weights)
+    number = np.int32 if graph.vertices < 2**31 else np.int64
+    walked = (walk_once(steps, length, turn, seed, back, away).astype(number) for turn in range(turns))
+    walks = list(counted(walked, "walking from every vertex", turns))
     names = walk_words(data.names)
-    return "".join(" ".join(names[v] for v in row if v >= 0) + "\n" for row in walks.tolist())
+
+    def pieces() -> Iterator[str]:
+        blocks = [rows[i : i + _ROWS] for rows in walks for i in range(0, len(rows), _ROWS)]
+        for block in counted(blocks, "reading the walks"):
+            yield "".join(" ".join([names[v] for v in row if v >= 0]) + "\n" for row in block.tolist())
+
+    digest, size = hashlib.sha256(), 0
+    for piece in pieces():
+        content = piece.encode()
+        digest.update(content)
+        size += len(content)
+    return TextSource(f"walks on {data.name}", Fingerprint(digest.hexdigest(), size, taken=time.time_ns()), pieces)
 
 
 def walk_words(names: tuple[str, ...]) -> list[str]:
@@ -24,13 +51,14 @@ def walk_words(names: tuple[str, ...]) -> list[str]:
     ['paper_1', 'paper_1_2', 'b']
     """
     found: dict[str, None] = {}
+    numbers: dict[str, int] = {}
     for name in names:
         word = "_".join(name.split()) or "_"
-        unique, n = word, 2
+        unique, n = word, numbers.get(word, 2)
         while unique in found:
             unique, n = f"{word}_{n}", n + 1
-        found[unique] = None
+        found[unique], numbers[word] = None, n
     return list(found)
 
 
-__all__ = ["walk_lines", "walk_words"]
+__all__ = ["walk_source", "walk_words"]

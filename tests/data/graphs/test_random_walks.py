@@ -51,3 +51,39 @@ def test_back_and_away():
 def test_negative_weights_are_refused():
     with pytest.raises(ValueError, match="weights of 0 or more, got -2"):
         Steps(np.array([[0], [1]]), 2, np.array([-2.0]))
+
+
+@pytest.mark.parametrize(("p", "q"), [(1e9, 1.0), (1.0, 1e9), (1e-9, 1.0), (0.3, 4.0)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_step_by_its_own_distribution(p: float, q: float, weighted: bool):
+    """Of every pair t → v of a graph with parallel edges, loops, a hub and leaves: the shares of the equation."""
+    rng = np.random.default_rng(0)
+    graph = nx.star_graph(9)
+    graph.add_edges_from([(1, 2), (2, 3), (10, 1), (10, 0), (4, 4), (11, 10)])
+    ends = np.array([*graph.edges, (0, 3), (1, 2)]).T
+    arcs = np.concatenate([ends, ends[::-1]], 1)
+    weights = rng.random(arcs.shape[1]) + 0.1 if weighted else np.ones(arcs.shape[1])
+    a = np.zeros((12, 12))
+    np.add.at(a, tuple(arcs), weights)
+    steps = Steps(arcs, 12, weights)
+    uniform = (np.arange(4000) + 0.5) / 4000
+    for t, v in np.argwhere(a > 0):
+        α = np.where(np.arange(12) == t, 1 / p, np.where(a[t] > 0, 1.0, 1 / q))
+        expected = a[v] * α / (a[v] * α).sum()
+        found = steps.step_by_bias(np.full(4000, t), np.full(4000, v), uniform, p, q)
+        shares = np.bincount(found, minlength=12) / 4000
+        # every arc of a row begins and ends within one of 4,000 equal steps, and of a row there are 12 at most
+        assert np.abs(shares - expected).max() <= 4 / 4000, (t, v)
+
+
+@pytest.mark.parametrize(("p", "q"), [(1e6, 1.0), (1.0, 1e6), (1e-6, 1.0)])
+def test_walks_on_a_star_end(p: float, q: float):
+    """At a leaf there is one way; by rejection alone it would be refused a million times."""
+    hub, leaves = np.zeros(3000, np.int64), np.arange(1, 3001)
+    steps = Steps(np.stack([np.concatenate([hub, leaves]), np.concatenate([leaves, hub])]), 3001)
+    walks = walk(steps, length=6, turns=1, seed=1, back=p, away=q)
+    assert (walks >= 0).all()
+    assert ((walks[:, 1:] == 0) != (walks[:, :-1] == 0)).all()  # hub and leaf by turns
+    if p > 1:
+        at_hub = walks[:, 1] == 0
+        assert (walks[at_hub, 0] != walks[at_hub, 2]).all()  # it does not turn back at the hub

@@ -43,7 +43,15 @@ class LateBaseline(Announcer):
         self.measure = measure
         self.done = False
 
+    def before(self, loop: "Loop") -> None:
+        if loop.step:  # the first step is done and shown
+            self._measure(loop)
+
     def step(self, loop: "Loop", metrics: dict[str, float]) -> None:
+        if loop.step == loop.steps:  # the first one is the last
+            self._measure(loop)
+
+    def _measure(self, loop: "Loop") -> None:
         if self.done or not loop.processes.is_first:
             return
         self.done = True

@@ -41,6 +41,15 @@ def test_it_comes_once_after_the_first_step():
     assert loop.job.data["baseline"] == FOUND
 
 
+def test_the_step_is_shown_before_whatever_the_order_of_callbacks():
+    order: list[str] = []
+    little_loop(None, [LateBaseline(lambda: order.append("measured") or {}), Steps(order)], steps=2).run()
+    assert order[::2] == ["step 1", "measured"]
+    order.clear()
+    little_loop(None, [LateBaseline(lambda: order.append("measured") or {})], steps=1).run()
+    assert order == ["measured"]
+
+
 def test_what_was_measured_before_a_checkpoint_is_not_measured_again():
     late = LateBaseline(lambda: pytest.fail("measured again"))
     late.restore({"done": True}, {})

@@ -142,8 +142,8 @@ def read_images(
     too_few = _too_few_classes(rows.targets, parts, train, held, last, validation, share) if units is not None else ""
     if too_few and hold_out == "classes":
         raise ValueError(
-            f"images are compared between classes, so that every part needs two or more, got {too_few} of {len(labels)} "
-            f"in {source.name}; give more classes, or keep images of each instead: --hold-out images"
+            f"images are compared between classes, so that every part needs two or more, got {too_few} of "
+            f"{len(labels)} in {source.name}; give more classes, or keep images of each instead: --hold-out images"
         )
     if too_few:
         units = None

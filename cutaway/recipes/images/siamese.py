@@ -22,8 +22,9 @@ _KNOWN = "the share of new images, of the classes of training, that are more ali
 class SiameseRecipe(ImageRecipe):
     """Learns which images are of one kind, and tells new kinds apart by a single example of each.
 
-    Classes of validation and test are never trained on, if there are enough of them. `cutaway predict RUN folder/` names each image by the most
-    alike example: those in folder/support (a folder or a file a class), else the classes that it was trained on.
+    Classes of validation and test are never trained on, if there are enough of them. `cutaway predict RUN folder/`
+    names each image by the most alike example: those in folder/support (a folder or a file a class), else the classes
+    that it was trained on.
     """
 
     name: ClassVar[str] = "siamese"

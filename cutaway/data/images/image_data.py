@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Int, UInt8
@@ -23,6 +23,7 @@ from cutaway.data.samples.embedded import resolve
 from cutaway.data.splits import Splits, expect_shares, split_rows
 
 KIND = "images"  # of the samples
+HoldOut = Literal["auto", "classes", "images"]
 UNKNOWN = -1  # the class of an image without a label
 
 
@@ -111,7 +112,7 @@ def read_images(
     seed: int = 0,
     strict: bool = False,
     encoding: str = "utf-8",
-    whole_classes: bool = False,
+    hold_out: HoldOut = "images",
 ) -> ImageData:
     """Images for training: a sample's name, a folder, a zip, a table of paths, idx files, an .npz, or arrays in memory.
 
@@ -119,9 +120,9 @@ def read_images(
     image_sizes.py; ``shape`` is a (height, width) that is fixed already; ``target`` and ``level``: see image_lists.py
     and image_folders.py. ``test`` is a share, or a path of its own, which is not read before `open_test`; data that
     comes with a test or validation part keeps it. ``strict`` refuses damaged files instead of leaving them out.
-    ``whole_classes`` puts all images of a class into one part, so
-    that the classes of validation and test are never seen in training; where the folders above the classes make three
-    groups or more (alphabets of letters), whole groups are kept together.
+    With ``hold_out="classes"`` all images of a class are in one part, so that the classes of validation and test are
+    never seen in training; where the folders above the classes make three groups or more (alphabets of letters), whole
+    groups are kept together. Each part has two classes or more then; ``"auto"`` keeps images if there are too few.
     """
     share = float(test) if isinstance(test, (int, float)) else 0.0
     expect_shares(validation, share)
@@ -136,8 +137,18 @@ def read_images(
         store.pixels, kept, _numbers(names, kept, labels), np.array(source.names, object)[store.rows[kept]]
     )
     parts = np.array([source.parts[i] for i in store.rows[kept]], object)
-    units = _units(rows.targets, labels) if whole_classes else None
+    units = _units(rows.targets, labels) if hold_out != "images" else None
     train, held, last = _split(rows, parts, validation, share, seed, notes, units)
+    too_few = _too_few_classes(rows.targets, parts, train, held, last, validation, share) if units is not None else ""
+    if too_few and hold_out == "classes":
+        raise ValueError(
+            f"images are compared between classes, so that every part needs two or more, got {too_few} of "
+            f"{len(labels)} in {source.name}; give more classes, or keep images of each instead: --hold-out images"
+        )
+    if too_few:
+        units = None
+        train, held, last = _split(rows, parts, validation, share, seed, [])
+        notes.append(f"{len(labels)} classes are too few to keep whole ones out of training: other images of each are")
     opened = (lambda: rows.take(last)) if len(last) else None
     if not isinstance(test, (int, float)):
         other = test
@@ -145,7 +156,7 @@ def read_images(
         stored = store.pixels.shape
         fixed = Frame(0, stored[1], fit, (stored[2], stored[3]))
         opened, last = (lambda: _open_other(other, labels, fixed, form, labelled)), last[:0]
-    if not whole_classes:
+    if units is None:
         _note_small_classes(rows.targets[train], labels, notes, labelled, source.name)
     made = store.pixels.shape[1:]
     return ImageData(
@@ -242,6 +253,25 @@ def _split(
             rest[np.isin(units[rest], known[part])] for part in split_rows(len(known), *shares, seed)
         )
     return train, held if len(held) else extra_held, last if len(last) else extra_last
+
+
+def _too_few_classes(
+    targets: Int[np.ndarray, "n"],
+    parts: np.ndarray,
+    train: np.ndarray,
+    held: np.ndarray,
+    last: np.ndarray,
+    validation: float,
+    test: float,
+) -> str:
+    """Which part that was drawn has fewer than two classes, in words; "" if none."""
+    asked = {"training": True, "validation": validation > 0, "test": test > 0}
+    for (name, wanted), part in zip(asked.items(), (train, held, last), strict=True):
+        own = name in set(parts)  # a part of the data's own is as it is
+        classes = len(set(targets[part].tolist()))
+        if wanted and not own and classes < 2:
+            return f"{classes} for {name}"
+    return ""
 
 
 def _units(targets: Int[np.ndarray, "n"], labels: Sequence[str]) -> Int[np.ndarray, "n"]:

@@ -1,10 +1,12 @@
 r"""Receptive fields: which pixels a unit inside a network reads, and how much each of them matters to it.
 
-    exact           R = {p : ∂ŷ/∂x_p > 0}               ŷ: the network of positive linear stand-ins (reading_rules.py)
+    exact           R = {p : y may change with x_p}     by what each operation reads (dependency_tracing.py)
     effective       E_p = mean_x |∂y/∂x_p|              y: the network itself, over images x
 
-The exact field is found by one forward and one backward pass through whatever the model computes: skips, branches,
-strides, dilation, attention, and the borders of the image. The effective field is smaller, and is strongest in the
+The exact field is found by one pass and one walk back through whatever the model computes: skips, branches, strides,
+dilation, attention, sorting, comparisons, choices by an index, changes in place, and the borders of the image. Where
+the model has an operation whose structure is not known, or takes a number out of torch, that counts as reading all
+that goes in: the field is then an upper bound, and says so. The effective field is smaller, and is strongest in the
 middle: many paths lead to the middle of a field and few to its rim. Luo et al. 2016. Notes: N3 §6.2.
 """
 
@@ -20,9 +22,9 @@ from torch import Tensor, nn
 
 from cutaway.inside.results import tensors
 from cutaway.inside.tracing import trace
+from cutaway.look.images.dependency_tracing import DependencyTrace
 from cutaway.look.images.image_grids import image_grid
 from cutaway.look.images.overlays import framed, tinted
-from cutaway.look.images.reading_rules import StandIns
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.wording import short
 
@@ -34,12 +36,25 @@ class ReceptiveField:
     """Which pixels a unit reads: ``reads`` (h, w) is True there. ``box`` is the smallest box around them.
 
     ``box`` is (top, left, bottom, right), bottom and right one further than the last pixel; None if it reads none.
-    ``place`` is where the unit is in its map, and ``grid`` the size of that map.
+    ``place`` is where the unit is in its map, and ``grid`` the size of that map. ``unknown`` names operations on the
+    way that are not known, and count as reading everything: with one of them, the unit reads at most these pixels.
     """
 
     reads: Bool[np.ndarray, "h w"]
     place: tuple[int, ...]
     grid: tuple[int, ...]
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        """Whether each of these pixels is read; otherwise at most these are."""
+        return not self.unknown
+
+    def __str__(self) -> str:
+        height, width = self.size
+        most = "" if self.exact else "at most "
+        text = f"reads {most}{int(self.reads.sum()):,} pixels in a box of {height} × {width}"
+        return text if self.exact else f"{text} (conservative: operations not known: {', '.join(self.unknown)})"
 
     @property
     def box(self) -> tuple[int, int, int, int] | None:
@@ -58,24 +73,27 @@ class ReceptiveField:
 def receptive_field(
     model: nn.Module, images: Float[Tensor, "b c h w"], at: str = "", place: Sequence[int] | int | None = None
 ) -> ReceptiveField:
-    """The pixels that a unit reads, exactly: that of ``at`` (an address; "" is the output) at ``place`` in its map.
+    """The pixels that a unit reads: that of ``at`` (an address; "" is the output) at ``place`` in its map.
 
-    Only the size of ``images`` matters. ``place`` is a row and a column of a map (b, channels, h, w), the number of a
-    token (b, tokens, width) or of a feature (b, features); None for the middle, or for all features. All channels of a
-    place count: each of them reads what the others read, in all networks that do not treat channels differently.
+    The field is exact, or it is an upper bound and its ``unknown`` names why. Only the size of ``images`` matters.
+    ``place`` is a row and a column of a map (b, channels, h, w), the number of a token (b, tokens, width) or of a
+    feature (b, features); None for the middle, or for all features. All channels of a place count: each of them reads
+    what the others read, in all networks that do not treat channels differently.
 
     >>> stack = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.Conv2d(4, 4, 3, padding=1))
     >>> receptive_field(stack, torch.zeros(1, 1, 9, 9)).size
     (5, 5)
     """
     _expect_images(images)
-    x = torch.ones(1, *images.shape[1:], dtype=torch.float64, device=images.device, requires_grad=True)
-    with _still(model), torch.enable_grad(), StandIns():
-        value = _value(model, x.view_as(x), at)
-    found, grid = _unit(value, place, at)
-    (slope,) = torch.autograd.grad(found.sum(), x, allow_unused=True) if found.requires_grad else (None,)
-    reads = torch.zeros_like(x) if slope is None else slope
-    return ReceptiveField((reads[0].abs().sum(0) > 0).cpu().numpy(), _chosen(value, place), grid)
+    weight = next((p for p in model.parameters() if p.is_floating_point()), images)
+    x = images[:1].detach().to(weight.dtype)
+    with _still(model), _taken_apart(), torch.no_grad(), DependencyTrace(x) as dependencies:
+        value = _value(model, x.clone(), at)
+    wanted = torch.zeros(value.shape, dtype=torch.bool)
+    unit, grid = _unit(wanted, place, at)
+    unit.fill_(True)
+    reads, unknown = dependencies.read_for(value, wanted)
+    return ReceptiveField(reads[0].any(0).numpy(), _chosen(value, place), grid, unknown)
 
 
 def effective_field(
@@ -107,13 +125,15 @@ def field_picture(
     The effective field is a mean over all ``images``.
     """
     exact, effective, heads = [], [], []
+    unknown: dict[str, None] = {}
     for at in addresses:
         field = receptive_field(model, images, at)
+        unknown |= dict.fromkeys(field.unknown)
         exact.append(framed(images[0], field.reads))
         heat = effective_field(model, images, at)
         effective.append(tinted(images[0], heat / max(heat.max(), 1e-300)))
-        heads.append(f"{field.size[0]}×{field.size[1]} pixels")
-    last = f"{addresses[-1]} reads a box of {heads[-1]}"
+        heads.append(f"{'' if field.exact else '≤ '}{field.size[0]}×{field.size[1]} pixels")
+    last = f"{addresses[-1]} reads a box of {heads[-1].replace('≤', 'at most')}"
     return image_grid(
         [*exact, *effective],
         title=title or "What a unit in the middle of each layer sees",
@@ -124,7 +144,8 @@ def field_picture(
         cell=112,
         alt=f"Receptive fields of {len(addresses)} layers on an image of {images.shape[2]}×{images.shape[3]}: {last}.",
         caption="Above, all that the unit reads (bright); below, the more orange a pixel, the more it matters: later "
-        "layers see more, and the middle counts most.",
+        "layers see more, and the middle counts most."
+        + (f" At most (≤) where operations are not known: {', '.join(unknown)}." if unknown else ""),
     )
 
 
@@ -184,6 +205,19 @@ def _still(model: nn.Module) -> Iterator[None]:
     finally:
         for module, training in modes:
             module.training = training
+
+
+@contextmanager
+def _taken_apart() -> Iterator[None]:
+    """torch without the kernels that do a whole layer at once, which do not tell what they read."""
+    fast, layers = torch.backends.mha.get_fastpath_enabled(), torch._C._get_mkldnn_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    torch._C._set_mkldnn_enabled(False)  # torch.backends.mkldnn.flags warns about graphics cards
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
+        torch._C._set_mkldnn_enabled(layers)
 
 
 def _expect_images(images: Any) -> None:

@@ -30,7 +30,6 @@ class ImageRecipe(Recipe):
     input: ClassVar[str] = "folder/"
     input_is_file: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = False  # whether images without a label are left out
-    splits_whole_classes: ClassVar[bool] = False  # whether validation and test are classes that training never sees
     meanings: ClassVar[dict[str, str]] = {}  # for the report: what figures mean that need words, by metric
 
     data: str = "digits"  # in Python arrays, too: see `images_in_memory`
@@ -98,7 +97,7 @@ class ImageRecipe(Recipe):
             seed=self.seed,
             strict=self.strict,
             encoding=self.encoding,
-            whole_classes=self.splits_whole_classes,
+            hold_out=getattr(self, "hold_out", "images"),
         )
         expect_fitting(read_changes(getattr(self, "augment", "")), *found.shape[1:])
         return found

@@ -15,12 +15,16 @@ if TYPE_CHECKING:
     from cutaway.training.jobs import Job
 
 
+_KNOWN = "the share of new images, of the classes of training, that are more alike to an example of another class"
+
+
 @dataclass(frozen=True)
 class SiameseRecipe(ImageRecipe):
     """Learns which images are of one kind, and tells new kinds apart by a single example of each.
 
-    Classes of validation and test are never trained on. `cutaway predict RUN folder/` names each image by the most
-    alike example: those in folder/support (a folder or a file a class), else the classes that it was trained on.
+    Classes of validation and test are never trained on, if there are enough of them. `cutaway predict RUN folder/`
+    names each image by the most alike example: those in folder/support (a folder or a file a class), else the classes
+    that it was trained on.
     """
 
     name: ClassVar[str] = "siamese"
@@ -34,7 +38,6 @@ class SiameseRecipe(ImageRecipe):
         "a folder of images in; the class whose examples, in folder/support, are most alike to each image out"
     )
     needs_labels: ClassVar[bool] = True
-    splits_whole_classes: ClassVar[bool] = True
     meanings: ClassVar[dict[str, str]] = {
         "one_shot_error": "the share of images of new classes that are more alike to an example of another class",
         "ways": "the number of classes with one example each, among which it must find the right one",
@@ -45,6 +48,8 @@ class SiameseRecipe(ImageRecipe):
     """share of the classes (or of their groups) to evaluate on; 0 for none"""
     test: float = setting(0.0, DATA)
     """share of the classes for `cutaway test`; 0 for none"""
+    hold_out: Literal["auto", "classes", "images"] = setting("auto", DATA)
+    """what validation and test have: whole classes, images of every class, or classes if there are enough (auto)"""
     loss: Literal["infonce", "prototypical", "margin"] = setting("infonce", FIRST)
     """each image finds its like among all; the nearest example wins; or like pairs near, others a margin apart"""
     temperature: float = setting(0.07, MODEL)
@@ -126,13 +131,13 @@ class SiameseRecipe(ImageRecipe):
         )
         model.set_scale(some)
         turns = self.turns and height == width
-        faces = len(set(data.train.targets.tolist())) * (4 if turns else 1)
-        if faces < 2:
+        classes = len(set(data.train.targets.tolist()))
+        if classes < 2:
             raise ValueError(
-                f"images are compared between classes, of which training needs two or more, got {faces} of "
-                f"{len(data.labels)} in {data.name}; give more classes, or train on all: --validation 0 --test 0"
+                f"images are compared between classes, of which training needs two or more, got {classes} of "
+                f"{len(data.labels)} in {data.name}; give more classes to train on"
             )
-        ways = min(self.ways, faces)
+        ways = min(self.ways, classes * (4 if turns else 1))
         ways -= ways % world
         batches = ClassBatches(data.train, ways, self.shots, self.seed, rank, world, turns)
         groups = group_numbers(data.labels)
@@ -142,9 +147,16 @@ class SiameseRecipe(ImageRecipe):
             facts["summary"] += f"\n{data.name}: {told}"
         held = data.validation
         if held is not None:
+            if set(held.targets.tolist()) <= set(data.train.targets.tolist()):
+                facts["meanings"]["one_shot_error"] = _KNOWN
             episodes = draw_episodes(held.targets, groups[held.targets])
             if episodes is not None:
                 facts["baseline"] = pixel_baseline(held, episodes)
+            else:
+                facts["summary"] += (
+                    f"\n{data.name}: nothing is measured, as validation has no two classes with two images each; give "
+                    "more images, or raise --validation"
+                )
         changes = ImageChanges(read_changes(self.augment))
         return Job(
             model=model,

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from cutaway.blocks import stack_reach
+from cutaway.blocks import GRU, LSTM, RNN, stack_reach
 from cutaway.look.images.receptive_fields import (
     ReceptiveField,
     _unit,
@@ -129,6 +129,116 @@ def test_a_transformer_reads_a_patch_first_and_then_all():
     assert receptive_field(model, x, "patches.output", 5).box == (3, 3, 6, 6)
     assert receptive_field(model, x, "blocks.0", 5).size == (12, 12)
     assert receptive_field(model, x).size == (12, 12)
+
+
+class Rows(nn.Module):
+    """A module on the rows of pixels as steps or tokens."""
+
+    def __init__(self, module: nn.Module, *, causal: bool = False) -> None:
+        super().__init__()
+        self.module, self.causal = module, causal
+
+    def forward(self, x):
+        rows = x[:, 0]
+        if not isinstance(self.module, nn.MultiheadAttention):
+            y = self.module(rows)
+        elif self.causal:
+            mask = nn.Transformer.generate_square_subsequent_mask(rows.shape[1]).to(rows)
+            y = self.module(rows, rows, rows, need_weights=False, attn_mask=mask)
+        else:
+            y = self.module(rows, rows, rows)
+        return (y[0] if isinstance(y, tuple) else y)[:, None]
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_torchs_own_attention(dtype: torch.dtype, frozen: bool):
+    layers = [nn.MultiheadAttention(6, 2, batch_first=True), nn.TransformerEncoderLayer(6, 2, batch_first=True)]
+    for layer in layers:
+        model = Rows(layer).to(dtype).requires_grad_(not frozen)
+        field = receptive_field(model, torch.zeros(1, 1, 5, 6))
+        assert field.exact
+        assert field.reads.all()
+        assert torch.backends.mha.get_fastpath_enabled()
+    causal = receptive_field(Rows(layers[0], causal=True), torch.zeros(1, 1, 5, 6), place=(2, 1))
+    assert causal.box == (0, 0, 3, 6)
+
+
+@pytest.mark.parametrize("family", [nn.LSTM, nn.GRU, nn.RNN, LSTM, GRU, RNN])
+def test_recurrent_layers_read_what_came_before(family: type[nn.Module]):
+    options = {"batch_first": True} if family.__module__.startswith("torch") else {}
+    model = Rows(family(6, 6, bidirectional=True, **options))
+    for feature, box in ((1, (0, 0, 3, 6)), (7, (2, 0, 5, 6))):  # forwards, backwards
+        field = receptive_field(model, torch.zeros(1, 1, 5, 6), place=(2, feature))
+        assert field.exact
+        assert field.box == box
+
+
+class Chooses(nn.Module):
+    """Values that a convolution's pixels are compared with, or chosen by, and no derivative tells."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__()
+        self.how = how
+
+    def forward(self, x):
+        flat = x.flatten(1)
+        match self.how:
+            case "sort":
+                return x.sort(-1)[0]
+            case "topk":
+                return x.topk(3, -1)[0]
+            case "kthvalue":
+                return x * (x >= flat.kthvalue(5)[0][:, None, None, None])
+            case "quantile":
+                return x.masked_fill(x < flat.quantile(0.5, 1)[:, None, None, None], 0)
+            case "cummax":
+                return x.cummax(-1)[0]
+            case "where":
+                return torch.where(x > x.roll(2, -1), x, 0.0)
+            case "non-maximum suppression":
+                return x * (nn.functional.max_pool2d(x, 3, 1, 1) == x)
+            case "argmax":
+                return x.gather(-1, x.argmax(-1, keepdim=True))
+            case "sign":
+                return x.sign() * x.detach().round()
+            case "svd":
+                return torch.linalg.svd(x)[0]
+            case _:
+                return x * (1.0 if x.mean() > 0 else 2.0)
+
+
+@pytest.mark.parametrize(
+    ("how", "size", "unknown"),
+    [
+        ("sort", (1, 8), ()),
+        ("topk", (1, 8), ()),
+        ("kthvalue", (8, 8), ()),
+        ("quantile", (8, 8), ()),
+        ("cummax", (1, 5), ()),
+        ("where", (1, 3), ()),
+        ("non-maximum suppression", (3, 3), ()),
+        ("argmax", (1, 8), ()),
+        ("sign", (1, 1), ()),
+        ("svd", (8, 8), ("_linalg_svd",)),
+        ("branch", (8, 8), ("item",)),
+    ],
+)
+def test_values_that_choose_and_compare_are_read(how: str, size: tuple[int, int], unknown: tuple[str, ...]):
+    field = receptive_field(Chooses(how), torch.randn(1, 1, 8, 8))
+    assert (field.size, field.unknown, field.exact) == (size, unknown, not unknown)
+    most = f"at most 64 pixels in a box of 8 × 8 (conservative: operations not known: {', '.join(unknown)})"
+    assert str(field) == (f"reads {most}" if unknown else f"reads {field.reads.sum()} pixels in a box of "
+                          f"{size[0]} × {size[1]}")  # fmt: skip
+
+
+def test_a_picture_says_where_it_is_an_upper_bound():
+    model = nn.Sequential(nn.Conv2d(1, 1, 3, padding=1), Chooses("svd"), nn.ReLU())
+    picture = field_picture(model, torch.rand(2, 1, 8, 8), ["0", "2"])
+    words = [row["text"] for row in picture.spec()["datasets"]["words"]]
+    assert words[:2] == ["3×3 pixels", "≤ 8×8 pixels"]
+    assert picture.alt.endswith("2 reads a box of at most 8×8 pixels.")
+    assert "At most (≤) where operations are not known: _linalg_svd." in picture.caption
 
 
 def test_a_unit_that_reads_nothing():

@@ -100,10 +100,58 @@ def test_a_run_without_classes_for_a_test_says_how_to_keep_some(tmp_path: Path):
         run.test()
 
 
+@pytest.mark.parametrize("count", [2, 3, 4, 5])
+def test_few_classes_are_all_trained_on_and_other_images_held_out(count: int, tmp_path: Path):
+    """Whole classes for validation need two, as alike is measured between classes: 0.2 of 5 are fewer."""
+    labels = [f"kind{i}" for i in range(count)]
+    make_classes(tmp_path / "data", labels, each=20, size=(9, 9))
+    recipe = SiameseRecipe(data=str(tmp_path / "data"), **SMALL)
+    data = recipe.dataset()
+    assert data.validation is not None
+    assert set(data.train.targets) == set(data.validation.targets) == set(range(count))
+    assert not set(data.train.names) & set(data.validation.names)
+    said = f"{count} classes are too few to keep whole ones out of training: other images of each are"
+    job = recipe.job()
+    assert said in job.data["summary"]
+    assert job.data["meanings"]["one_shot_error"].startswith("the share of new images, of the classes of training")
+    assert 0 <= job.whole(job.model)["one_shot_error"] <= 1
+    assert {target for step in range(20) for target in job.batches.at(step).targets.tolist()} == set(range(count))
+
+
+def test_enough_classes_are_held_out_whole(tmp_path: Path):
+    make_classes(tmp_path / "data", [f"kind{i:02}" for i in range(10)], each=3, size=(9, 9))
+    data = SiameseRecipe(data=str(tmp_path / "data"), **SMALL).dataset()
+    assert data.validation is not None
+    assert not set(data.train.targets) & set(data.validation.targets)
+    assert len(set(data.validation.targets)) == 2
+    images = SiameseRecipe(data=str(tmp_path / "data"), hold_out="images", validation=0.4, **SMALL).dataset()
+    assert images.validation is not None
+    assert set(images.train.targets) == set(images.validation.targets) == set(range(10))
+
+
+def test_a_run_on_two_classes_tells_them_apart(tmp_path: Path):
+    make_classes(tmp_path / "data", each=20, size=(9, 9))
+    settings = SMALL | dict(steps=2, test=0.2)
+    run = cut.train("siamese", data=str(tmp_path / "data"), out=tmp_path / "run", show="quiet", **settings)
+    assert run.test()["ways"] == 2
+    assert {row["class"] for row in run.predict(tmp_path / "data" / "cat")} <= {"cat", "dog"}
+
+
+def test_validation_with_too_few_images_to_measure_says_so(tmp_path: Path):
+    make_classes(tmp_path / "data", each=3, size=(9, 9))
+    job = SiameseRecipe(data=str(tmp_path / "data"), **SMALL).job()
+    assert "nothing is measured, as validation has no two classes with two images each" in job.data["summary"]
+
+
 def test_too_few_classes_to_compare(tmp_path: Path):
     make_classes(tmp_path / "data", each=3)
-    with pytest.raises(ValueError, match=r"of which training needs two or more, got 1 of 2 in data; .* --validation 0"):
-        SiameseRecipe(data=str(tmp_path / "data"), validation=0.5, test=0.0).job()
+    with pytest.raises(
+        ValueError, match=r"every part needs two or more, got 1 for training of 2 in data; .* --hold-out"
+    ):
+        SiameseRecipe(data=str(tmp_path / "data"), validation=0.5, test=0.0, hold_out="classes").job()
+    make_classes(tmp_path / "one", ["cat"])
+    with pytest.raises(ValueError, match=r"two classes or more, got .* in one; put the images of each class"):
+        SiameseRecipe(data=str(tmp_path / "one")).job()
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,8 @@ def show() -> None:
 
 def main() -> None:
     if sys.argv[1:] == ["show"]:
-        return show()
+        show()
+        return
     way, count = sys.argv[1], int(sys.argv[2])
     draws = [int(draw) for draw in sys.argv[3:]] or list(range(5))
     RESULTS.parent.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,11 @@
 """The memory and the disk of tuning a model of SmolLM2-135M's shape (random weights), beside peft doing the same steps.
 
-Each run is a process of its own; its peak is the most memory that was resident (`ru_maxrss`), mapped files included. Ours
-is `cutaway tune` with its evaluations, checkpoints, weights and report; peft's is a bare loop: the same texts, batches of the
-same size padded to their longest, LoRA of the same rank on the same layers and a head, AdamW, then the adapter is saved.
+Each run is a process of its own; its peak is the most memory that was resident (`ru_maxrss`), mapped files included.
+Ours is `cutaway tune` with its evaluations, checkpoints, weights and report; peft's is a bare loop: the same texts,
+batches of the same size padded to their longest, LoRA of the same rank on the same layers and a head, AdamW, then the
+adapter is saved.
 
-`python benchmarks/run.py tuning_memory`; needs the data, transformers and peft, and takes about ten minutes of one thread.
+`python benchmarks/run.py tuning_memory`; needs the data, transformers and peft, and about ten minutes of one thread.
 """
 
 import csv
@@ -42,9 +43,11 @@ rows = list(csv.reader(open(data, encoding="utf-8")))[1:]
 tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_file=base + "/tokenizer.json", pad_token="<pad>")
 model = transformers.AutoModelForSequenceClassification.from_pretrained(base, num_labels=2, pad_token_id=0)
 if not settings.get("full"):
-    wanted = peft.LoraConfig(task_type="SEQ_CLS", r=settings["lora"], lora_alpha=settings["lora"], target_modules="all-linear")
+    rank = settings["lora"]
+    wanted = peft.LoraConfig(task_type="SEQ_CLS", r=rank, lora_alpha=rank, target_modules="all-linear")
     model = peft.get_peft_model(model, wanted)
-optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], 2e-3 if not settings.get("full") else 1e-4)
+rate = 1e-4 if settings.get("full") else 2e-3
+optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], rate)
 model.train()
 for step in range(settings["steps"]):
     batch = [rows[(step * settings["batch"] + i) % len(rows)] for i in range(settings["batch"])]

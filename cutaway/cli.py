@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def run(argv: Sequence[str]) -> int:
     """Runs one verb; returns the exit code. What names and data hold is shown by the terminal, never obeyed."""
     streams = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = VisibleStream(sys.stdout), VisibleStream(sys.stderr)  # type: ignore[assignment]
+    sys.stdout, sys.stderr = VisibleStream(sys.stdout), VisibleStream(sys.stderr)
     try:
         return _coded(argv)
     finally:

@@ -3,12 +3,11 @@ r"""Checks of the arguments of blocks. Each error states the rule, what came, an
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
-Lengths = Tensor | np.ndarray | Sequence[Any]  # whole numbers, one for each sequence of a batch
+Lengths = Tensor | Sequence[Any]  # whole numbers, one for each sequence of a batch
 _TRIES = 10_000  # numbers tried on either side, a few milliseconds
 
 
@@ -32,8 +31,7 @@ def as_lengths(
     came = ""
     if not isinstance(lengths, Tensor):
         try:
-            numbers = isinstance(lengths, np.ndarray) and lengths.dtype.kind in "iu"
-            lengths = torch.as_tensor(lengths.astype(np.int64) if numbers else list(lengths))
+            lengths = torch.as_tensor(getattr(lengths, "tolist", lambda given=lengths: list(given))())
         except (TypeError, ValueError, RuntimeError):  # a text, a number, rows of different length
             came = repr(lengths)[:60] if isinstance(lengths, (str, int, float)) else f"type {type(lengths).__name__}"
         else:

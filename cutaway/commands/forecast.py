@@ -12,6 +12,7 @@ import tyro
 from cutaway.commands.flags import parse_flags
 from cutaway.commands.predict import written
 from cutaway.visible_text import data_output
+from cutaway.waiting import telling_waits
 
 _FORMATS = (".csv", ".json", ".parquet")
 

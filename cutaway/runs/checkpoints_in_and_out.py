@@ -112,7 +112,7 @@ def export_adapter(run: Run, to: str) -> Path:
             f"an adapter is what LoRA or adapters learned beside frozen weights, got {run.path}, a run of "
             f"{run.recipe.name!r} without one; leave --adapter out to export all weights"
         )
-    run.model.tokenizer = run.tokenizer  # type: ignore[assignment]
+    run.model.tokenizer = run.tokenizer
     return write_adapter(run.model, to)
 
 

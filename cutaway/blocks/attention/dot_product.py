@@ -209,7 +209,7 @@ class _WrittenOutAgain(torch.autograd.Function):
     def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, options: dict[str, Any]) -> Tensor:
         with torch.enable_grad():
             own = [x.detach().requires_grad_(x.requires_grad) for x in (q, k, v)]
-            y = attend(*own, mask, **options)
+            y = attend(own[0], own[1], own[2], mask, **options)
         ctx.own, ctx.y, ctx.options = [x for x in own if x.requires_grad], y, options
         ctx.save_for_backward(q, k, v, mask)
         return y.detach()
@@ -218,7 +218,7 @@ class _WrittenOutAgain(torch.autograd.Function):
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
         *inputs, mask = ctx.saved_tensors
         if torch.is_grad_enabled():
-            written_out = lambda *qkv: (attend_open(*qkv, mask, **ctx.options).output,)
+            written_out = lambda q, k, v: (attend_open(q, k, v, mask, **ctx.options).output,)
             return *differentiate_again(written_out, inputs, (g,)), None, None
         found = iter(torch.autograd.grad(ctx.y, ctx.own, g, retain_graph=True))
         return *(next(found) if needed else None for needed in ctx.needs_input_grad[:3]), None, None

@@ -9,6 +9,7 @@ heads, groups of query heads share theirs. Vaswani et al. 2017, §3.2.2; grouped
 Notes: N0 §2.2, N2, N3 §5.6.2–5.6.3. Axis letters: docs/notation.md.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -54,7 +55,7 @@ class MultiHeadAttention(nn.Module):
 
     attention_weights = {"weights": ("tokens", "tokens")}  # the tap, and whose tokens its queries and keys are
     residual_writers = ("out",)  # the child whose output is added to the residual stream
-    kernel = staticmethod(attend)  # what computes the output; `attend_twice` can be differentiated twice
+    kernel: Callable[..., Tensor] = staticmethod(attend)  # computes the output; see also `attend_twice`
     part_names = {"qkv": ("queries", "keys", "values")}  # of `fused_parts`, for what changes one of them alone
 
     def __init__(

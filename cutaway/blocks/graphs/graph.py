@@ -359,7 +359,9 @@ class Graph:
 
         tensors = ("edges", "weights", "x", "edge_features", "graph_features", "membership")
         changes = {name: moved(getattr(self, name)) for name in tensors}
-        rounded = self.weights is not None and changes["weights"].dtype != self.weights.dtype  # perhaps to 0
+        rounded = (
+            self.weights is not None and getattr(changes["weights"], "dtype", None) != self.weights.dtype
+        )  # perhaps to 0
         return self._with({}, **changes) if rounded else self._known(self._facts, **changes)
 
     def without_edge_features(self) -> "Graph":
@@ -548,7 +550,7 @@ def _those_without(mark: Bool[Tensor, " k"], count: int) -> Int[Tensor, " c"]:
     return torch.argsort(mark.int(), stable=True)[:count]
 
 
-def _watchable(x: Tensor | None) -> Tensor | None:
+def _watchable(x: Any) -> Any:
     """The tensor; a copy of one made in inference mode, which would have no version."""
     if x is None or torch.compiler.is_compiling() or not x.is_inference():
         return x

@@ -9,7 +9,7 @@ without a partner held-out ones are halved: the first half is to find the second
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -142,7 +142,7 @@ def read_text_pairs(
     train, held, tested = (rows.take(part) for part in parts)
     notes += told_repeats(firsts, "first texts" if names[1] else "texts")
     unpaired = not names[1]
-    _expect_different(train, rows, groups, unpaired, notes)
+    _expect_different(train, rows, len(set(keys)) == 1, unpaired, notes)
     if unpaired:
         held, tested = halves(held.firsts), halves(tested.firsts)
     path = Path(data).expanduser() if isinstance(data, (str, os.PathLike)) else None
@@ -151,13 +151,11 @@ def read_text_pairs(
     return TextPairs(splits, tuple(name for name in names if name), fingerprint, tuple(notes), unpaired)
 
 
-def _expect_different(
-    train: PairRows, rows: PairRows, groups: Mapping[str, int], unpaired: bool, notes: Sequence[str]
-) -> None:
+def _expect_different(train: PairRows, rows: PairRows, same: bool, unpaired: bool, notes: Sequence[str]) -> None:
     """There must be two different pairs to train on: one is told from another."""
     what = "texts" if unpaired else "pairs"
     seconds = {text.casefold() for text in rows.seconds}
-    if len(groups) == 1 and len(rows) > 1:
+    if same and len(rows) > 1:
         raise ValueError(
             f"tuning by pairs needs different first texts, got {len(rows):,} {what} that all have the same "
             f"({rows.firsts[0][:40]!r}); add others, or choose other columns: --columns"

@@ -149,7 +149,9 @@ def read_labelled_series(
     )
 
 
-def _open_other(path: Any, labels: Sequence[str], train: RawSeries, how: tuple[Any, ...]) -> SeriesRows:
+def _open_other(
+    path: Any, labels: Sequence[str], train: RawSeries, how: tuple[str, str, str, bool | None]
+) -> SeriesRows:
     raw = load_series(path, "", *how, trained=(train.target, train.columns, train.left_out))
     expect_channels(raw.channels, train.channels, Path(path).name)
     unknown = sorted({str(label) for label in raw.labels} - set(labels))

@@ -4,7 +4,7 @@ r"""The series of a table: one a row (wide), or one a group of rows (long); of a
     long     series, time, value…, label   one row a step; several values are the channels of one series
 
 Columns are found by their usual names, and by what is in them. One that says which series or when (an id, a counter, a
-date) is no step and no channel: where classes come one after the other it would give them away. It is left out, and told.
+date) is no step and no channel: where classes come one after the other it would give them away. It is left out.
 """
 
 import os

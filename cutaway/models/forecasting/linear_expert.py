@@ -165,7 +165,7 @@ def window_constants(
     padded = torch.nn.functional.pad(z, (most, 0))
     began = torch.nn.functional.pad(begun, (most, 0))
     lagged, available = (torch.stack([x[:, most - lag : most - lag + n] for lag in lags]) for x in (padded, began))
-    local = Local(scale, mean, *[scale] * 4, known.pull, known.lags)
+    local = Local(scale, mean, scale, scale, scale, scale, known.pull, known.lags)
     rows = Local(*(part[:, None] for part in local))
     errors = (z - expert_forecast(lagged, available, rows)).abs()
     needed = available | (known.lags.T[:, :, None] == 0)

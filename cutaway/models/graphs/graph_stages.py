@@ -107,7 +107,7 @@ class GraphModelSpec(NamedSpec):
     @classmethod
     def from_dict(cls: type[S], values: dict[str, Any]) -> S:
         """Specs stored before models refused features of edges that they do not read left them out."""
-        return super().from_dict({"ignores_edges": True} | values)  # type: ignore[misc]
+        return super().from_dict({"ignores_edges": True} | values)
 
     @property
     def edge_features(self) -> int:

@@ -114,7 +114,8 @@ class DiffusionRecipe(GenerativeRecipe):
         """The recipe with what depends on grey or colour chosen: photographs take a larger network and longer."""
         data = self.dataset()
         usual = _GREY if data.shape[0] == 1 else _COLOUR
-        chosen = replace(self, **{name: getattr(self, name) or value for name, value in usual.items()})
+        settings: dict[str, Any] = {name: getattr(self, name) or value for name, value in usual.items()}
+        chosen = replace(self, **settings)
         object.__setattr__(chosen, "_read_data", data)
         return chosen
 

@@ -111,8 +111,8 @@ def _as_pixels(rows: ImageRows, places: Int[np.ndarray, "k"]) -> Tensor:
 
 
 def _small(images: Tensor) -> Tensor:
-    sides = [min(side, _SIDE) for side in images.shape[2:]]
-    return images if sides == list(images.shape[2:]) else nn.functional.adaptive_avg_pool2d(images, sides)
+    sides = min(images.shape[2], _SIDE), min(images.shape[3], _SIDE)
+    return images if sides == images.shape[2:] else nn.functional.adaptive_avg_pool2d(images, sides)
 
 
 @torch.no_grad()

@@ -111,8 +111,8 @@ class Node2VecRecipe(WordVectorsRecipe):
             return self
         times = -(-parts // self.steps)
         print(
-            f"{words / 1e6:,.0f} million vertices of walks are to be read ({self.walks} walks of {self.length} from each "
-            f"vertex, {self.passes:g} times): in {self.steps * times:,} steps; lower walks, length or passes for fewer",
+            f"{self.walks} walks of {self.length} from each vertex, read {self.passes:g} times, are "
+            f"{words / 1e6:,.0f} million vertices: {self.steps * times:,} steps; for fewer lower walks, length or passes",
             file=sys.stderr,
             flush=True,
         )

@@ -82,7 +82,7 @@ def told(restored: Float[Tensor, "h i"], kinds: tuple[Kinds, ...], names: tuple[
 def restored_named(run: "Run", data: "MaskedData", inputs: Any) -> list[dict[str, Any]]:
     """Vertices of the run's graph, by their names."""
     graph: Any = data.graph  # type: ignore[attr-defined]
-    names: Any = data.data.names  # type: ignore[attr-defined]
+    names: Any = data.data.names
     rows = find_vertices(inputs, names)
     words = told(restore_each(run.model, graph, rows), *kinds_of(run))
     return [{"vertex": str(names[i])} | one for i, one in zip(rows, words, strict=True)]

@@ -316,7 +316,11 @@ class TunedRecipe(Recipe):
         if not names or (base.finished and not self.self_contained):
             return {"weights": REFERENCED}
         state = job.model.state_dict()
-        job.files[COPY] = lambda path: write_tensors(path, {name: state[name] for name in names})
+
+        def write(path: "Path") -> None:
+            write_tensors(path, {name: state[name] for name in names})
+
+        job.files[COPY] = write
         return {"weights": COPIED}
 
     def expect_resumable(self, run: "Run") -> None:

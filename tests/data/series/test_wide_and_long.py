@@ -67,7 +67,8 @@ def noise(rows: int = 20) -> pd.DataFrame:
     ("name", "values"),
     [
         ("id", range(20)), ("ID", range(100, 2100, 100)), ("index", range(20)), ("Unnamed: 0", range(20)),
-        ("patient_id", [f"p{i}" for i in range(20)]), ("whatever", range(7, 27)), ("code", [3 * i + 1 for i in range(20)]),
+        ("patient_id", [f"p{i}" for i in range(20)]), ("whatever", range(7, 27)),
+        ("code", [3 * i + 1 for i in range(20)]),
         ("date", pd.date_range("2024-01-01", periods=20)), ("date", [f"2024-01-{i + 1:02d}" for i in range(20)]),
         ("sample", [f"s{i}" for i in range(20)]), ("timestamp", [1_700_000_000 + 60 * i for i in range(20)]),
     ],

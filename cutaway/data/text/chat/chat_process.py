@@ -24,7 +24,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import IO, Any, NoReturn
 
 from cutaway.data.text.chat.chat_sandbox import LONGEST, failure_of, forget_templates, render_template
 
@@ -160,12 +160,12 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__}")
 
 
-def write_block(file: BinaryIO, content: bytes) -> None:
+def write_block(file: IO[bytes], content: bytes) -> None:
     file.write(len(content).to_bytes(8, "little") + content)
     file.flush()
 
 
-def read_block(file: BinaryIO, most: int = sys.maxsize) -> bytes | None:
+def read_block(file: IO[bytes], most: int = sys.maxsize) -> bytes | None:
     """The next block of a pipe; None at its end, and of one that is too long."""
     beginning = file.read(8)
     size = int.from_bytes(beginning, "little")
@@ -205,7 +205,7 @@ def render_bounded(template: str, messages: Sequence[Mapping[str, Any]], values:
 # In the process of its own.
 
 
-def serve(requests: BinaryIO, answers: BinaryIO) -> None:
+def serve(requests: IO, answers: IO) -> None:
     """Answers one request after another, until there are no more."""
     bound_memory, bound_time = _bounds()
     while (content := read_block(requests)) is not None:

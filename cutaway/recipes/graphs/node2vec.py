@@ -112,7 +112,7 @@ class Node2VecRecipe(WordVectorsRecipe):
         times = -(-parts // self.steps)
         print(
             f"{self.walks} walks of {self.length} from each vertex, read {self.passes:g} times, are "
-            f"{words / 1e6:,.0f} million vertices: {self.steps * times:,} steps; for fewer lower walks, length or passes",
+            f"{words / 1e6:,.0f} million vertices: {self.steps * times:,} steps; lower walks, length or passes for less",
             file=sys.stderr,
             flush=True,
         )

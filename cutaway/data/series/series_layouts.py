@@ -5,7 +5,7 @@ wide     date, A, B                2024-01-01, 3.1, 7.0
 rows     id, V1, V2, V3 …          A, 3.1, 3.2, 2.9        (series may end early)
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,7 +16,8 @@ from cutaway.extras import need
 if TYPE_CHECKING:
     import pandas
 
-_IDS = ("unique_id", "series", "series_id", "item_id", "id", "ts_id")
+ID_NAMES = ("unique_id", "series", "series_id", "item_id", "id", "ts_id")
+_COUNTERS = ("t", "step", "index", "idx", "row", "no", "nr", "unnamed: 0", "column_1")
 _TARGETS = ("y", "target", "value", "values", "sales", "demand", "count", "quantity")
 
 
@@ -37,16 +38,20 @@ def find_series_layout(
     target: Sequence[str],
     others: Sequence[str],
     file: str,
+    as_names: Callable[[Sequence[str]], "pandas.DataFrame"] | None = None,
 ) -> SeriesLayout:
-    """The layout of a table. What the caller names is taken as said; ``others`` are covariates, no series."""
+    """The layout of a table. What the caller names is taken as said; ``others`` are covariates, no series.
+
+    ``as_names`` gives columns of a CSV file as they are written, in which NA and 007 are names.
+    """
     for role, names in (("series", series), ("time", time), ("target", target)):
         for name in names:
             expect_column(frame, name, role, file)
     free = [name for name in frame.columns if name not in (*series, *time, *target, *others)]
     time = tuple(time) or _find_time(frame, free)
     free = [name for name in free if name not in time]
-    if not time and not series and not target:
-        rows = _rows(frame, free)
+    if not time and not target:
+        rows = _rows(frame, series, free, as_names)
         if rows is not None:
             return rows
     series = tuple(series) or _find_ids(frame, free, time)
@@ -58,7 +63,12 @@ def find_series_layout(
                 f"a table of series must have columns of numbers, got none in {file} ({shown})"
                 f"{_odd_value(frame, free)}; mend it, or name the column of values: --target COLUMN"
             )
-        return SeriesLayout("wide", time, (), wide, _left_out(frame, [n for n in free if n not in wide], time, file))
+        counter = "" if time or target else _counter(frame, wide)
+        note = _left_out(frame, [n for n in free if n not in wide], time, file)
+        if counter:
+            wide = tuple(name for name in wide if name != counter)
+            note = "; ".join([f"{counter!r} counts the rows and is no series"] + [note] * bool(note))
+        return SeriesLayout("wide", time, (), wide, note)
     return SeriesLayout("long", time, series, (_find_target(frame, free, series, target, file),))
 
 
@@ -97,6 +107,15 @@ def _find_time(frame: "pandas.DataFrame", free: list[str]) -> tuple[str, ...]:
     return next(((name,) for name, part in halves if part.notna().any() and are_times(part)), ())
 
 
+def _counter(frame: "pandas.DataFrame", names: Sequence[str]) -> str:
+    """The column, if there is one, that numbers the rows: the first of all, called as a counter is, or not at all."""
+    first = names[0]
+    if len(names) < 2 or first != frame.columns[0] or str(first).casefold() not in _COUNTERS or len(frame) < 3:
+        return ""
+    column = frame[first].to_numpy(np.float64, na_value=np.nan)
+    return str(first) if column[0] in (0, 1) and bool((np.diff(column) == 1).all()) else ""
+
+
 def _odd_value(frame: "pandas.DataFrame", free: list[str]) -> str:
     """The first value that is no number in a column that mostly has numbers, in words."""
     pd = need("pandas", "series", "reading series")
@@ -116,7 +135,7 @@ def _is_numbers(column: "pandas.Series") -> bool:
 
 def _find_ids(frame: "pandas.DataFrame", free: list[str], time: tuple[str, ...]) -> tuple[str, ...]:
     """The columns that tell series apart, where times come more than once."""
-    known = next((n for n in free if str(n).casefold() in _IDS), None)
+    known = next((n for n in free if str(n).casefold() in ID_NAMES), None)
     if known is not None and (frame[known].duplicated().any() or not time):
         return (known,)
     if not time or not frame.duplicated(list(time)).any():
@@ -149,15 +168,29 @@ def _find_target(
     )
 
 
-def _rows(frame: "pandas.DataFrame", free: list[str]) -> SeriesLayout | None:
-    """A row a series: a first column of names, all different, and then numbers that end early in some rows."""
-    if len(free) < 3 or len(free) != len(frame.columns):
+def _rows(
+    frame: "pandas.DataFrame",
+    series: Sequence[str],
+    free: list[str],
+    as_names: Callable[[Sequence[str]], "pandas.DataFrame"] | None,
+) -> SeriesLayout | None:
+    """A row a series: a first column of names, all different, and then numbers that end early in some rows.
+
+    Names may be numbers in a column that the caller named, or that is called id (or the like) in a table with more
+    columns than rows: else it may number the rows.
+    """
+    if len(series) > 1 or len(free) + len(series) < 3 or len(free) + len(series) != len(frame.columns):
         return None
-    first, rest = frame[free[0]], free[1:]
-    if _is_numbers(first) or first.duplicated().any() or not all(_is_numbers(frame[n]) for n in rest):
+    first = series[0] if series else free[0]
+    rest = [name for name in free if name != first]
+    names = frame[first] if as_names is None else as_names([first])[first]
+    called = str(first).casefold() in ID_NAMES and len(rest) > len(frame)
+    if names.duplicated().any() or (_is_numbers(frame[first]) and not series and not called):
         return None
-    note = f"every row is taken for a series, named by {free[0]!r}; if columns are series, name --time"
-    return SeriesLayout("rows", (), (free[0],), tuple(rest), note)
+    if not all(_is_numbers(frame[name]) for name in rest):
+        return None
+    note = f"every row is taken for a series, named by {first!r}; if columns are series, name --time"
+    return SeriesLayout("rows", (), (first,), tuple(rest), note)
 
 
 def ragged_rows(frame: "pandas.DataFrame", layout: SeriesLayout) -> list["np.ndarray"]:
@@ -168,4 +201,4 @@ def ragged_rows(frame: "pandas.DataFrame", layout: SeriesLayout) -> list["np.nda
     return [row[:end] for row, end in zip(block, ends)]
 
 
-__all__ = ["SeriesLayout", "find_series_layout", "ragged_rows"]
+__all__ = ["ID_NAMES", "SeriesLayout", "find_series_layout", "ragged_rows"]

@@ -22,9 +22,9 @@ from cutaway.data.series.covariates import known_columns, static_columns
 from cutaway.data.series.frequencies import Frequency, read_frequency
 from cutaway.data.series.missing_values import MISSING, fill_missing
 from cutaway.data.series.regular_steps import MERGES, Steps, find_steps, gap_note, place
-from cutaway.data.series.series_layouts import SeriesLayout, find_series_layout, ragged_rows
+from cutaway.data.series.series_layouts import ID_NAMES, SeriesLayout, find_series_layout, ragged_rows
 from cutaway.data.series.series_table import SeriesTable
-from cutaway.data.series.time_columns import expect_column, read_times
+from cutaway.data.series.time_columns import TIME_NAMES, are_times, expect_column, read_times
 from cutaway.data.series.time_zones import NO_ZONE
 from cutaway.data.tables.csv_files import CsvTable
 from cutaway.data.tables.reading import fingerprint_frame
@@ -77,13 +77,13 @@ def read_series(
         for column in columns:
             expect_column(frame, column, role, name)
     others = [*asked["known"], *asked["static"]]
-    layout = find_series_layout(frame, _names(series), _names(time), _names(target), others, name)
+    layout = find_series_layout(frame, _names(series), _names(time), _names(target), others, name, named)
     frame = _with_names(frame, layout.series, asked["static"], named)
     if future is not None:
         more, _, _, named = _load(future, encoding, header)
         more = _with_names(more, layout.series, (), named)
         frame = _with_future(frame, layout, asked["known"], more)
-    _expect_names(frame, layout, name)
+    _expect_names(frame, layout, name, in_memory=named is None)
     if layout.kind == "rows":
         table = _of_rows(frame, layout, name)
     else:
@@ -130,7 +130,7 @@ def _with_names(
     return frame.assign(**{name: again[name].str.strip() for name in wanted})
 
 
-def _expect_names(frame: "pandas.DataFrame", layout: SeriesLayout, file: str) -> None:
+def _expect_names(frame: "pandas.DataFrame", layout: SeriesLayout, file: str, in_memory: bool) -> None:
     """Every row of a long table must say which series it is of."""
     for name in layout.series:
         if name not in frame.columns:
@@ -139,8 +139,9 @@ def _expect_names(frame: "pandas.DataFrame", layout: SeriesLayout, file: str) ->
         if absent.any():
             raise ValueError(
                 f"every row must name its series, got none in {int(absent.sum()):,} of {len(frame):,} rows of {name!r} "
-                f"(the first is row {int(absent.argmax()) + 1:,}) of {file}; fill it or leave these rows out (pandas "
-                "reads a series called NA as missing: read the file with keep_default_na=False)"
+                f"(the first is row {int(absent.argmax()) + 1:,}) of {file}; fill it or leave these rows out"
+                + " (pandas reads a series called NA as missing: read the file with keep_default_na=False)"
+                * in_memory
             )
 
 
@@ -165,15 +166,8 @@ def as_series_frame(source: Any) -> "pandas.DataFrame":
     if isinstance(source, pd.Series):
         source = source.to_frame("y" if source.name is None else str(source.name))
     if isinstance(source, pd.DataFrame):
-        index = source.index
-        if isinstance(index, pd.RangeIndex):
-            return source
-        if isinstance(index, pd.MultiIndex):
-            return source.reset_index()
-        if isinstance(index, (pd.DatetimeIndex, pd.PeriodIndex)):
-            named = str(index.name) if index.name and str(index.name) not in source.columns else "ds"
-            return source.rename_axis(named).reset_index()
-        return source.reset_index(drop=True)
+        _expect_own_names(source)
+        return _with_index(source if all(isinstance(n, str) for n in source.columns) else source.rename(columns=str))
     if isinstance(source, Mapping):
         return _of_dict(source)
     if hasattr(source, "detach"):
@@ -190,6 +184,36 @@ def as_series_frame(source: Any) -> "pandas.DataFrame":
             f"{array.shape}; give {{name: values}} for series of different lengths"
         )
     return pd.DataFrame(array[:, None] if array.ndim == 1 else array).rename(columns=lambda i: f"series_{i + 1}")
+
+
+def _expect_own_names(frame: "pandas.DataFrame") -> None:
+    """Every column must have a name of its own, also as text: 1 and "1" would be two series of one name."""
+    names = [str(name) for name in frame.columns]
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise ValueError(
+            f"every column of a table of series must have a name of its own, got {twice!r} for "
+            f"{names.count(twice)} of {len(names)}; rename them"
+        )
+
+
+def _with_index(frame: "pandas.DataFrame") -> "pandas.DataFrame":
+    """A table whose index says when, or which series, with that as a column; row numbers are left out."""
+    pd = need("pandas", "series", "reading series")
+    index = frame.index
+    if isinstance(index, pd.RangeIndex):
+        return frame
+    if isinstance(index, pd.MultiIndex):
+        return frame.reset_index()
+    called = "" if index.name is None else str(index.name)
+    dated = isinstance(index, (pd.DatetimeIndex, pd.PeriodIndex))
+    numbers = pd.api.types.is_numeric_dtype(index)
+    if not dated and (numbers or not called) and called.casefold() not in (*TIME_NAMES, *ID_NAMES):
+        if numbers or not (dated := are_times(index.to_series())) and not index.duplicated().any():
+            return frame.reset_index(drop=True)
+    usual = "ds" if dated else "unique_id"
+    free = called and called not in map(str, frame.columns)
+    return frame.rename_axis(called if free else usual).reset_index()
 
 
 def _of_dict(source: Mapping[Any, Any]) -> "pandas.DataFrame":
@@ -211,6 +235,9 @@ def _of_dict(source: Mapping[Any, Any]) -> "pandas.DataFrame":
         parts.append(pd.DataFrame({"unique_id": str(name), "ds": np.arange(len(array)), "y": array.astype(np.float64)}))
     if not parts:
         raise ValueError("a dict of series must have at least one, got an empty one; give {name: values}")
+    if len({str(name) for name in source}) < len(source):
+        shown = ", ".join(map(repr, list(source)[:5]))
+        raise ValueError(f"every series of a dict must have a name of its own as text, got {shown}; rename them")
     dated = {part["ds"].dtype.kind for part in parts}
     if len(dated) > 1:
         raise ValueError("series must all have dates, or none of them, got some of each; give all an index of dates")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutaway.data.files import expect_encoding, open_plain, read_pieces
+from cutaway.data.tables.date_formats import looks_dated
 from cutaway.data.tables.numerals import split_numeral
 from cutaway.data.tables.plain_rows import LARGE, find_codes
 from cutaway.extras import need
@@ -193,10 +194,13 @@ def _find_separator(text: str) -> str:
 
 
 def _has_header(rows: list[list[str]]) -> bool:
-    """Whether the first row holds names: none is a number or missing, and none comes again below."""
+    """Whether the first row holds names: none is a number or missing, and none comes again below.
+
+    Columns may be called by numbers where one of them has a word over dates, or where they are counted: t, 1, 2, 3 …
+    """
     first, rest = [field.strip() for field in rows[0]], rows[1:]
     if any(split_numeral(name) for name in first if name):
-        return False
+        return _has_numbers_for_names(first, rest)
     doubtful = any(name.casefold() in _MISSING for name in first if name)
     over_numbers = sure = False
     for name, *below in itertools.zip_longest(first, *rest, fillvalue=""):
@@ -210,6 +214,23 @@ def _has_header(rows: list[list[str]]) -> bool:
         return False
     # Columns may lack a name, an index often does; but a row of words with gaps, over words, is data.
     return all(first[1:]) or over_numbers
+
+
+def _has_numbers_for_names(first: list[str], rest: list[list[str]]) -> bool:
+    columns = [[field.strip() for field in below if field.strip()] for below in zip(*rest)]
+    words = [i for i, name in enumerate(first) if name and not split_numeral(name) and name.casefold() not in _MISSING]
+    if len(set(first)) < len(first) or any(len(row) != len(first) for row in rest):
+        return False
+    if columns and any(_are_dates(columns[i][:30]) and not _are_dates([first[i]]) for i in words):
+        return True
+    numbers = first[1:]
+    counted = len(numbers) > 2 and numbers in ([str(i + k) for i in range(len(numbers))] for k in (0, 1))
+    return counted and bool(columns) and (not first[0] or _is_above_other(first[0], columns[0][:30]))
+
+
+def _are_dates(texts: list[str]) -> bool:
+    """Whether these are dates, and no numbers."""
+    return bool(texts) and looks_dated(texts) and not any(map(split_numeral, texts))
 
 
 def _is_above_other(name: str, below: Sequence[str]) -> bool:

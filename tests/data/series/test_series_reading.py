@@ -190,8 +190,64 @@ def test_names_of_series_are_text(name: str, tmp_path):
     assert read_series(frame).names == [name]
     wide = tmp_path / "wide.csv"
     wide.write_text(f"ds,{name},DE\n" + "\n".join(f"2024-01-0{day},{day},{day}" for day in range(1, 6)))
-    if not name[0].isdigit():  # a first row with a number is no header
-        assert read_series(wide).names == [name, "DE"]
+    assert read_series(wide).names == [name, "DE"]
+    rows = tmp_path / "rows.csv"
+    rows.write_text("id,V1,V2,V3,V4\n" + "\n".join(f"{each},1,2,3,4" for each in (name, "nil", "DE")))
+    assert read_series(rows).names[0] == name
+
+
+def test_series_of_a_wide_table_may_be_called_by_numbers(tmp_path):
+    file = tmp_path / "shops.csv"
+    rows = "\n".join(f"2024-01-0{day},{day},{day + 1},{day + 2}" for day in range(1, 6))
+    file.write_text("ds,01,1,2\n" + rows)
+    assert read_series(file).names == ["01", "1", "2"]
+    file.write_text(rows)  # no header at all
+    assert read_series(file).names == ["column_2", "column_3", "column_4"]
+    assert len(read_series(file).values[0]) == 5
+
+
+def test_rows_of_a_table_may_be_series_with_numbers_for_names(tmp_path):
+    file = tmp_path / "rows.csv"
+    file.write_text("id,V1,V2,V3,V4\n1,1,2,3,4\n01,5,6,7,8\nNA,1,1,1,\n")
+    table = read_series(file)
+    assert table.names == ["1", "01", "NA"]
+    assert [len(values) for values in table.values] == [4, 4, 3]
+    file.write_text("shop,V1,V2\n" + "\n".join(f"{shop},1,2" for shop in range(7, 17)))
+    assert read_series(file, series="shop").names == [str(shop) for shop in range(7, 17)]
+
+
+@pytest.mark.parametrize("names", [[1, "1"], ["a", "a"], [None, "None"]])
+def test_columns_of_one_name_are_refused(names):
+    frame = pd.DataFrame(np.arange(20.0).reshape(10, 2))
+    frame.columns = pd.Index(names, dtype=object)
+    with pytest.raises(ValueError, match=r"must have a name of its own, got '\w+' for 2 of 2; rename them"):
+        read_series(frame)
+
+
+def test_series_of_a_dict_with_one_name_as_text_are_refused():
+    with pytest.raises(ValueError, match=r"a name of its own as text, got 1, '1'; rename them"):
+        read_series({1: [1.0, 2.0], "1": [3.0, 4.0]})
+
+
+def test_an_index_that_names_series_or_times_is_read():
+    times = pd.date_range("2024-01-01", periods=5)
+    long = pd.DataFrame({"unique_id": ["NA"] * 5 + ["b"] * 5, "ds": [*times, *times], "y": np.arange(10.0)})
+    assert read_series(long.set_index("unique_id")).names == ["NA", "b"]
+    unnamed = long.set_index("unique_id").rename_axis(None)
+    assert read_series(unnamed).names == ["NA", "b"]
+    texts = pd.DataFrame({"y": np.arange(5.0)}, index=times.astype(str))
+    assert read_series(texts).frequency == "D"
+    assert read_series(texts.rename_axis("day of sale")).frequency == "D"
+    filtered = pd.DataFrame({"y": np.arange(10.0)}).iloc[[3, 5, 8]]  # row numbers say nothing
+    assert read_series(filtered).names == ["y"]
+
+
+def test_a_column_that_counts_the_rows_is_no_series(tmp_path):
+    file = tmp_path / "indexed.csv"
+    file.write_text(pd.DataFrame({"a": np.arange(5.0) ** 2, "b": np.ones(5)}).to_csv())
+    table = read_series(file)
+    assert table.names == ["a", "b"]
+    assert table.notes == ("'column_1' counts the rows and is no series",)
 
 
 def test_names_of_digits_stay_as_written(tmp_path):

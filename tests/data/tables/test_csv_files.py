@@ -79,6 +79,13 @@ def test_quotes_blank_lines_and_missing_values(tmp_path):
         ('"1,234",4\n"5,678",6\n', False),
         ("x,?\ny,z\n", False),
         ("year,2020\n1,2\n", False),
+        ("ds,1,2\n2024-01-01,5,6\n2024-01-02,7,8\n", True),  # numbers for names, beside a word over dates
+        ("x,1,2\n0.5,5,6\n1.5,7,8\n", False),
+        ("2024-01-01,5,6\n2024-01-02,7,8\n", False),
+        ("NA,1,2\n2024-01-02,7,8\n", False),
+        ("t,1,2,3\n0,5,6,7\n1,7,8,9\n", True),  # counted columns
+        (",0,1,2\n0,5,6,7\n1,7,8,9\n", True),
+        ("?,0,1,2\n0,5,6,7\n1,7,8,9\n", False),
     ],
 )
 def test_header_or_none(text, header):

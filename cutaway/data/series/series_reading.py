@@ -206,11 +206,11 @@ def _with_index(frame: "pandas.DataFrame") -> "pandas.DataFrame":
     if isinstance(index, pd.MultiIndex):
         return frame.reset_index()
     called = "" if index.name is None else str(index.name)
-    dated = isinstance(index, (pd.DatetimeIndex, pd.PeriodIndex))
     numbers = pd.api.types.is_numeric_dtype(index)
-    if not dated and (numbers or not called) and called.casefold() not in (*TIME_NAMES, *ID_NAMES):
-        if numbers or not (dated := are_times(index.to_series())) and not index.duplicated().any():
-            return frame.reset_index(drop=True)
+    dated = not numbers and are_times(index.to_series())
+    known = called.casefold() in (*TIME_NAMES, *ID_NAMES)
+    if not known and not dated and (numbers or not (called or index.duplicated().any())):
+        return frame.reset_index(drop=True)
     usual = "ds" if dated else "unique_id"
     free = called and called not in map(str, frame.columns)
     return frame.rename_axis(called if free else usual).reset_index()

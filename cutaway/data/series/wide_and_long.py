@@ -4,7 +4,7 @@ r"""The series of a table: one a row (wide), or one a group of rows (long); of a
     long     series, time, value…, label   one row a step; several values are the channels of one series
 
 Columns are found by their usual names, and by what is in them. One that says which series or when (an id, a counter, a
-date) is no step and no channel: where classes come one after the other it would give them away. It is left out.
+date) is no step and no channel, and is left out: id_columns.py.
 """
 
 import os
@@ -17,7 +17,15 @@ from jaxtyping import Float
 
 from cutaway.data.checks import nearest
 from cutaway.data.files import find_files
-from cutaway.data.series.time_columns import are_times
+from cutaway.data.series.id_columns import (
+    FIRST_STEP,
+    id_channels,
+    id_columns,
+    left_out_note,
+    left_out_values_note,
+    numbers_first,
+    odd_names,
+)
 from cutaway.data.series.ts_files import read_ts
 from cutaway.data.tables.columns import plain_text
 from cutaway.data.tables.csv_files import CsvTable
@@ -28,23 +36,6 @@ if TYPE_CHECKING:
 
 _LABELS = ("target", "label", "class", "class_label", "category", "y")
 _GROUPS = ("series", "unique_id", "series_id", "case", "case_id", "id")
-_INDICES = (
-    *_GROUPS,
-    "index",
-    "idx",
-    "row",
-    "row_id",
-    "sample",
-    "sample_id",
-    "name",
-    "key",
-    "uuid",
-    "number",
-    "no",
-    "nr",
-)
-_DATES = ("date", "datetime", "timestamp", "ds", "time", "day")
-_FEW = 5  # rows that a counter must have, to be one
 _TIMES = ("time", "t", "step", "ds", "date", "timestamp", "index")
 
 
@@ -78,84 +69,54 @@ def load_series(
         path = Path(source).expanduser()
         find_files(path)
         if path.suffixes[:1] == [".ts"]:
-            return _of_ts(path, encoding)
+            return _of_ts(path, encoding, None if trained is None else trained[2])
         found = open_table(path, encoding, header=header)
         notes = tuple(found.notes()) if isinstance(found, CsvTable) else ()
         named = not isinstance(found, CsvTable) or found.layout.header
         frame, name = load_frame(path, encoding, header=header), path.name
     else:
         frame, name, notes, named = as_frame(source), "the table", (), True
-    frame = frame.rename(columns=str)
+    frame = _with_index(frame).rename(columns=str)
     group = _column(frame, group, _GROUPS, "group", found=lambda c: frame[c].duplicated().any()) or ""
     if trained is None:
         label = _column(frame, target, _LABELS, "target")
     else:
-        label = _trained_label(frame, named, *trained[:2])
+        label = _trained_label(frame, named, *trained)
     columns = len(frame.columns)
     when = _column(frame, time, _TIMES, "time") if group else None
     if trained is None:
-        left_out = _id_columns(frame, [c for c in (group, label, when) if c], group)
-        notes = (*notes, _left_out_note(frame, left_out)) if left_out else notes
+        left_out = id_columns(frame, [c for c in (group, label, when) if c], group)
+        if not group:
+            rest = frame.drop(columns=list(left_out))
+            label = label or _label_by_sight(rest, named)
+            left_out += odd_names([c for c in rest.columns if c != label])
+        notes = (*notes, left_out_note(frame, left_out)) if left_out else notes
     else:
         left_out = _trained_columns(frame, named, *trained)
+        if named and not group:
+            left_out += odd_names([c for c in frame.columns if c not in (label, *left_out)])
     frame = frame.drop(columns=list(left_out))
-    if group:
-        found = _of_long(frame, group, label, when, name, notes)
-    else:
-        if label is None and trained is None:
-            label = _label_by_sight(frame, named)
-        found = _of_wide(frame, label, name, notes)
+    found = _of_long(frame, group, label, when, name, notes) if group else _of_wide(frame, label, name, notes)
     return found._replace(columns=columns, left_out=left_out)
 
 
-def _id_columns(frame: "pandas.DataFrame", used: Sequence[str], group: str) -> tuple[str, ...]:
-    """Columns that say which series or row it is, or when it was: no step and no channel."""
-    free = [c for c in frame.columns if c not in used]
-    found = [c for c in free if _is_id(frame, c, free, group)]
-    return tuple(found) if len(found) < len(free) else ()
+def _with_index(frame: "pandas.DataFrame") -> "pandas.DataFrame":
+    """A table with the named levels of its index, such as the id of a series, as columns."""
+    names = [name for name in frame.index.names if name is not None and name not in frame.columns]
+    return frame.reset_index(names)[[*names, *frame.columns]] if names else frame
 
 
-def _is_id(frame: "pandas.DataFrame", name: str, free: Sequence[str], group: str) -> bool:
-    column, called = frame[name], name.casefold().strip()
-    if column.isna().all():
-        return False
-    if not group and column.duplicated().any():
-        return called in _DATES and _is_date(column)
-    named = called in _INDICES or called.endswith(("_id", " id")) or name.endswith("Id") or called.startswith("unnamed")
-    if group:  # a number that every series has its own of, or one that counts the rows
-        alone = frame.groupby(group, sort=False)[name].nunique(dropna=False).le(1).all()
-        return _is_counter(column) or (bool(alone) and (named or _are_whole(column)))
-    if named or (called in _DATES and _is_date(column)):
-        return True
-    if not _is_numeric(column) or len(column) < _FEW:
-        return False
-    others = [c for c in free if c != name and _is_numeric(frame[c])]
-    fractions = len(others) > 1 and not any(_are_whole(frame[c]) for c in others)
-    return _is_counter(column) or (fractions and _are_whole(column) and len(column) >= 2 * _FEW)
-
-
-def _is_counter(column: "pandas.Series") -> bool:
-    """Whether a column counts its rows: 0, 1, 2 …, from any number on."""
-    if not _is_numeric(column) or len(column) < _FEW or column.isna().any():
-        return False
-    return bool((np.diff(column.to_numpy(np.float64)) == 1).all())
-
-
-def _are_whole(column: "pandas.Series") -> bool:
-    if not _is_numeric(column) or column.isna().any():
-        return False
-    return bool((column.to_numpy(np.float64) % 1 == 0).all())
-
-
-def _is_date(column: "pandas.Series") -> bool:
-    return column.dtype.kind == "M" or are_times(column.rename("date"))
-
-
-def _left_out_note(frame: "pandas.DataFrame", names: Sequence[str]) -> str:
-    shown = ", ".join(f"{name!r} ({frame[name].iloc[0]}, {frame[name].iloc[-1]} …)" for name in names[:3])
-    return (
-        f"left out: {shown}, which tell series or rows apart and are no values of them; rename such a column to keep it"
-    )
+def _trained_label(
+    frame: "pandas.DataFrame", named: bool, target: str, columns: int, left_out: Sequence[str]
+) -> str | None:
+    """The column that was the class in training, if it is there; without names, by how many columns there are."""
+    if named or len(frame.columns) == columns:
+        return target if target in frame.columns else None
+    if not left_out or len(frame.columns) != columns - len(left_out):
+        return None
+    before = sum(_place(name) < _place(target) for name in left_out)
+    moved = f"column_{_place(target) - before}"  # ids are missing: the class stands further to the left
+    return moved if moved in frame.columns and not _is_numeric(frame[moved]) else None
 
 
 def _trained_columns(
@@ -164,8 +125,14 @@ def _trained_columns(
     """The columns of new series that were left out in training."""
     if named or len(frame.columns) == columns:
         return tuple(name for name in left_out if name in frame.columns)
-    place = lambda name: int(name.rpartition("_")[2])  # without names: column_1, column_2 …, that of the class missing
-    return tuple(f"column_{place(name) - (place(name) > place(target))}" for name in left_out)
+    if _trained_label(frame, named, target, columns, left_out) or len(frame.columns) < columns - 1:
+        return ()  # ids are missing, with the class or without it
+    return tuple(f"column_{_place(name) - (_place(name) > _place(target))}" for name in left_out)
+
+
+def _place(name: str) -> int:
+    """The number of a column without a name: column_3."""
+    return int(name.rpartition("_")[2])
 
 
 def _column(frame: "pandas.DataFrame", asked: str, usual: Sequence[str], setting: str, found: Any = None) -> str | None:
@@ -178,11 +145,6 @@ def _column(frame: "pandas.DataFrame", asked: str, usual: Sequence[str], setting
         return asked
     names = [c for c in frame.columns if c.casefold() in usual and (found is None or found(c))]
     return names[0] if names else None
-
-
-def _trained_label(frame: "pandas.DataFrame", named: bool, target: str, columns: int) -> str | None:
-    """The column that was the class in training, if it is there; without names, only if no column is missing."""
-    return target if target in frame.columns and (named or len(frame.columns) == columns) else None
 
 
 def _label_by_sight(frame: "pandas.DataFrame", named: bool) -> str:
@@ -212,10 +174,18 @@ def _first_word(column: "pandas.Series") -> str:
     return "no values" if column.isna().all() else repr(column.dropna().iloc[0])
 
 
-def _of_ts(path: Path, encoding: str) -> RawSeries:
+def _of_ts(path: Path, encoding: str, trained: Sequence[str] | None) -> RawSeries:
     found = read_ts(path, encoding)
-    channels = found[0].values.shape[1]
-    return RawSeries([x.values for x in found], [x.label for x in found], _channel_names(channels))
+    values = [x.values for x in found]
+    names = _channel_names(values[0].shape[1])
+    left_out = id_channels(values, names) if trained is None else tuple(trained)
+    notes = (left_out_values_note(values, names, left_out),) if left_out and trained is None else ()
+    if FIRST_STEP in left_out and (trained is None or numbers_first(values)):
+        values = [x[1:] for x in values]
+    kept = [i for i, name in enumerate(names) if name not in left_out]
+    if len(kept) < len(names):
+        values, names = [x[:, kept] for x in values], tuple(names[i] for i in kept)
+    return RawSeries(values, [x.label for x in found], names, notes, left_out=left_out)
 
 
 def _channel_names(count: int) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ _MOST = 0.8  # of the columns are called alike
 
 
 def id_columns(frame: "pandas.DataFrame", used: Sequence[str], group: str) -> tuple[str, ...]:
-    """Columns, beside those ``used``, that say which series or row it is, or when; ``group`` is that of a long table."""
+    """Columns beside those ``used`` that say which series or row it is, or when; ``group`` is that of a long table."""
     free = [c for c in frame.columns if c not in used]
     found = [c for c in free if _is_id(frame, c, free, group)]
     return tuple(found) if len(found) < len(free) else ()
@@ -59,7 +59,7 @@ def odd_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def id_channels(values: Sequence[Float[np.ndarray, "_ c"]], names: Sequence[str]) -> tuple[str, ...]:
-    """Channels that are one whole number for each series; of series with one channel, a first step that numbers them."""
+    """Channels that are one whole number for each series; of one channel, a first step that numbers them."""
     if len(values) < _FEW:
         return ()
     if len(names) == 1:

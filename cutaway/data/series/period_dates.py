@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from itertools import pairwise
 
+_AHEAD = 10  # years that a two-digit year may lie ahead
+
 _NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _FULL = {
     name[:3]: name
@@ -55,8 +57,17 @@ def _year(found: re.Match[str]) -> int:
     parts = found.groupdict()
     if parts.get("y"):
         return int(parts["y"])
-    short = int(parts["yy"])
-    return short + (2000 if short < 69 else 1900)  # as POSIX has it
+    return full_year(int(parts["yy"]))
+
+
+def full_year(short: int) -> int:
+    """The year of two digits: that of this century, unless it lies more than ten years ahead.
+
+    >>> full_year(10), full_year(99)
+    (2010, 1999)
+    """
+    century = date.today().year // 100 * 100
+    return century + short - (100 if century + short > date.today().year + _AHEAD else 0)
 
 
 def month_number(name: str) -> int:
@@ -104,6 +115,7 @@ _KINDS: list[tuple[list[re.Pattern[str]], Callable[[re.Match[str]], date]]] = [
 _SHORT_YEARS = (
     re.compile(rf"{_MONTH}[-/ .,_']+{_SHORT}", re.IGNORECASE),
     re.compile(rf"{_SHORT}[-/ .,_']+{_MONTH}", re.IGNORECASE),
+    re.compile(rf"{_MONTH}{_SHORT}", re.IGNORECASE),
 )
 
 
@@ -151,4 +163,4 @@ def _go_on_as_months(days: Sequence[date]) -> bool:
     return len({day.month for day in days}) == 1 or sum(months < 12 for months in apart) > len(apart) / 2
 
 
-__all__ = ["month_number", "read_periods"]
+__all__ = ["full_year", "month_number", "read_periods"]

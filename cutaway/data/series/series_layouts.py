@@ -63,6 +63,8 @@ def find_series_layout(
                 f"a table of series must have columns of numbers, got none in {file} ({shown})"
                 f"{_odd_value(frame, free)}; mend it, or name the column of values: --target COLUMN"
             )
+        if not time and not target:
+            _expect_no_dates(frame, wide, file)
         counter = "" if time or target else _counter(frame, wide)
         note = _left_out(frame, [n for n in free if n not in wide], time, file)
         if counter:
@@ -105,6 +107,15 @@ def _find_time(frame: "pandas.DataFrame", free: list[str]) -> tuple[str, ...]:
     # A column that is called a date, and holds some beside a word or two: reading it says which.
     halves = ((name, frame[name].iloc[len(frame) // 2 :]) for name in named)
     return next(((name,) for name, part in halves if part.notna().any() and are_times(part)), ())
+
+
+def _expect_no_dates(frame: "pandas.DataFrame", names: Sequence[str], file: str) -> None:
+    """A column of numbers that is called a date, and rises with the rows, must not be taken for a series: 2010.01."""
+    for name in names:
+        if str(name).casefold() in TIME_NAMES and len(names) > 1:
+            steps = np.diff(frame[name].to_numpy(np.float64, na_value=np.nan))
+            if len(steps) and (steps > 0).all():
+                raise ValueError(unreadable([str(frame[name].iloc[0])], str(name), file))
 
 
 def _counter(frame: "pandas.DataFrame", names: Sequence[str]) -> str:

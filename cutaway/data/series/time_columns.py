@@ -4,12 +4,13 @@ r"""The times of rows: dates as people write them, Unix times, years, plain numb
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cutaway.data.checks import nearest
-from cutaway.data.series.period_dates import read_periods
+from cutaway.data.series.period_dates import full_year, read_periods
 from cutaway.data.series.time_zones import NO_ZONE, Zone, in_utc, split_zones, without_zone
 from cutaway.data.tables.date_formats import find_format, find_odd_date, looks_dated
 from cutaway.extras import need
@@ -31,6 +32,7 @@ TIME_NAMES = (
     "year",
     "period",
 )
+_LOOKED_AT = 10_000  # texts, to name the one that is no date
 _PARTS = ("year", "month", "day", "hour", "minute", "second")
 
 
@@ -87,24 +89,34 @@ def _read(column: "pandas.Series", name: str, file: str) -> tuple[Any, Zone]:
     texts = column.astype(str).str.strip()
     zoned = split_zones(texts)
     if zoned is not None:
-        return in_utc(pd.Series(_of_texts(zoned.texts, name, file)), zoned, file)
-    return _of_texts(texts, name, file), NO_ZONE
+        return in_utc(pd.Series(_of_texts(zoned.texts, name, file)[0]), zoned, file)
+    when, note = _of_texts(texts, name, file)
+    return when, NO_ZONE._replace(note=note)
 
 
-def _of_texts(texts: "pandas.Series", name: str, file: str) -> "pandas.DatetimeIndex":
-    """Times as people write them, without zones."""
+def _of_texts(texts: "pandas.Series", name: str, file: str) -> "tuple[pandas.DatetimeIndex, str]":
+    """Times as people write them, without zones; and a note where they could be read in two ways."""
     pd = need("pandas", "series", "reading series")
     distinct = list(texts.unique())
     periods = read_periods(distinct)
     if periods is not None:
         days = dict(zip(distinct, periods, strict=True))
-        return pd.DatetimeIndex(np.array([days[text] for text in texts], "datetime64[us]"))
+        return pd.DatetimeIndex(np.array([days[text] for text in texts], "datetime64[us]")), ""
     found = find_format(distinct) if looks_dated(distinct) else None
     if found is not None:
-        return _whole(pd.to_datetime(texts, errors="coerce", format=found.format), texts, file)
+        when = _of_format(texts, found.format, file)
+        if not found.other:
+            return when, ""
+        other = _of_format(texts, found.other, file)
+        # days and months could change places: the way in which times lie at more regular distances
+        ways = [(when, found.format), (other, found.other)][:: -1 if _distances(other) < _distances(when) else 1]
+        shown = texts.iloc[-1]
+        note = f"{name!r} is read as {_words(ways[0][1])} ({shown} is {ways[0][0][-1]:%Y-%m-%d}), and could be "
+        note += f"{_words(ways[1][1])}; write 2024-01-31 to be sure"
+        return ways[0][0], note
     when = pd.to_datetime(texts, errors="coerce", format="ISO8601")
     if not when.isna().any():
-        return _whole(when, texts, file)
+        return _whole(when, texts, file), ""
     odd = find_odd_date(distinct)
     if odd is not None:
         row = int(np.argmax((texts == odd.text).to_numpy()))
@@ -115,10 +127,37 @@ def _of_texts(texts: "pandas.Series", name: str, file: str) -> "pandas.DatetimeI
     raise ValueError(unreadable(distinct, name, file))
 
 
+def _of_format(texts: "pandas.Series", written: str, file: str) -> "pandas.DatetimeIndex":
+    """Times of one format; years of two digits are of this century unless they lie far ahead."""
+    pd = need("pandas", "series", "reading series")
+    when = _whole(pd.to_datetime(texts, errors="coerce", format=written), texts, file)
+    if "%y" not in written:
+        return when
+    years = {year: full_year(year % 100) for year in when.year.unique()}
+    if all(year == full for year, full in years.items()):
+        return when
+    moved = [time.replace(year=years[time.year]) for time in when]
+    return pd.DatetimeIndex(moved).as_unit("us")
+
+
+def _distances(when: "pandas.DatetimeIndex") -> int:
+    """How many different distances times have: in days, and months for what comes once a month."""
+    times = when.unique().sort_values()
+    months = {12 * (b.year - a.year) + b.month - a.month for a, b in pairwise(times)}
+    days = set(np.diff(times.to_numpy()).tolist())
+    return min(len(days), len(months) if times.day.nunique() == 1 else len(days))
+
+
+def _words(written: str) -> str:
+    return "day, month, year" if written.index("%d") < written.index("%m") else "month, day, year"
+
+
 def unreadable(texts: Sequence[str], name: str, file: str) -> str:
-    """What to say of texts that are no dates."""
+    """What to say of texts that are no dates: the first that is none, where others are."""
+    readable = [read_periods([text]) is not None for text in texts[:_LOOKED_AT]]
+    first = texts[readable.index(False)] if False in readable else texts[0]
     return (
-        f"times must be dates or whole numbers, got {texts[0]!r} in {name!r} of {file}; write them as 2024-01-31 (or "
+        f"times must be dates or whole numbers, got {first!r} in {name!r} of {file}; write them as 2024-01-31 (or "
         "2024-01, 2024-W05, 2024Q1, Jan 2024), or name another column of times: --time COLUMN"
     )
 

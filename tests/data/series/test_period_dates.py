@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from cutaway.data.series.period_dates import month_number, read_periods
+from cutaway.data.series.period_dates import full_year, month_number, read_periods
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,13 @@ def test_a_month_and_two_digits_are_a_year_only_if_they_go_on_so():
 
 def test_names_of_months():
     assert [month_number(name) for name in ("January", "JAN", "sept.", "Decem")] == [1, 1, 9, 0]
+
+
+def test_two_digits_are_a_year_that_is_not_far_ahead():
+    this = date.today().year
+    assert full_year(this % 100) == this
+    assert full_year((this + 10) % 100) == this + 10
+    assert full_year((this + 11) % 100) == this + 11 - 100
+    found = read_periods(["Nov-49", "Dec-49", "Jan-50"])
+    assert found == [date(1949, 11, 1), date(1949, 12, 1), date(1950, 1, 1)]
+    assert read_periods(["Jan10", "Feb10", "Mar10"]) == [date(2010, 1, 1), date(2010, 2, 1), date(2010, 3, 1)]

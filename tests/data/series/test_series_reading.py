@@ -306,3 +306,32 @@ def test_what_is_advised_for_irregular_times_fits_their_distance():
     times = pd.to_datetime(["2024-01-03", "2024-02-11", "2024-03-09", "2024-04-22", "2024-05-01", "2024-06-13"])
     with pytest.raises(ValueError, match="--frequency MS --duplicates mean"):
         read_series(pd.DataFrame({"ds": times, "y": 1.0}))
+
+
+@pytest.mark.parametrize("way", ["%d/%m/%y", "%m/%d/%y", "%d/%m/%Y", "%m/%d/%Y"])
+def test_days_and_months_that_could_change_places_are_read_as_is_more_regular(way, tmp_path):
+    months = pd.date_range("2010-01-01", periods=30, freq="MS")
+    rows = "\n".join(f"{month.strftime(way)},{i}" for i, month in enumerate(months))
+    table = read_series(_file(tmp_path, "date,y\n" + rows))
+    assert (table.frequency, len(table.values[0])) == ("MS", 30)
+    order = "day, month, year" if way.startswith("%d") else "month, day, year"
+    assert f"'date' is read as {order} (" in table.notes[0]
+
+
+def test_years_of_two_digits(tmp_path):
+    rows = "\n".join(f"{month.strftime('%d-%b-%y')},1" for month in pd.date_range("1949", periods=144, freq="MS"))
+    assert read_series(_file(tmp_path, "date,y\n" + rows)).starts == [pd.Timestamp("1949-01-01")]
+
+
+@pytest.mark.parametrize(
+    ("texts", "named"),
+    [
+        (["Jan-10", "Feb-10", "Foo-10", "Apr-10"], "Foo-10"),
+        (["2018-W51", "2018-W52", "2018-W53"], "2018-W53"),
+        (["2010.01", "2010.02", "2010.03"], "2010.01"),  # a column of numbers, and no series
+    ],
+)
+def test_the_date_that_cannot_be_read_is_named(texts, named, tmp_path):
+    rows = "\n".join(f"{text},{i}" for i, text in enumerate(texts))
+    with pytest.raises(ValueError, match=rf"times must be dates or whole numbers, got '{named}' in 'date' of x.csv"):
+        read_series(_file(tmp_path, "date,y\n" + rows))

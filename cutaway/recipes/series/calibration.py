@@ -14,13 +14,14 @@ history itself are forecast too, and their errors widen its paths:
     s = (the .8 (1 + 1 / 6K)-quantile of r)^(K / (K + 1))             80 % of them lie within; nearer 1 for few windows
 
 That is split conformal prediction (Papadopoulos et al. 2002; Romano et al. 2019), with the newest past to calibrate on;
-1/6K is its correction for few cases, of which the steps of one window, that err together, are about six.
+1/6K is its correction for few cases, of which the steps of one window, that err together, are about six. A window with
+less than half of the history before it says nothing about how narrow paths may be: it was forecast from too little.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 _FACTORS = 2.0 ** (np.arange(-20, 41) / 20)  # s, from a half to four times
 _CASES = 6  # independent errors in a window, about
@@ -56,10 +57,12 @@ def own_factors(
     truth: Float[np.ndarray, "windows steps"],
     series: Int[np.ndarray, "windows"],
     count: int,
+    alike: Bool[np.ndarray, "windows"] | None = None,
 ) -> Float[np.ndarray, "series"]:
     """How much the paths of each of ``count`` series are widened, by what came in windows of its own; 1 without any.
 
     The first and last of the levels are .1 and .9, their middle one is .5. ``series`` says whose window each is.
+    Windows that are ``alike`` had a history about as long as that of the forecast: only these make paths narrower.
     """
     middle = quantiles[..., quantiles.shape[-1] // 2]
     above = truth > middle
@@ -69,13 +72,20 @@ def own_factors(
     found = np.ones(count)
     for i in np.unique(series):
         rows = series == i
-        own = r[rows][there[rows]]
-        windows = int(there[rows].any(1).sum())
-        if windows:
-            level = min(0.8 * (1 + 1 / (_CASES * windows)), 1.0)
-            factor = np.quantile(own, level, method="higher") ** (windows / (windows + _PRIOR))
-            found[i] = np.clip(factor, *_OWN)
+        found[i] = _own_factor(r[rows], there[rows])
+        if found[i] < 1 and alike is not None:
+            found[i] = min(_own_factor(r[rows & alike], there[rows & alike]), 1.0)
     return found
+
+
+def _own_factor(r: Float[np.ndarray, "windows steps"], there: Bool[np.ndarray, "windows steps"]) -> float:
+    """The factor of one series by the errors of its windows, where there are any."""
+    windows = int(there.any(1).sum())
+    if not windows:
+        return 1.0
+    level = min(0.8 * (1 + 1 / (_CASES * windows)), 1.0)
+    factor = np.quantile(r[there], level, method="higher") ** (windows / (windows + _PRIOR))
+    return float(np.clip(factor, *_OWN))
 
 
 __all__ = ["own_factors", "widening"]

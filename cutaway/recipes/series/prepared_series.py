@@ -1,7 +1,8 @@
 r"""Series as a forecaster reads them, and its paths as they were: logarithms, large values moved to 0, no freaks.
 
     y_t ← log y_t           if asked for: steps are then log returns, as those of prices
-    y_t ← missing           a freak: one or two values on their own, 100 times as far from the median as 19 of 20 are
+    y_t ← missing           a freak: 100 times as far from the median as 19 of 20 values are, before the usual ones come
+                            back (or one or two at the end: more may be a new level)
     y_t ← y_t − c           c ≈ mean y, if mean |y_t − y_{t−1}| < 10⁻⁴ mean |y|, while it is still float64
 
 A float32 has seven digits: of a meter that stands at 1,000,000,000 and counts up by ones nothing would be left. What a
@@ -19,8 +20,9 @@ from cutaway.data.series.series_table import SeriesTable
 
 _SMALL = 1e-4  # a step, as a share of the values
 _FAR = 100.0  # how far a freak is from the median, in the distance that 19 of 20 keep within
-_ALONE = 2  # values in a row that may be freaks; more are a new level
-_ENOUGH = 20  # values that show what is usual
+_ALONE = 2  # values at the end that may be freaks; more are a new level
+_ENOUGH = 10  # values that show what is usual
+_SOME = 20  # values that move, where most stand still
 
 
 class PreparedSeries(NamedTuple):
@@ -79,15 +81,15 @@ def find_freaks(values: Float[np.ndarray, "n"]) -> Bool[np.ndarray, "n"]:
     usual = np.quantile(apart, 0.95, method="lower")
     if usual == 0:  # most stand still: by those that do not, else by how large the values are
         moving = apart[apart > 0]
-        usual = np.quantile(moving, 0.9, method="lower") if len(moving) >= _ENOUGH else abs(middle)
+        usual = np.quantile(moving, 0.9, method="lower") if len(moving) >= _SOME else abs(middle)
     if usual == 0:
         return none
     far = none.copy()
     far[there] = apart > _FAR * usual
-    # runs of freaks that are longer than that are a new level
-    edges = np.flatnonzero(np.diff(np.r_[False, far, False].astype(np.int8)))
-    for first, last in edges.reshape(-1, 2):
-        far[first:last] = last - first <= _ALONE
+    usual_after = np.flatnonzero(there & ~far)
+    last = int(usual_after[-1]) + 1 if len(usual_after) else 0
+    if far[last:].sum() > _ALONE:
+        far[last:] = False
     return far
 
 

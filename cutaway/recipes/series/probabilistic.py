@@ -9,6 +9,7 @@ these windows the spread of paths is calibrated too, for histories of several le
 each series that is forecast (see calibration.py).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -40,6 +41,8 @@ _DISPERSED = 0.5  # least variance of counts, as a share of their mean, that a n
 _OWN_WINDOWS = 8  # last windows of a history that calibrate its forecast
 _OWN_PATHS = 50
 _LEAST_HISTORY = 8  # values before such a window
+_ALIKE = 0.5  # of the history before a window, to be like the forecast
+_LEAST_SEASON = 4  # shorter ones are in sight at once
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,7 @@ class ProbabilisticRecipe(ForecastRecipe):
                 "depth": self.depth,
                 "dropout": self.dropout,
                 "windowed": True,
-                "lengths": tuple(sorted({4, context + 2, reads // 2, reads})),
+                "lengths": calibrated_lengths(seasons, context, reads),
                 "typical": typical_unit(prepare(parts.train, likelihood, self.logarithm).table, lags, chosen),
                 "support": self.support_for(parts.train),
             }
@@ -183,7 +186,7 @@ class ProbabilisticRecipe(ForecastRecipe):
         told["summary"] += f"\nsupport: {_SUPPORTS[spec.support]}; say --support for another"
         freaks = freak_note(parts.train)
         told["summary"] += f"\n{freaks}" * bool(freaks)
-        held = parts.validation() if parts.validation_windows else None
+        held = _without_freaks(parts).validation() if parts.validation_windows else None
         whole = None if held is None else _Evaluation(held, spec, self.logarithm, len(held.series), self.samples)
         return Job(
             model=model,
@@ -230,6 +233,7 @@ class ProbabilisticRecipe(ForecastRecipe):
         from cutaway.recipes.series.backtesting import LEVELS
         from cutaway.recipes.series.calibration import own_factors
         from cutaway.recipes.series.histories import histories_at
+        from cutaway.recipes.series.prepared_series import without_freaks
 
         trained, steps = model.spec.horizon, paths.shape[-1]
         reach = min(steps, 3 * trained)
@@ -241,7 +245,9 @@ class ProbabilisticRecipe(ForecastRecipe):
         ]
         if not origins:
             return paths
-        past = histories_at(table, origins, reach)
+        past = histories_at(without_freaks(table), origins, reach)
+        whole = np.minimum(table.lengths, model.spec.reads)[past.series]
+        alike = past.table.lengths >= _ALIKE * whole
         drawn = self._raw_paths(model, past.table, reach, _OWN_PATHS, 0)
         truth = past.truth
         if self.logarithm:  # stretched there, so that they stay above 0
@@ -252,7 +258,7 @@ class ProbabilisticRecipe(ForecastRecipe):
         factors = np.ones((len(table), steps))
         for first in range(0, reach, trained):
             part = slice(first, first + trained)
-            found = own_factors(quantiles[:, part], truth[:, part], past.series, len(table))
+            found = own_factors(quantiles[:, part], truth[:, part], past.series, len(table), alike)
             factors[:, first:] = found[:, None]
         widened = middle + factors[:, None] * (paths - middle)
         return np.exp(widened) if self.logarithm else widened
@@ -311,8 +317,8 @@ class _Evaluation:
             _, quantiles = shorter._forecast(model)
             assert shorter.held is not None
             factors = widening(quantiles, shorter.held.truth, LEVELS)
-            if steps and steps < self.spec.reads:  # little to go by: the whole way, and never narrower
-                factors = np.maximum(factors**2, 1.0)
+            if steps and steps < self.spec.reads:  # little to go by: wider by the whole way
+                factors = np.maximum(factors**2, factors)
             found.append(torch.from_numpy(factors))
         model.widening.copy_(torch.stack(found).view_as(model.widening))
 
@@ -363,6 +369,31 @@ _SUPPORTS = {
     "unit": "numbers from 0 to 1",
     "own": "each series by its own values: those never below 0 stay there, counts stay counts",
 }
+
+
+def _without_freaks(parts: SeriesParts) -> SeriesParts:
+    """The parts with the freaks before the test missing: a validation window is not measured by them."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from cutaway.recipes.series.prepared_series import without_freaks
+
+    seen = without_freaks(parts.before_test).values
+    values = [np.concatenate([a, b[len(a) :]]) for a, b in zip(seen, parts.table.values, strict=True)]
+    return parts._replace(table=replace(parts.table, values=values))
+
+
+def calibrated_lengths(seasons: Sequence[int], context: int, reads: int) -> tuple[int, ...]:
+    """Lengths of histories that paths are calibrated for: where a forecast changes, as a season comes into sight.
+
+    Between them factors follow straight lines, so there is one before the first season, too.
+
+    >>> calibrated_lengths((24, 168), 48, 640), calibrated_lengths((), 24, 100)
+    ((4, 12, 26, 50, 170, 320, 640), (4, 26, 50, 100))
+    """
+    seasonal = {season + 2 for season in seasons if season > _LEAST_SEASON} | {s // 2 for s in seasons[:1] if s > 8}
+    return tuple(sorted(n for n in {4, context + 2, reads // 2, reads} | seasonal if n <= reads))
 
 
 def _is_dispersed(train: "SeriesTable") -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from cutaway.data.series.series_table import SeriesTable
+from cutaway.recipes.series.prepared_series import without_freaks
 
 _STILL = 12  # values, at least, and a season and one more, that a series that stands still has
 
@@ -54,17 +55,17 @@ def whole_series(table: SeriesTable, support: str) -> Bool[np.ndarray, "series"]
     """Which series are counts."""
     if support not in ("counts", "own"):
         return np.zeros(len(table), bool)
-    return np.array([_are_counts(values) for values in table.values], bool)
+    return np.array([_are_counts(values) for values in without_freaks(table).values], bool)
 
 
 def within_support(paths: Paths, table: SeriesTable, support: str) -> Paths:
     """Paths of series as values that they can take.
 
-    A history that left the support itself is an exception from it: its paths stay as they are.
+    A history that left the support itself, not by a freak alone, is an exception from it: its paths stay as they are.
     """
     if not support:
         return paths
-    found = paths.copy()
+    found, table = paths.copy(), without_freaks(table)
     whole = whole_series(table, support)
     found[whole] = np.round(found[whole])
     for i, values in enumerate(table.values):

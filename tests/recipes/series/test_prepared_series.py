@@ -7,7 +7,7 @@ import torch
 from cutaway.data.series.series_reading import as_series_frame, read_series
 from cutaway.models.by_spec import from_spec
 from cutaway.recipes.series.deepar import DeepARRecipe
-from cutaway.recipes.series.prepared_series import prepare
+from cutaway.recipes.series.prepared_series import find_freaks, freak_note, prepare, without_freaks
 from cutaway.recipes.tables.in_memory import TableInMemory
 
 METER = 1e9 + np.cumsum(1 + np.sin(np.arange(120.0)))  # steps of 0 to 2
@@ -52,3 +52,31 @@ def test_paths_of_a_meter_go_on_in_its_small_steps():
     steps = np.diff(np.median(paths[0], 0), prepend=METER[-1])
     assert (np.abs(steps - 1) < 1.5).all()  # float32 alone would go in steps of 64
     assert len(np.unique(paths)) > 200
+
+
+WAVE = 20 + 10 * np.sin(np.arange(60.0))
+
+
+@pytest.mark.parametrize("freak", [1e9, -1e9, 1e30, -9999.0, 99999.0])
+@pytest.mark.parametrize("at", [[0], [30], [59], [58, 59], [30, 31, 32], [5, 40]])
+def test_freaks_are_missing(freak, at):
+    values = WAVE.copy()
+    values[at] = freak
+    assert np.flatnonzero(find_freaks(values)).tolist() == at
+    table = read_series({"a": values})
+    assert np.isnan(without_freaks(table).values[0][at]).all()
+    counts = "value far from all others" if len(at) == 1 else f"{len(at)} values far from all others"
+    assert counts in freak_note(table)
+
+
+def test_what_is_no_freak():
+    level = np.r_[WAVE, [1e9, 1e9, 1e9]]  # three at the end: a new level
+    growth = 2.0 ** np.arange(40)
+    sales = np.r_[np.zeros(50), 400.0, np.zeros(9), 900.0]
+    for values in (WAVE, level, growth, sales, np.full(60, 5.0), WAVE[:5], np.full(60, np.nan)):
+        assert not find_freaks(values).any()
+
+
+def test_a_short_series_and_one_that_stands_still_have_freaks_too():
+    assert np.flatnonzero(find_freaks(np.r_[WAVE[:10], 1e9, WAVE[:3]])).tolist() == [10]
+    assert np.flatnonzero(find_freaks(np.r_[np.full(20, 5.0), 1e9, np.full(20, 5.0)])).tolist() == [20]

@@ -59,3 +59,11 @@ def test_quantiles_of_counts_are_counts():
     found = path_quantiles(paths, [0.1, 0.5, 0.9], np.array([True, False]))
     np.testing.assert_array_equal(found[0, 0], [0, 1, 4])
     np.testing.assert_allclose(found[1, 0], np.quantile([0, 1, 1, 4], [0.1, 0.5, 0.9]))
+
+
+def test_a_freak_does_not_change_the_support():
+    values = np.r_[np.tile([1.0, 2.0, 3.0], 10), -1e9, 2.0, 1.0]
+    table = table_of(values)
+    assert whole_series(table, "counts").tolist() == [True]
+    found = within_support(np.array([[[-2.4, 1.6]]]), table, "counts")
+    assert found.tolist() == [[[0.0, 2.0]]]

@@ -4,7 +4,8 @@
 runs that are there. Attacks: noise, one step along the sign of the gradient (FGSM), PGD of 40 steps of 0.01 and of 20
 steps of 0.1, each with 5 uniform starts, up the cross-entropy and up the margin of another class, images made with the
 other models, 1,000 squares (no gradients). An image counts as robust only if it withstands every one. `--some 1000`
-takes as many test images, evenly spread, else all are taken. Data: CUTAWAY_DATA, else ../shared/data. Processor seconds are those of one thread.
+takes as many test images, evenly spread, else all are taken. Data: CUTAWAY_DATA, else
+../shared/data. Processor seconds are those of one thread.
 """
 
 import os

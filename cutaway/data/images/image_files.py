@@ -30,7 +30,7 @@ class ImageFiles:
     others: tuple[str, ...] = ()  # visible files that are no images
     hidden: int = 0
     empty: tuple[str, ...] = ()  # folders without an image
-    closed: tuple[str, ...] = ()  # links that lead nowhere, and files that may not be read
+    closed: tuple[str, ...] = ()  # links that lead nowhere, pipes, devices, and files that may not be read
     paths: Mapping[str, Path] = field(default_factory=dict)
 
     def notes(self) -> list[str]:
@@ -43,7 +43,10 @@ class ImageFiles:
         if self.hidden:
             found.append(f"left out: {self.hidden:,} hidden files")
         if self.closed:
-            found.append(f"left out: {len(self.closed):,} files that cannot be opened, the first is {self.closed[0]}")
+            found.append(
+                f"left out: {len(self.closed):,} files that cannot be read (links that lead nowhere, pipes, devices, "
+                f"no permission), the first is {self.closed[0]}"
+            )
         if self.empty:
             listed = ", ".join(self.empty[:5]) + (", …" if len(self.empty) > 5 else "")
             found.append(f"folders without images: {listed}")
@@ -66,7 +69,7 @@ def files_in_folder(path: Path) -> ImageFiles:
             whole = (here / name).as_posix()
             if _is_hidden(name):
                 hidden += 1
-            elif not os.access(Path(parent) / name, os.R_OK):
+            elif not _may_be_read(Path(parent) / name):
                 closed.append(whole)
             elif _is_image(name, endings) or (not Path(name).suffix and _begins_like_one(Path(parent) / name)):
                 names[whole] = Path(parent) / name
@@ -135,6 +138,11 @@ def _is_new(folder: str, seen: set[str]) -> bool:
     new = real not in seen
     seen.add(real)
     return new
+
+
+def _may_be_read(path: Path) -> bool:
+    """Whether there is a regular file that is open to us: reading a pipe or a device may never end."""
+    return path.is_file() and os.access(path, os.R_OK)
 
 
 def _is_image(name: str, endings: frozenset[str]) -> bool:

@@ -75,7 +75,9 @@ def read_image_list(path: Path, target: str = "", encoding: str = "utf-8", label
         )
     notes = [f"images are in the column {file!r}" + (f", labels in {label!r}; to choose: --target" if label else "")]
     if absent:
-        notes.append(f"left out: {len(absent):,} rows whose image is not there, the first is {absent[0]!r}")
+        notes.append(
+            f"left out: {len(absent):,} rows whose image is no file that can be read, the first is {absent[0]!r}"
+        )
     if twice:
         notes.append(f"left out: {twice:,} rows that name an image a second time")
     other = len(known.all - {place for place, _, _ in rows.values()}) if label and rows else 0

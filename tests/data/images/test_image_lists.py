@@ -76,7 +76,7 @@ def test_rows_without_image_and_images_without_row_are_told(folder: Path):
     )
     found = read_image_list(path)
     assert found.labels == ["a", "b", None]
-    assert "left out: 1 rows whose image is not there, the first is 'photos/9.png'" in found.notes
+    assert "left out: 1 rows whose image is no file that can be read, the first is 'photos/9.png'" in found.notes
     assert "left out: 1 rows that name an image a second time" in found.notes
     assert "left out: 3 images beside the table that it does not name" in found.notes
     assert "left out: 1 images without a label" in read_images(path, labelled=True, test=0.0, validation=0.0).summary()

@@ -88,8 +88,24 @@ def test_damaged_members_and_zips(tmp_path: Path):
         in read_images(tmp_path / "pets.zip", labelled=True).summary()
     )
     (tmp_path / "half.zip").write_bytes(content[:500])
-    with pytest.raises(ValueError, match=r"there must be an image that can be read|a zip must be whole"):
+    with pytest.raises(ValueError, match=r"a zip must be whole, got .*half.zip, which is damaged"):
         read_images(tmp_path / "half.zip")
+    (tmp_path / "half.png").write_bytes(content[:500])
+    with pytest.raises(ValueError, match=r"a zip must be whole, got .*half.png, which is damaged"):
+        read_images(tmp_path / "half.png")
+    (tmp_path / "none.zip").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"none.zip, which is damaged \(it is empty\); copy it again"):
+        read_images(tmp_path / "none.zip")
+
+
+def test_entries_that_lead_out_of_a_zip_are_told(tmp_path: Path):
+    image = (make_classes(tmp_path / "pets") / "cat" / "0.png").read_bytes()
+    with zipfile.ZipFile(tmp_path / "out.zip", "w") as archive:
+        for name in ("../../a/1.png", "/etc/2.png", "a/3.png", "b/4.png"):
+            archive.writestr(name, image)
+    found = files_in_zip(tmp_path / "out.zip")
+    assert found.names == ("a/3.png", "b/4.png")
+    assert found.notes() == ["left out: 2 files whose path leads out of the zip, the first is ../../a/1.png"]
 
 
 def test_files_must_exist(tmp_path: Path):

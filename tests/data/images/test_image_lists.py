@@ -85,7 +85,11 @@ def test_rows_without_image_and_images_without_row_are_told(folder: Path):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["file,label", "x/17.png,a"], r"must have a column of files that exist, got file, label in labels.csv, where"),
+        (["file,label", "x/17,a"], r"must have a column of files that exist, got file, label in labels.csv, where"),
+        (
+            ["file,label", "x/17.png,a", "18.png,b"],
+            r"files that exist, got none of 2 \(the first is 'x/17.png'\)",
+        ),
         (
             ["file,label", "photos/1.png,a", "photos/7.png,a", "photos/8.png,a"],
             r"got 2 of 3 that do not \(the first is 'photos/7.png'\)",

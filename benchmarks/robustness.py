@@ -2,9 +2,10 @@
 
 `robustness.py` trains both (and a second robust one, to make images with), `robustness.py RUN [PLAIN [OTHER]]` takes
 runs that are there. Attacks: noise, one step along the sign of the gradient (FGSM), PGD of 40 steps of 0.01 and of 20
-steps of 0.1, each with 5 uniform starts, images made with the other models, 1,000 squares (no gradients). An image
-counts as robust only if it withstands every one. `--some 1000` takes as many test images, evenly spread, else all are
-taken. Data: CUTAWAY_DATA, else ../shared/data. Processor seconds are those of one thread.
+steps of 0.1, each with 5 uniform starts, up the cross-entropy and up the margin of another class, images made with the
+other models, 1,000 squares (no gradients). An image counts as robust only if it withstands every one. `--some 1000`
+takes as many test images, evenly spread, else all are taken. Data: CUTAWAY_DATA, else
+../shared/data. Processor seconds are those of one thread.
 """
 
 import os
@@ -63,10 +64,15 @@ def _measure(run: Any, sources: dict[str, Any], x: Tensor, y: Tensor) -> None:
         ("FGSM", "fgsm", {}),
         ("PGD of 40 steps of 0.01, 5 starts", "pgd", dict(steps=40, step=0.01, restarts=5)),
         ("PGD of 20 steps of 0.1, 5 starts", "pgd", dict(steps=20, step=0.1, restarts=5)),
+        ("margin PGD of 40 steps of 0.01, 5 starts", "margin", dict(steps=40, step=0.01, restarts=5)),
+        ("margin PGD of 20 steps of 0.1, 5 starts", "margin", dict(steps=20, step=0.1, restarts=5)),
         ("1,000 squares", "square", dict(steps=1000)),
     ):
         found[words] = ~attack(run, x, y, kind, EPSILON, **more).success
         _say(f"robust cnn, {words}", found[words])
+    for size in ("40 steps of 0.01", "20 steps of 0.1"):
+        both = [right for words, right in found.items() if f"PGD of {size}" in words]
+        _say(f"robust cnn, both PGD of {size}", torch.stack(both).all(0))
     for words, source in sources.items():
         made = attack(source, x, y, "pgd", EPSILON, steps=40, step=0.01).images
         found[words] = right_answers(run.model, made, y)

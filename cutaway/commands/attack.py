@@ -17,6 +17,7 @@ _WORDS = {
     "noise": "with noise of that size",
     "fgsm": "after one step along the sign of the gradient",
     "pgd": "after {steps} steps, {restarts} start{s}",
+    "margin": "after as many steps towards the nearest other class",
     "square": "after {squares:,} squares, without gradients",
     "worst": "after every attack: the figure to state",
 }
@@ -44,14 +45,20 @@ class AttackImages:
     """a folder or file of images of yours"""
     epsilon: float = 0.1
     """the most that a pixel may move, from 0 to 1"""
-    kinds: tuple[Literal["noise", "fgsm", "pgd", "square"], ...] = ("noise", "fgsm", "pgd", "square")
+    kinds: tuple[Literal["noise", "fgsm", "pgd", "margin", "square"], ...] = (
+        "noise",
+        "fgsm",
+        "pgd",
+        "margin",
+        "square",
+    )
     """attacks to try"""
     steps: int = 40
-    """steps of pgd"""
+    """steps of pgd and margin"""
     step: float | None = None
-    """size of a step of pgd (default: 2.5 epsilon / steps)"""
+    """size of a step of pgd and margin (default: 2.5 epsilon / steps)"""
     restarts: int = 1
-    """starts of pgd and square; an image withstands only if it does so each time"""
+    """starts of pgd, margin and square; an image withstands only if it does so each time"""
     squares: int = 1000
     """squares that the square attack tries"""
     source: str = ""

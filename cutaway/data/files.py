@@ -12,7 +12,7 @@ import lzma
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -77,12 +77,25 @@ def refuse_special(path: Path, setting: str = "data") -> None:
         )
 
 
-def _absent(path: Path, setting: str) -> str:
+def similar_names(path: Path, others: Iterable[str] = ()) -> list[str]:
+    """Names of readable files and folders beside a path that is not there, and of ``others``, that are much like it."""
     there = sorted(path.parent.iterdir()) if path.parent.is_dir() and os.access(path.parent, os.R_OK) else []
     beside = [entry.name for entry in there if (entry.is_file() or entry.is_dir()) and not entry.name.startswith(".")]
-    near = difflib.get_close_matches(path.name, beside, n=3, cutoff=0.6)
+    return difflib.get_close_matches(path.name, [*others, *beside], n=3, cutoff=0.6)
+
+
+def dead_link(path: Path) -> str:
+    """What is said of a link that leads nowhere or in a circle; nothing of other paths."""
+    if not path.is_symlink() or path.exists():
+        return ""
+    return f"which is a link to {os.readlink(path)}, where there is nothing; mend the link, or give another path"
+
+
+def _absent(path: Path, setting: str) -> str:
+    near = similar_names(path)
     hint = f"did you mean {', '.join(near)}?" if near else "look for a misspelling, or give the full path"
-    return f"{setting} must be a file or folder that exists, got {path}; {hint}"
+    dead = dead_link(path)
+    return f"{setting} must be a file or folder that exists, got {path}{f', {dead}' if dead else f'; {hint}'}"
 
 
 @contextmanager
@@ -233,4 +246,15 @@ class TextSource:
             )
 
 
-__all__ = ["PIECE", "TextSource", "expect_encoding", "expect_text", "find_files", "open_plain", "read_pieces"]
+__all__ = [
+    "PIECE",
+    "TextSource",
+    "dead_link",
+    "expect_encoding",
+    "expect_text",
+    "find_files",
+    "open_plain",
+    "read_pieces",
+    "refuse_special",
+    "similar_names",
+]

@@ -338,7 +338,7 @@ def located(recipe: Recipe, about: dict[str, Any], folder: Path) -> Recipe:
     by the path noted, or as given.
     """
     told = about["data"]
-    noted = told.get("files", {"test_file": told["test_path"]} if "test_path" in told else {})
+    noted = told.get("files") or ({"test_file": told["test_path"]} if told.get("test_path") else {})
     moved = {name: path for name, path in noted.items() if getattr(recipe, name, "") and os.path.exists(str(path))}
     path = told.get("path")
     if "stored" in told:

@@ -23,7 +23,7 @@ def test_figures_fall_from_noise_to_aimed_changes(digits, capsys):
     assert cutaway(["attack", digits, "--epsilon", "0.2", "--count", "60", "--squares", "30", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     right = found["right"]
-    assert list(right) == ["clean", "noise", "fgsm", "pgd", "square", "worst"]
+    assert list(right) == ["clean", "noise", "fgsm", "pgd", "margin", "square", "worst"]
     assert right["pgd"] <= right["fgsm"] <= right["clean"]
     assert right["worst"] == min(right.values())
     assert right["pgd"] < right["noise"]
@@ -73,7 +73,7 @@ def test_images_of_ones_own(digits, tmp_path, capsys):
         (["--out", "a.gif"], "--out must end in .png, .svg, .html, got 'a.gif'"),
         (["--overwrite"], "--overwrite is for --out"),
         (["--kinds", "cw"], "noise"),
-        (["--kinds", "cw"], "got 'cw'; try --kinds noise fgsm pgd square"),
+        (["--kinds", "cw"], "got 'cw'; try --kinds noise fgsm pgd margin square"),
         (["--eps", "0.2"], "got --eps; did you mean --epsilon?"),
         (["--source", "runs/nowhere"], "nowhere"),
         (["nowhere/", "--test"], "--test is for the run's own images"),
@@ -102,6 +102,9 @@ def test_views(own_run):
     last = max(size for _, size in shares)
     assert shares["noise", 0.0] == shares["many steps (PGD)", 0.0]
     assert shares["many steps (PGD)", last] < shares["noise", last]
+    for size in {size for _, size in shares}:
+        attacks = [shares[name, size] for name in robustness._CURVES]
+        assert shares["every one of these", size] <= min(attacks)
     picture = robustness.attacked(run, subject)
     assert "changed by at most 0.1" in picture.title
     lost = re.search(r"(\d+) of (\d+) images lost their class; these are shown before others", picture.note)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from cutaway.data import files
 from cutaway.data.files import TextSource, find_files, open_plain, read_pieces
+from cutaway.data.samples.embedded import resolve
 
 TEXT = "Grüße, κόσμε!\nzwei\n"
 
@@ -185,6 +186,13 @@ def test_a_pipe_is_refused_and_never_suggested(tmp_path: Path):
         find_files("/dev/zero")
     with pytest.raises(ValueError, match=r"got .*pipes\.txt; look for a misspelling"):
         find_files(tmp_path / "pipes.txt")
+    with pytest.raises(ValueError, match=r"got '.*pipes\.txt', which is none; give a path"):
+        resolve(tmp_path / "pipes.txt", "text")
     (tmp_path / "link.txt").symlink_to(tmp_path / "nowhere.txt")
+    for read in (find_files, lambda path: resolve(path, "text")):
+        with pytest.raises(
+            ValueError, match=r"which is a link to .*nowhere\.txt, where there is nothing; mend the link"
+        ):
+            read(tmp_path / "link.txt")
     with pytest.raises(ValueError, match=r"got .*links\.txt; look for a misspelling"):
         find_files(tmp_path / "links.txt")

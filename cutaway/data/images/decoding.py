@@ -47,6 +47,21 @@ _FAILURES = (
 )
 
 
+_OTHER_KINDS = {  # how files begin that are saved as images by mistake, in lower case
+    b"<!doctype html": "an HTML page",
+    b"<html": "an HTML page",
+    b"<head": "an HTML page",
+    b"<svg": "an SVG drawing",
+    b"<?xml": "XML",
+    b"{": "JSON",
+    b"%pdf": "a PDF document",
+    b"pk\x03\x04": "a zip",
+    b"\x1f\x8b": "packed by gzip",
+    b"version https://git-lfs": "a pointer of Git LFS without its content",
+}
+_HEIC = (b"ftypheic", b"ftypheix", b"ftypmif1", b"ftyphevc")
+
+
 class DamagedImageError(ValueError):
     """A file that is no whole image; its text is the reason."""
 
@@ -84,13 +99,29 @@ def opened_image(source: Path | bytes) -> "Iterator[Image]":
             with image.open(io.BytesIO(source) if isinstance(source, bytes) else source, formats=formats) as found:
                 yield found
         except image.UnidentifiedImageError:
-            raise DamagedImageError("not an image, or one that begins damaged") from None
+            raise DamagedImageError(_other_kind(source) or "not an image, or one that begins damaged") from None
         except (image.DecompressionBombError, image.DecompressionBombWarning):
             limit = f"{image.MAX_IMAGE_PIXELS:,}"
             raise DamagedImageError(f"more than {limit} pixels, which could be a trap that fills the memory") from None
         except _FAILURES as error:
             told = " ".join(str(error).split())
             raise DamagedImageError(told if isinstance(error, (OSError, ValueError)) and told else "damaged") from None
+
+
+def _other_kind(source: Path | bytes) -> str:
+    """What a file is that is no image, by its first bytes; nothing where they do not tell."""
+    if isinstance(source, bytes):
+        start = source[:512]
+    else:
+        with open(source, "rb") as file:
+            start = file.read(512)
+    if not start:
+        return "it is empty"
+    text = start.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    for begins, kind in _OTHER_KINDS.items():
+        if text.startswith(begins):
+            return f"it is {kind}, whatever it is called"
+    return "it is an HEIC photo; save it as JPEG or PNG" if start[4:12] in _HEIC else ""
 
 
 def look_at(found: "Image") -> Look:

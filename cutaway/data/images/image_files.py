@@ -30,7 +30,8 @@ class ImageFiles:
     others: tuple[str, ...] = ()  # visible files that are no images
     hidden: int = 0
     empty: tuple[str, ...] = ()  # folders without an image
-    closed: tuple[str, ...] = ()  # links that lead nowhere, and files that may not be read
+    closed: tuple[str, ...] = ()  # links that lead nowhere, pipes, devices, and files that may not be read
+    outside: tuple[str, ...] = ()  # entries of a zip whose path leads out of it
     paths: Mapping[str, Path] = field(default_factory=dict)
 
     def notes(self) -> list[str]:
@@ -43,7 +44,13 @@ class ImageFiles:
         if self.hidden:
             found.append(f"left out: {self.hidden:,} hidden files")
         if self.closed:
-            found.append(f"left out: {len(self.closed):,} files that cannot be opened, the first is {self.closed[0]}")
+            found.append(
+                f"left out: {len(self.closed):,} files that cannot be read (links that lead nowhere, pipes, devices, "
+                f"no permission), the first is {self.closed[0]}"
+            )
+        if self.outside:
+            listed = f"{len(self.outside):,} files whose path leads out of the zip, the first is {self.outside[0]}"
+            found.append(f"left out: {listed}")
         if self.empty:
             listed = ", ".join(self.empty[:5]) + (", …" if len(self.empty) > 5 else "")
             found.append(f"folders without images: {listed}")
@@ -66,7 +73,7 @@ def files_in_folder(path: Path) -> ImageFiles:
             whole = (here / name).as_posix()
             if _is_hidden(name):
                 hidden += 1
-            elif not os.access(Path(parent) / name, os.R_OK):
+            elif not _may_be_read(Path(parent) / name):
                 closed.append(whole)
             elif _is_image(name, endings) or (not Path(name).suffix and _begins_like_one(Path(parent) / name)):
                 names[whole] = Path(parent) / name
@@ -82,7 +89,7 @@ def files_in_folder(path: Path) -> ImageFiles:
         hidden,
         tuple(sorted(folder for folder in folders if folder not in filled)),
         tuple(closed),
-        names,
+        paths=names,
     )
 
 
@@ -90,11 +97,13 @@ def files_in_zip(path: Path) -> ImageFiles:
     """The images of a zip; they are read as they are needed, and never unpacked to disk."""
     try:
         archive = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, OSError) as error:
-        raise ValueError(f"a zip must be whole, got {path} which is damaged ({error}); copy it again") from None
+    except (zipfile.BadZipFile, ValueError, EOFError) as error:
+        told = "it is empty" if not path.stat().st_size else f"{' '.join(str(error).split())}; was it cut off?"
+        raise ValueError(f"a zip must be whole, got {path}, which is damaged ({told}); copy it again") from None
     endings = image_endings()
     entries = {info.filename: info for info in archive.infolist() if not info.is_dir()}
-    seen = {name for name in entries if not any(_is_hidden(part) for part in name.split("/"))}
+    outside = sorted(name for name in entries if name.startswith("/") or ".." in name.split("/"))
+    seen = {name for name in entries if not any(_is_hidden(part) for part in name.split("/"))} - set(outside)
     names = tuple(sorted(name for name in seen if _is_image(name, endings)))
 
     def read(name: str) -> bytes:
@@ -111,7 +120,8 @@ def files_in_zip(path: Path) -> ImageFiles:
         read,
         lambda known: refresh(known, {path.name: path}),
         tuple(sorted(seen - set(names))),
-        len(entries) - len(seen),
+        len(entries) - len(seen) - len(outside),
+        outside=tuple(outside),
     )
 
 
@@ -137,6 +147,11 @@ def _is_new(folder: str, seen: set[str]) -> bool:
     return new
 
 
+def _may_be_read(path: Path) -> bool:
+    """Whether there is a regular file that is open to us: reading a pipe or a device may never end."""
+    return path.is_file() and os.access(path, os.R_OK)
+
+
 def _is_image(name: str, endings: frozenset[str]) -> bool:
     return PurePosixPath(name).suffix.lower() in endings
 
@@ -149,4 +164,10 @@ def _begins_like_one(path: Path) -> bool:
         return False
 
 
-__all__ = ["ImageFiles", "files_by_name", "files_in_folder", "files_in_zip"]
+def begins_like_a_zip(path: Path) -> bool:
+    """Whether a file begins with an entry of a zip, be the rest of it whole or not."""
+    with open(path, "rb") as file:
+        return file.read(4) == b"PK\x03\x04"
+
+
+__all__ = ["ImageFiles", "begins_like_a_zip", "files_by_name", "files_in_folder", "files_in_zip"]

@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from cutaway.data.checks import nearest
+from cutaway.data.images.decoding import image_endings
 from cutaway.data.images.image_files import files_in_folder
 from cutaway.data.labelled.labelled_sources import read_columns
 
@@ -51,7 +52,7 @@ def read_image_list(path: Path, target: str = "", encoding: str = "utf-8", label
     if not columns or not next(iter(columns.values())):
         raise ValueError(f"a table of images must have a row, got {path.name} without any; give one an image")
     known = _Known(path.parent)
-    file, found = _column_of_files(columns, known, path.name, target)
+    file, found = _column_of_files(columns, known, path, target)
     label = _column_of_labels(columns, file, path.name, target, labelled)
     texts: Sequence[str] = columns[label] if label else [""] * len(found)
     parts = columns.get("split", columns.get("part", [""] * len(found)))
@@ -69,13 +70,12 @@ def read_image_list(path: Path, target: str = "", encoding: str = "utf-8", label
         twice += key in rows
         rows[key] = (place, text or None, _PARTS.get(part.lower(), ""))
     if len(absent) * 2 > len(found):
-        raise ValueError(
-            f"the images of a table must be files that exist, got {len(absent):,} of {len(found):,} that do not (the "
-            f"first is {absent[0]!r}) from the column {file!r} of {path.name}; give paths from {path.parent}"
-        )
+        raise ValueError(_missing(absent, len(found), file, path))
     notes = [f"images are in the column {file!r}" + (f", labels in {label!r}; to choose: --target" if label else "")]
     if absent:
-        notes.append(f"left out: {len(absent):,} rows whose image is not there, the first is {absent[0]!r}")
+        notes.append(
+            f"left out: {len(absent):,} rows whose image is no file that can be read, the first is {absent[0]!r}"
+        )
     if twice:
         notes.append(f"left out: {twice:,} rows that name an image a second time")
     other = len(known.all - {place for place, _, _ in rows.values()}) if label and rows else 0
@@ -117,7 +117,7 @@ class _Known:
 
 
 def _column_of_files(
-    columns: Mapping[str, Sequence[str]], known: _Known, name: str, target: str
+    columns: Mapping[str, Sequence[str]], known: _Known, table: Path, target: str
 ) -> tuple[str, list[Path | None]]:
     folded = {column.casefold().strip(): column for column in columns if column != target}
     order = [folded[one] for one in _FILES if one in folded] + [
@@ -132,12 +132,31 @@ def _column_of_files(
         if places and all(place is not None for place in places):
             break
     if not best:
+        likely = next((column for column in order if _names_images(columns[column])), "")
+        if likely:
+            raise ValueError(_missing(columns[likely], len(columns[likely]), likely, table))
         first = next(iter(columns.values()))
         raise ValueError(
-            f"a table of images must have a column of files that exist, got {', '.join(list(columns)[:6])} in {name}, "
-            f"where {first[0]!r} is none in {known.folder}; put the table into the folder of the images"
+            f"a table of images must have a column of files that exist, got {', '.join(list(columns)[:6])} in "
+            f"{table.name}, where {first[0]!r} is none in {known.folder.resolve()}; put the table into the folder of "
+            "the images"
         )
     return best, places
+
+
+def _names_images(texts: Sequence[str]) -> bool:
+    """Whether most entries of a column end as image files do."""
+    endings = image_endings()
+    return sum(PurePosixPath(text.strip()).suffix.lower() in endings for text in texts) * 2 > len(texts)
+
+
+def _missing(absent: Sequence[str], count: int, column: str, table: Path) -> str:
+    many = f"none of {count:,}" if len(absent) == count else f"{len(absent):,} of {count:,} that do not"
+    folder = table.parent.resolve()
+    return (
+        f"the images of a table must be files that exist, got {many} (the first is {absent[0]!r}) from the column "
+        f"{column!r} of {table.name}; write paths from {folder}, or put the table into the folder of the images"
+    )
 
 
 def _column_of_labels(columns: Mapping[str, Sequence[str]], file: str, name: str, target: str, labelled: bool) -> str:

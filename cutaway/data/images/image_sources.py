@@ -24,7 +24,7 @@ from cutaway.data.files import find_files
 from cutaway.data.fingerprints import Fingerprint, fingerprint_bytes, fingerprint_files, refresh
 from cutaway.data.images.idx_files import find_pairs, is_idx, read_idx
 from cutaway.data.images.image_arrays import LabelledArray, as_images, as_labels, from_memory, joined, read_array_file
-from cutaway.data.images.image_files import ImageFiles, files_by_name, files_in_folder, files_in_zip
+from cutaway.data.images.image_files import ImageFiles, begins_like_a_zip, files_by_name, files_in_folder, files_in_zip
 from cutaway.data.images.image_folders import Level, labels_by_folder
 from cutaway.data.images.image_lists import ENDINGS, read_image_list
 
@@ -89,7 +89,7 @@ def open_images(data: Any, form: ImageForm | None = None) -> ImageSource:
         return _from_idx(path.name, [one for one in path.parent.iterdir() if is_idx(one)], path)
     if plain.endswith(ENDINGS):
         return _from_table(path, form)
-    if zipfile.is_zipfile(path):
+    if plain.endswith(".zip") or zipfile.is_zipfile(path) or begins_like_a_zip(path):
         return from_files(files_in_zip(path), form)
     return from_files(files_by_name([path]), form)
 

@@ -5,7 +5,6 @@ Python; the tables and pairs are the same everywhere.
 """
 
 import ast
-import difflib
 import hashlib
 import os
 import sys
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutaway.atomic_files import write_text
 from cutaway.data.cache import cached, recall_fingerprint, remember_fingerprint
-from cutaway.data.files import TextSource
+from cutaway.data.files import TextSource, dead_link, similar_names
 from cutaway.extras import need
 
 if TYPE_CHECKING:
@@ -182,9 +181,10 @@ def _unknown(name: str, kind: str | None) -> str:
     if not name:
         return f"data must be a file, a folder or a sample, got an empty name; {_known(kind)}"
     path = Path(name).expanduser()
+    if dead := dead_link(path):
+        return f"data must be a file, a folder or a sample, got {str(path)!r}, {dead}"
     # Beside the samples, what lies in the same folder: most wrong paths are a letter off.
-    beside = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
-    near = difflib.get_close_matches(path.name, [*_names(kind), *beside], n=3, cutoff=0.6)
+    near = similar_names(path, _names(kind))
     advice = f"did you mean {' or '.join(near)}?" if near else _known(kind)
     return f"data must be a file, a folder or a sample, got {str(path)!r}, which is none; {advice}"
 

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from jaxtyping import Int
 
+from cutaway.data.files import refuse_special
 from cutaway.recipes.subjects import Subject
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ _COLUMNS = ("id", "vertex", "name", "node", "vertex_id", "node_id")
 def read_names(source: str, encoding: str = "utf-8") -> Any:
     """What `cutaway predict` was given: a file of names, one a line (or a CSV with a column id), else names."""
     if not os.path.isfile(source):
+        refuse_special(Path(source), "a file of vertices")
         return source
     lines = Path(source).read_text(encoding=encoding, errors="replace").lstrip("\ufeff")
     rows = [row for row in csv.reader(io.StringIO(lines)) if row]

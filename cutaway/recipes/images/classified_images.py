@@ -107,7 +107,8 @@ class ImageClassifierRecipe(ImageRecipe):
         robust: dict[str, float] = {}
         if self.adversarial:
             adversary = Adversary(self.adversarial)
-            robust = {"robust_accuracy": robust_metrics(run.model, rows, adversary)["robust_accuracy"]}
+            robust = robust_metrics(run.model, rows, adversary)
+            del robust["robust_error"]  # 1 − robust_accuracy
         return class_metrics(run.model, rows) | robust | {"baseline_accuracy": naive["accuracy"]}
 
     def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:

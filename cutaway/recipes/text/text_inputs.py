@@ -1,10 +1,11 @@
 r"""Texts to predict for: one, several, or the lines of a file."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from cutaway.data.files import TextSource
+from cutaway.data.files import TextSource, refuse_special
 
 # A single word that ends so is meant as a file.
 _ENDINGS = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".conllu", ".conll", ".parquet", ".gz", ".xz", ".zip")
@@ -45,6 +46,8 @@ def expect_text(source: str) -> None:
         folder = False
     if folder:
         raise ValueError(f"texts must be a file or a text, got the folder {source}; give a file in it")
+    with suppress(OSError):  # too long for a name
+        refuse_special(path, "texts")
     if len(source.split()) == 1 and path.suffix.lower() in _ENDINGS:
         raise ValueError(
             f"a file of texts must be there, got {source!r}, which is not; look for a misspelling, or give a text of "

@@ -49,12 +49,17 @@ class Adversary(Callback):
             return pgd(model, images, labels, ball, self.steps, step, ball.draw(images))
 
     def measure(self, model: nn.Module, images: Float[Tensor, "b *p"], labels: Int[Tensor, "b"]) -> dict[str, float]:
-        """The share of images that withstand a longer attack of the whole size, and the share that do not."""
+        """The shares of images that withstand longer attacks of the whole size: each, and both; and those that do not.
+
+        ``pgd_accuracy`` is under PGD up the cross-entropy, ``margin_accuracy`` up the margin of another class.
+        """
         generator = torch.random.get_rng_state()  # `attack` has a generator of its own; a model may draw, too
-        found = attack(model, images, labels, "pgd", self.epsilon, _JUDGE, _REACH * self.epsilon / _JUDGE)
+        step = max(_REACH * self.epsilon / _JUDGE, 1e-6)
+        fallen = {k: attack(model, images, labels, k, self.epsilon, _JUDGE, step).success for k in ("pgd", "margin")}
         torch.random.set_rng_state(generator)
-        wrong = found.success.float().mean().item()
-        return {"robust_accuracy": 1 - wrong, "robust_error": wrong}
+        wrong = torch.stack([*fallen.values()]).any(0).float().mean().item()
+        each = {f"{kind}_accuracy": 1 - success.float().mean().item() for kind, success in fallen.items()}
+        return {"robust_accuracy": 1 - wrong, "robust_error": wrong} | each
 
 
 __all__ = ["Adversary"]

@@ -4,14 +4,15 @@ r"""`cut.attack`: changes images, by at most ε, so that a classifier gives anot
 
 kinds   noise    uniform change in the ball: what is not aimed hardly hurts
         fgsm     one step along the sign of the gradient
-        pgd      many small steps, from a uniform start
+        pgd      many small steps up the cross-entropy, from a uniform start
+        margin   many small steps up max_{c≠y} z_c − z_y, from a uniform start: PGD where the model is very sure
         square   no gradients: squares of ±ε that help are kept
 
 Epsilon is in the units of the model's own inputs. Cutaway's image models take pixels from 0 to 1 and normalise inside,
 so ε = 0.3 means 0.3 of the way from black to white. The model is attacked as it predicts (evaluation mode); its
 weights, gradients and mode stay as they were.
 
-Goodfellow, Shlens and Szegedy 2015; Madry et al. 2018. Notes: N3 §8.3.
+Goodfellow, Shlens and Szegedy 2015; Madry et al. 2018; Carlini and Wagner 2017 (margins). Notes: N3 §8.3.
 """
 
 import threading
@@ -28,9 +29,11 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_choice
 from cutaway.training.attacks.balls import Ball
 from cutaway.training.attacks.gradient_steps import fgsm, pgd
-from cutaway.training.attacks.square import margin, square_attack
+from cutaway.training.attacks.margins import cross_entropy_cost, margin, margin_cost
+from cutaway.training.attacks.square import square_attack
 
-KINDS = ("noise", "fgsm", "pgd", "square")
+KINDS = ("noise", "fgsm", "pgd", "margin", "square")
+_COSTS = {"pgd": cross_entropy_cost, "margin": margin_cost}  # what PGD makes larger
 
 
 class Attacked(NamedTuple):
@@ -58,10 +61,10 @@ def attack(
 ) -> Attacked:
     """Attacks ``images`` whose classes are ``labels``, within ``epsilon`` in the ``norm`` and within ``bounds``.
 
-    ``steps`` and ``step`` are those of pgd (for square: how many squares). With ``restarts``, images that withstood are
-    attacked again from another start; one withstands only if it does so each time. ``random_start=False`` starts pgd at
-    the images. An image that had the wrong class before counts as a success. Images and labels are taken to the model's
-    device, images to its precision; arrays are fine.
+    ``steps`` and ``step`` are those of pgd and margin (for square: how many squares). With ``restarts``, images that
+    withstood are attacked again from another start; one withstands only if it does so each time. ``random_start=False``
+    starts pgd and margin at the images. An image that had the wrong class before counts as a success. Images and labels
+    are taken to the model's device, images to its precision; arrays are fine.
 
     >>> _ = torch.manual_seed(0)
     >>> model = nn.Linear(2, 2)
@@ -85,7 +88,7 @@ def attack(
         generator = torch.Generator(images.device).manual_seed(seed)
         _expect_classes(model, images[:1], labels)
         x, weakest = images.clone(), torch.full((len(images),), torch.inf, dtype=images.dtype, device=images.device)
-        for _ in range(1 if kind == "fgsm" or (kind == "pgd" and not random_start) else restarts):
+        for _ in range(1 if kind == "fgsm" or (kind in _COSTS and not random_start) else restarts):
             start = ball.draw(images, generator)  # of all images: a subset that is left draws as it would in the whole
             left = (weakest >= 0).nonzero()[:, 0]
             for part in left.split(batch):
@@ -106,7 +109,7 @@ def _moves(
         return lambda model, images, labels, ball: ball.project(images + start, images)
     if kind == "square":
         return partial(square_attack, steps=steps, generator=generator)
-    return fgsm if kind == "fgsm" else partial(pgd, steps=steps, step=step, start=start)
+    return fgsm if kind == "fgsm" else partial(pgd, steps=steps, step=step, start=start, cost=_COSTS[kind])
 
 
 def _decided(logits: Float[Tensor, "b k"], labels: Int[Tensor, "b"]) -> Float[Tensor, "b"]:

@@ -5,7 +5,8 @@ r"""Attacks by gradients: FGSM takes one step along the sign of the gradient, PG
     PGD     x_{i+1} = Π(x_i + α sign(g_i))      Π: back into the ball of size ε, clipped to pixel bounds
 
 PGD starts at x or at a uniform point of the ball; several starts find more (`attack` restarts). In the 2-norm the sign
-is replaced by g/‖g‖₂. L is the cross-entropy, so a step lowers the probability of the true class.
+is replaced by g/‖g‖₂. L is the cross-entropy, so a step lowers the probability of the true class, or the margin loss,
+so a step lowers the lead of the true class over the next one (`margins.py`): neither is always the stronger.
 
 Goodfellow, Shlens and Szegedy 2015 (FGSM); Madry et al. 2018 (PGD). Notes: N3 §8.3.
 """
@@ -15,18 +16,18 @@ from collections.abc import Callable
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn import functional as F
 
 from cutaway.training.attacks.balls import Ball, Images
+from cutaway.training.attacks.margins import Cost, cross_entropy_cost
 
 Classifier = Callable[[Tensor], Tensor]
 
 
-def loss_gradient(model: Classifier, x: Images, labels: Int[Tensor, "b"]) -> Images:
-    """∂L/∂x of the summed cross-entropy: each image's own gradient, whatever the size of the batch."""
+def loss_gradient(model: Classifier, x: Images, labels: Int[Tensor, "b"], cost: Cost = cross_entropy_cost) -> Images:
+    """∂L/∂x of the summed ``cost``: each image's own gradient, whatever the size of the batch."""
     with torch.enable_grad():
         x = x.detach().requires_grad_()
-        loss = F.cross_entropy(model(x), labels, reduction="sum")
+        loss = cost(model(x), labels).sum()
         if not loss.requires_grad:
             raise ValueError(
                 "gradients must reach the images, got a model whose outputs have none (rounding, thresholds, .detach() "
@@ -50,11 +51,12 @@ def pgd(
     steps: int,
     step: float,
     start: Float[Tensor, "b *pixels"] | None = None,
+    cost: Cost = cross_entropy_cost,
 ) -> Images:
-    """``steps`` steps of size ``step``, each projected back; from ``images`` + ``start``, or from the images."""
+    """``steps`` steps of size ``step`` up the ``cost``, each projected back; from ``images`` (+ ``start``)."""
     x = images if start is None else ball.project(images + start, images)
     for _ in range(steps):
-        g = loss_gradient(model, x, labels)
+        g = loss_gradient(model, x, labels, cost)
         x = ball.project(x + step * ball.steepest(g), images)
     return x
 

@@ -11,11 +11,12 @@ Andriushchenko et al. 2020 (L∞ version; their schedule of p, stretched to the 
 """
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from cutaway.training.attacks.balls import Ball, Images
 from cutaway.training.attacks.gradient_steps import Classifier
+from cutaway.training.attacks.margins import margin
 
 _SHARE = 0.8  # of the image, the first squares
 _HALVINGS = (10, 50, 200, 500, 1000, 2000, 4000, 6000, 8000)  # steps of 10,000 at which p halves
@@ -71,15 +72,8 @@ def square_share(i: int, steps: int) -> float:
     return _SHARE / 2 ** sum(scaled > at for at in _HALVINGS)
 
 
-def margin(logits: Float[Tensor, "b k"], labels: Int[Tensor, "b"]) -> Float[Tensor, "b"]:
-    """log p_y − max_{c≠y} log p_c: below 0 where another class wins."""
-    true = logits.gather(1, labels[:, None])[:, 0]
-    others = logits.scatter(1, labels[:, None], -torch.inf)
-    return true - others.amax(1)
-
-
 def _signs(like: Tensor, shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
     return torch.randint(2, shape, generator=generator, device=like.device).to(like.dtype) * 2 - 1
 
 
-__all__ = ["margin", "square_attack", "square_share"]
+__all__ = ["square_attack", "square_share"]

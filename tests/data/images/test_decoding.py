@@ -12,7 +12,7 @@ from PIL import Image
 from cutaway.data.images.decoding import DamagedImageError, as_array, decode, image_endings, look_at, opened_image
 
 
-def read(path: Path, channels: int = 3) -> tuple[np.ndarray, Counter[str]]:
+def read(path: Path | bytes, channels: int = 3) -> tuple[np.ndarray, Counter[str]]:
     told: Counter[str] = Counter()
     with opened_image(path) as found:
         return as_array(decode(found, channels, told)), told
@@ -105,8 +105,28 @@ def test_damage_is_told(tmp_path: Path):
     with pytest.raises(DamagedImageError, match="truncated"):
         read(tmp_path / "cut.jpg")
     (tmp_path / "empty.png").write_bytes(b"")
-    with pytest.raises(DamagedImageError, match="not an image, or one that begins damaged"):
+    with pytest.raises(DamagedImageError, match="it is empty"):
         read(tmp_path / "empty.png")
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"\n<!DOCTYPE html><html></html>", "it is an HTML page, whatever it is called"),
+        (b"\xef\xbb\xbf<HTML>", "it is an HTML page"),
+        (b'{"error": 404}', "it is JSON"),
+        (b"%PDF-1.4", "it is a PDF document"),
+        (b"<svg xmlns=''></svg>", "it is an SVG drawing"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "it is a pointer of Git LFS"),
+        (b"\0\0\0\x18ftypheic" + bytes(40), "it is an HEIC photo; save it as JPEG or PNG"),
+        (b"hello", "not an image, or one that begins damaged"),
+    ],
+)
+def test_what_is_no_image_is_named(tmp_path: Path, content: bytes, kind: str):
+    (tmp_path / "photo.jpg").write_bytes(content)
+    for source in (tmp_path / "photo.jpg", content):
+        with pytest.raises(DamagedImageError, match=kind):
+            read(source)
 
 
 def test_the_limit_on_pixels_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -100,7 +100,7 @@ def test_damaged_images_are_named_and_left_out(tmp_path: Path):
     (tmp_path / "dog" / "empty.png").write_bytes(b"")
     data = read_images(tmp_path, labelled=True)
     assert "left out: 2 damaged of 12 files (" in data.summary()
-    assert "dog/empty.png: not an image, or one that begins damaged" in data.summary()
+    assert "dog/empty.png: it is empty" in data.summary()
     assert "cat/cut.jpg: image file is truncated" in data.summary()
     assert sum(data.counts.values()) == 10
     assert read_images(tmp_path, labelled=True).notes == data.notes  # from the cache the same

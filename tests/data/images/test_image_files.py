@@ -1,3 +1,4 @@
+import os
 import zipfile
 from pathlib import Path
 
@@ -38,7 +39,25 @@ def test_links_in_circles_and_into_nothing(tmp_path: Path):
     (tmp_path / "dog" / "gone.png").symlink_to(tmp_path / "nowhere.png")
     found = files_in_folder(tmp_path)
     assert len(found.names) == 10
-    assert found.notes() == ["left out: 1 files that cannot be opened, the first is dog/gone.png"]
+    (note,) = found.notes()
+    assert note.startswith("left out: 1 files that cannot be read (links that lead nowhere, pipes, devices")
+    assert note.endswith("the first is dog/gone.png")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+def test_pipes_and_devices_among_images_are_left_out(tmp_path: Path):
+    """Reading one would never end."""
+    make_classes(tmp_path)
+    os.mkfifo(tmp_path / "cat" / "pipe.png")
+    os.mkfifo(tmp_path / "cat" / "pipe-without-ending")
+    (tmp_path / "cat" / "zero.jpg").symlink_to("/dev/zero")
+    (tmp_path / "cat" / "linked.jpg").symlink_to("pipe.png")
+    (tmp_path / "cat" / "loop.jpg").symlink_to("loop.jpg")
+    (tmp_path / "cat" / "folder.jpg").mkdir()
+    found = files_in_folder(tmp_path)
+    assert len(found.names) == 10
+    assert any(note.startswith("left out: 5 files that cannot be read") for note in found.notes())
+    assert found.fingerprint(None).size > 0
 
 
 def test_a_zip_reads_as_its_folder(tmp_path: Path):
@@ -69,8 +88,24 @@ def test_damaged_members_and_zips(tmp_path: Path):
         in read_images(tmp_path / "pets.zip", labelled=True).summary()
     )
     (tmp_path / "half.zip").write_bytes(content[:500])
-    with pytest.raises(ValueError, match=r"there must be an image that can be read|a zip must be whole"):
+    with pytest.raises(ValueError, match=r"a zip must be whole, got .*half.zip, which is damaged"):
         read_images(tmp_path / "half.zip")
+    (tmp_path / "half.png").write_bytes(content[:500])
+    with pytest.raises(ValueError, match=r"a zip must be whole, got .*half.png, which is damaged"):
+        read_images(tmp_path / "half.png")
+    (tmp_path / "none.zip").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"none.zip, which is damaged \(it is empty\); copy it again"):
+        read_images(tmp_path / "none.zip")
+
+
+def test_entries_that_lead_out_of_a_zip_are_told(tmp_path: Path):
+    image = (make_classes(tmp_path / "pets") / "cat" / "0.png").read_bytes()
+    with zipfile.ZipFile(tmp_path / "out.zip", "w") as archive:
+        for name in ("../../a/1.png", "/etc/2.png", "a/3.png", "b/4.png"):
+            archive.writestr(name, image)
+    found = files_in_zip(tmp_path / "out.zip")
+    assert found.names == ("a/3.png", "b/4.png")
+    assert found.notes() == ["left out: 2 files whose path leads out of the zip, the first is ../../a/1.png"]
 
 
 def test_files_must_exist(tmp_path: Path):

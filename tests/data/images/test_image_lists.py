@@ -76,7 +76,7 @@ def test_rows_without_image_and_images_without_row_are_told(folder: Path):
     )
     found = read_image_list(path)
     assert found.labels == ["a", "b", None]
-    assert "left out: 1 rows whose image is not there, the first is 'photos/9.png'" in found.notes
+    assert "left out: 1 rows whose image is no file that can be read, the first is 'photos/9.png'" in found.notes
     assert "left out: 1 rows that name an image a second time" in found.notes
     assert "left out: 3 images beside the table that it does not name" in found.notes
     assert "left out: 1 images without a label" in read_images(path, labelled=True, test=0.0, validation=0.0).summary()
@@ -85,7 +85,11 @@ def test_rows_without_image_and_images_without_row_are_told(folder: Path):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["file,label", "x/17.png,a"], r"must have a column of files that exist, got file, label in labels.csv, where"),
+        (["file,label", "x/17,a"], r"must have a column of files that exist, got file, label in labels.csv, where"),
+        (
+            ["file,label", "x/17.png,a", "18.png,b"],
+            r"files that exist, got none of 2 \(the first is 'x/17.png'\)",
+        ),
         (
             ["file,label", "photos/1.png,a", "photos/7.png,a", "photos/8.png,a"],
             r"got 2 of 3 that do not \(the first is 'photos/7.png'\)",

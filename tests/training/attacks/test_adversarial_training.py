@@ -71,6 +71,19 @@ def test_it_makes_a_model_that_withstands_more():
     assert robust["robust_error"] == pytest.approx(1 - robust["robust_accuracy"])
 
 
+def test_what_is_measured_is_the_worst_of_both_attacks():
+    torch.manual_seed(3)
+    model = nn.Sequential(nn.Flatten(), nn.Linear(16, 40), nn.Tanh(), nn.Linear(40, 5))
+    with torch.no_grad():
+        model[1].weight.mul_(6)
+        model[3].weight.mul_(6)
+    x = torch.rand(300, 1, 4, 4)
+    found = Adversary(0.03).measure(model, x, model(x).argmax(1))
+    assert set(found) == {"robust_accuracy", "robust_error", "pgd_accuracy", "margin_accuracy"}
+    assert found["robust_accuracy"] < min(found["pgd_accuracy"], found["margin_accuracy"])
+    assert found["robust_error"] == pytest.approx(1 - found["robust_accuracy"])
+
+
 def test_measuring_draws_nothing_from_the_training_stream():
     model, x, y = network(), torch.rand(8, 1, 4, 4), torch.randint(3, (8,))
     before = torch.random.get_rng_state()

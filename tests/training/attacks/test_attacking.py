@@ -158,7 +158,7 @@ def test_norms_may_be_numbers():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"kind": "cw"}, "kind must be one of noise, fgsm, pgd, square, got 'cw'"),
+        ({"kind": "cw"}, "kind must be one of noise, fgsm, pgd, margin, square, got 'cw'"),
         ({"images": torch.zeros(30, 1, 8, 8, dtype=torch.uint8)}, "images must be floats within bounds"),
         ({"images": torch.full((30, 1, 8, 8), 255.0)}, "got values from 255 to 255; scale them, or set bounds"),
         ({"labels": torch.zeros(29, dtype=torch.int64)}, r"each of the 30 images, got shape \(29,\)"),

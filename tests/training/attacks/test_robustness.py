@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from cutaway.training.attacks.attacking import attack
 from cutaway.training.attacks.robustness import right_answers, robust_accuracy
 
 
@@ -40,6 +41,34 @@ def test_hidden_gradients_do_not_help():
     )
     assert rates["fgsm"] == 5 / 6
     assert rates["square"] == rates["from mean"] == rates["worst"] == 1 / 6
+
+
+def test_the_worst_of_both_kinds_of_pgd_is_below_each():
+    """Random networks: some images fall to one of the two alone, so the worst case is strictly below both."""
+    torch.manual_seed(3)
+    model = nn.Sequential(nn.Flatten(), nn.Linear(36, 40), nn.Tanh(), nn.Linear(40, 5))
+    with torch.no_grad():
+        model[1].weight.mul_(6)
+        model[3].weight.mul_(6)
+    x = torch.rand(300, 1, 6, 6)
+    y = model(x).argmax(1)
+    rates = robust_accuracy(model, x, y, 0.03, ("pgd", "margin"), steps=10, step=0.01)
+    assert list(rates) == ["clean", "pgd", "margin", "worst"]
+    fallen = [attack(model, x, y, kind, 0.03, steps=10, step=0.01).success for kind in ("pgd", "margin")]
+    assert rates["worst"] == pytest.approx(1 - (fallen[0] | fallen[1]).float().mean().item())
+    assert rates["worst"] < min(rates["pgd"], rates["margin"])
+
+
+class Sure(Mean):
+    """The same answers, a thousand times as sure: p_y is 1 in float32, and the cross-entropy has no gradient."""
+
+    def forward(self, x):
+        return super().forward(x) * 1000
+
+
+def test_a_model_that_is_very_sure_does_not_withstand_margins():
+    rates = robust_accuracy(Sure(), IMAGES, LABELS, 0.22, ("pgd", "margin"), step=0.02)
+    assert rates["pgd"] > rates["margin"] == rates["worst"] == 1 / 6
 
 
 def test_no_images():

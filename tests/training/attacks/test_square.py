@@ -1,4 +1,4 @@
-"""The square attack: margins, the size of squares, what it may change, and that it needs no gradients."""
+"""The square attack: the size of squares, what it may change, and that it needs no gradients."""
 
 import pytest
 import torch
@@ -6,16 +6,11 @@ from torch import nn
 
 from cutaway.training import attack
 from cutaway.training.attacks.balls import Ball
-from cutaway.training.attacks.square import margin, square_attack, square_share
+from cutaway.training.attacks.square import square_attack, square_share
 
 
 def seeded(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
-
-
-def test_margin_by_hand():
-    logits = torch.tensor([[2.0, 5.0, 1.0], [2.0, 5.0, 1.0]])
-    assert margin(logits, torch.tensor([1, 0])).tolist() == [3.0, -3.0]
 
 
 def test_shares_as_published():

@@ -123,9 +123,10 @@ def _expect_size(data: bytes, name: str) -> None:
         return  # the reader says what is wrong
     if len(numbers) < 2:
         return
-    number_names(max(numbers[:2]), name)
+    number_names(max(numbers[:2]), name, len(data) // 2)
     entries = numbers[2] if len(numbers) > 2 else numbers[0] * numbers[1] // 2
-    if entries > len(data):
+    least = 4 if len(numbers) > 2 else 2  # bytes of an entry: "1 1" or "0", and the end of its line
+    if least * entries > len(data) + 1:
         raise ValueError(
             f"a file of a graph must be whole, got {name}, which says that it has {entries:,} entries in "
             f"{len(data):,} bytes; save it again"

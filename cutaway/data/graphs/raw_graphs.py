@@ -307,7 +307,7 @@ def _shown(value: Any) -> str:
         listed = ", ".join(f"{number:.4g}" for number in value[:4].tolist())
         return f"({listed}{', …' * (len(value) > 4)})" if len(value) != 1 else listed
     if isinstance(value, (float, np.floating)):
-        return f"{value:.4g}"
+        return "none" if np.isnan(value) else f"{value:.4g}"
     return "none" if value is None else repr(value.item() if hasattr(value, "item") else value)
 
 

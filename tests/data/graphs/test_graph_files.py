@@ -161,3 +161,31 @@ def test_entries_must_fit_into_the_file(tmp_path: Path):
     path.write_text("%%MatrixMarket matrix coordinate pattern symmetric\n90 90 40\n2 1\n4 3\n")
     with pytest.raises(ValueError, match=r"g\.mtx, which says that it has 40 entries in \d+ bytes"):
         cut.data.read_graph(path)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"weights": np.ones(3)}, r"weights must have a row for each of the 2 edges, got shape \(3,\) in g\.npz"),
+        (
+            {"edge_features": np.ones((3, 2))},
+            r"edge_features must have a row for each of the 2 edges, got shape \(3, 2\)",
+        ),
+        ({"edge_y": np.ones(1)}, r"edge_y must have a row for each of the 2 edges, got shape \(1,\)"),
+        ({"x": np.ones((3, 1)), "y": np.zeros(2)}, r"y must have a row for each of the 3 vertices, got shape \(2,\)"),
+        ({"y": np.zeros(3), "train": np.array([0, 9])}, r"train must list numbers of vertices, 0 to 2, .* got 9"),
+        (
+            {"y": np.zeros(3), "test": np.array([True])},
+            r"test must list numbers of vertices, .* got bool of shape \(1,\)",
+        ),
+    ],
+)
+def test_arrays_that_do_not_fit_each_other(tmp_path: Path, arrays: dict[str, np.ndarray], message: str):
+    np.savez(tmp_path / "g.npz", edges=np.array([[0, 1], [1, 2]]), **arrays)
+    with pytest.raises(ValueError, match=message):
+        cut.data.read_graph(tmp_path / "g.npz")
+
+
+def test_arrays_that_are_not_read_are_told(tmp_path: Path):
+    np.savez(tmp_path / "g.npz", edges=np.array([[0, 1], [1, 2]]), features=np.ones((3, 2)))
+    assert "arrays that are not read: features" in cut.data.read_graph(tmp_path / "g.npz").notes

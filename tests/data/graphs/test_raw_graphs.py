@@ -121,7 +121,7 @@ def test_values_of_repeats_must_agree():
     expect_agreement(edges, settled, "'kind'", np.array(["x", "y", "x"], object), "auto")
     for values, words in (
         (np.array(["x", "y", "z"], object), "'x' and 'z' as 'kind' of a – b"),
-        (np.array([1.0, 2.0, np.nan]), "1 and nan as 'kind' of a – b"),
+        (np.array([1.0, 2.0, np.nan]), "1 and none as 'kind' of a – b"),
         (np.array([[1.0, 2], [1, 1], [1, 3]]), r"\(1, 2\) and \(1, 3\) as 'kind' of a – b"),
     ):
         with pytest.raises(ValueError, match=f"must say the same where it comes again, got {words}.*--directed"):

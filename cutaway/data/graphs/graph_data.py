@@ -213,7 +213,7 @@ def read_graph(
         Splits(raw.name, train, held if len(held) else None, (lambda: last) if len(last) else None),
         {"training": len(train), "validation": len(held), "test": len(last)},
         raw.fingerprint,
-        tuple(notes),
+        tuple(dict.fromkeys(notes)),
         0 if self_loops else edges.loops,
         edges.repeats,
         made_of,

@@ -28,7 +28,7 @@ _PACKED = (".gz", ".xz", ".bz2")
 _NETWORKX = {".graphml": "read_graphml", ".gexf": "read_gexf", ".gml": "read_gml"}
 _MATRIX_MARKET, _JSON, _PAJEK = (".mtx", ".mm"), (".json", ".jsonl", ".ndjson"), (".net", ".paj")
 _NPZ = {"edges", "edge_index", "x", "x_indptr", "x_indices", "x_data", "x_shape", "y", "names", "weights", "edge_y"}
-_NPZ |= {"edge_features", "target", "edge_target", "columns", "train", "val", "validation", "test"}
+_NPZ |= {"edge_features", "target", "edge_target", "columns", "notes", "train", "val", "validation", "test"}
 _KNOWN = (*_NETWORKX, *_MATRIX_MARKET, *_JSON, *_PAJEK)
 
 
@@ -196,6 +196,7 @@ def read_npz(path: Path) -> RawGraph:
     unread = [name for name in arrays if name not in _NPZ]
     if unread:
         raw.notes.append(f"arrays that are not read: {', '.join(unread[:5])}{', …' * (len(unread) > 5)}")
+    raw.notes += [str(note) for note in arrays.get("notes", ())]
     raw.x = x
     raw.edge_x = arrays.get("edge_features")
     if "weights" in arrays:

@@ -154,6 +154,7 @@ def write_graph_set(raw: RawGraphSet) -> bytes:
         "name": np.array(raw.name),
         "target": np.array(raw.target),
         "features": np.array(json.dumps(raw.features.to_dict())),
+        "notes": np.array(raw.notes, dtype=np.str_),
     }
     for name, value in (("x", whole.x), ("weights", whole.weights), ("edge_features", whole.edge_features)):
         if value is not None:
@@ -195,7 +196,7 @@ def read_graph_set(path: Path) -> RawGraphSet:
     names = [str(name) for name in arrays["graph_names"]]
     return RawGraphSet(
         str(arrays["name"]), graphs, names, labels, str(arrays["target"]), fingerprint, *features[:2],
-        columns=features.columns,
+        notes=[str(note) for note in arrays.get("notes", ())], columns=features.columns,
     )  # fmt: skip
 
 

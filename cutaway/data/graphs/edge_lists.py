@@ -164,7 +164,7 @@ def _without_comments(text: str, name: str, notes: list[str]) -> str:
         )
     left = [i for i in marked if i not in rows]
     told = [i for i in sorted(rows) if layout and not _say_ends(*lines[i].split(layout.separator)[:2])]
-    if told and len(told) < len(lines) // 2:
+    if told and len(told) < sum(bool(line.strip()) for line in lines):
         many = len(told) > 1
         notes.append(
             f"{len(told):,} line{'s that begin' if many else ' that begins'} with # or % taken for edges, the first "

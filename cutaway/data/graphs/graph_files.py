@@ -221,7 +221,7 @@ def _part(rows: np.ndarray, vertices: int, name: str, source: str) -> np.ndarray
         return np.flatnonzero(rows)
     if rows.dtype.kind not in "iu" or rows.ndim != 1 or ((rows < 0) | (rows >= vertices)).any():
         plain = rows.dtype.kind in "iu" and rows.ndim == 1
-        odd = rows[(rows < 0) | (rows >= vertices)] if plain else rows[:0]
+        odd = rows[(rows < 0) | (rows >= vertices)] if plain else rows.reshape(-1)[:0]
         shown = f"{int(odd[0])}" if len(odd) else f"{rows.dtype} of shape {rows.shape}"
         raise ValueError(
             f"{name} must list numbers of vertices, 0 to {vertices - 1:,}, or be a mask of all of them, got {shown} in "

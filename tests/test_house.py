@@ -202,7 +202,6 @@ TESTED_THROUGH = {
     "recipes/graphs/edges/pair_answers.py": "recipes/graphs/test_links.py: what `predict` of the recipe answers",
     "recipes/graphs/edges/link_pairs.py": "recipes/graphs/test_links.py: what the recipe learns from and answers",
     "recipes/graphs/other_graphs.py": "recipes/graphs/test_classified_vertices.py: a graph that has grown since",
-    "recipes/graphs/walk_texts.py": "recipes/graphs/test_node2vec.py: walks are what the recipe reads",
     "recipes/graphs/vertex_classes.py": "recipes/graphs/test_classified_vertices.py: costs and answers of a run",
     "recipes/graphs/vertex_names.py": "recipes/graphs/test_classified_vertices.py: vertices are asked for by name",
     "recipes/images/image_base.py": "recipes/images/test_classified_images.py: tried through a recipe on top of it",

@@ -120,10 +120,19 @@ def open_plain(path: Path) -> Iterator[Readable]:
         else:
             with open(path, "rb") as plain:
                 yield plain
-    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, zipfile.BadZipFile) as error:
+    except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, OSError) as error:
+        if (
+            isinstance(error, OSError) and error.errno is not None
+        ):  # the disk's, not that of gzip and bz2 about their data
+            raise
         raise ValueError(
-            f"a packed file must be whole, got {path} which is damaged ({error}); copy it again"
+            f"a packed file must be whole, got {path.name} which is damaged ({_said(error)}); copy it again"
         ) from error
+
+
+def _said(error: Exception) -> str:
+    """What is wrong with a packed file, in some words."""
+    return "it ends too early" if isinstance(error, EOFError) else str(error)[:80] or type(error).__name__
 
 
 def _only_member(archive: zipfile.ZipFile, path: Path) -> str:

@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import os
+import random
 import zipfile
 from pathlib import Path
 
@@ -54,9 +55,19 @@ def test_cut_off(tmp_path, pack):
     path = tmp_path / "text.gz"
     path.write_bytes(pack(bytes(range(32, 127)) * 5000)[:-20])
     with pytest.raises(
-        ValueError, match=r"a packed file must be whole, got .*text.gz which is damaged \(.*\); copy it"
+        ValueError, match=r"a packed file must be whole, got text.gz which is damaged \(it ends too early\); copy it"
     ):
         read(path)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress], ids=["gz", "xz", "bz2"])
+def test_damaged_in_the_middle(tmp_path, pack):
+    content = bytearray(pack(random.Random(0).randbytes(50_000).hex().encode()))
+    middle = len(content) // 2
+    content[middle : middle + 40] = bytes(40)
+    (tmp_path / "text.gz").write_bytes(content)
+    with pytest.raises(ValueError, match=r"a packed file must be whole, got text\.gz which is damaged \(.*\); copy it"):
+        read(tmp_path / "text.gz")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1253", "iso8859-7"])

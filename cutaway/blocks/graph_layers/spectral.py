@@ -4,9 +4,10 @@ r"""The spectral layer: every pair of features has a filter of its own, a gain f
     Ŷ_{ℓo} = Σ_i X̂_{ℓi} θ_{ℓio}          filtered: gain θ_{ℓio} for eigenvector ℓ
     Y = Q Ŷ + b                          back to the vertices
 
-Its filters are neither local nor shared between graphs: θ belongs to this graph's eigenvectors, and whoever turns the
-sign of one changes nothing, but other eigenvectors change all. Bruna et al. 2014, eq. 3. Notes: N3 §7.8.3–7.8.4, where
-Q(·), the way back, is missing.
+Its filters are neither local nor shared between graphs: θ belongs to this graph's eigenvectors. The arbitrary sign of
+an eigenvector changes nothing; another basis of a repeated eigenvalue, as arbitrary, changes the output, and so do the
+eigenvectors of another graph. Bruna et al. 2014, eq. 3. Notes: N3 §7.8.3–7.8.4, where Q(·), the way back, is
+missing.
 """
 
 import math

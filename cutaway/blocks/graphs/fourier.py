@@ -6,7 +6,9 @@ r"""The Fourier transform of signals, in time and on graphs, and convolution as 
     y = Q (g ⊙ Qᵀx)                         spectral filter: a gain g_k for every frequency λ_k
 
 Small λ_k are slow waves over the graph, large ones fast. With the first k columns of Q alone, what is faster is left
-out. Shuman et al. 2013, §II–III; Bruna et al. 2014. Notes: N3 §7.8, where Q(·), the way back, is missing.
+out. Eigenvectors have an arbitrary sign, and those of a repeated λ an arbitrary basis: a spectrum changes with both,
+and so does x ⊛ w, a product of two. A filter does not change with signs, nor, with equal gains at equal λ, with bases.
+Shuman et al. 2013, §II–III; Bruna et al. 2014. Notes: N3 §7.8, where Q(·), the way back, is missing.
 """
 
 import math
@@ -64,10 +66,17 @@ def spectral_convolution(
 ) -> Float[Tensor, "n *c"]:
     """x ⊛ w = Q (Qᵀx ⊙ Qᵀw); the kernel is a signal on the graph too, of as many channels or of none.
 
+    The answer depends on a choice that the graph does not make: with −q_k in place of q_k, as good an eigenvector, its
+    k-th term changes sign, and another basis of a repeated eigenvalue changes it, too. So results compare only between
+    calls with the same ``eigenvectors``; two programs, or two computers, may differ. `spectral_filter` takes gains,
+    which are no signal, and has no such choice of sign.
+
     >>> q = torch.tensor([[1.0, -1.0], [1.0, 1.0]]) / 2**0.5
     >>> w = q[:, 0] + q[:, 1]  # a kernel with spectrum 1, 1
     >>> spectral_convolution(torch.tensor([1.0, 3.0]), w, q).round(decimals=3)
     tensor([1., 3.])
+    >>> spectral_convolution(torch.tensor([1.0, 3.0]), w, q * torch.tensor([1.0, -1.0])).round(decimals=3)  # −q₁
+    tensor([3., 1.])
     """
     _expect_same_vertices("kernel", kernel, eigenvectors)
     w = graph_fourier(kernel, eigenvectors)

@@ -102,6 +102,15 @@ def refuse_edge_features(graph: "Graph", what: str, can: bool = False) -> None:
     )
 
 
+def refuse_weights(graph: "Graph", what: str, how: str = "build it with edge_inputs and weight_scale") -> None:
+    """Stops at weights of edges, which ``what`` does not read by themselves: they would be ignored without a word."""
+    if graph.weights is not None:
+        raise ValueError(
+            f"{what} does not multiply messages by weights of edges, got a graph with weights; {how} to have them as a "
+            "feature of edges, or leave them out: graph.but(weights=None)"
+        )
+
+
 def edge_features_of(graph: "Graph", width: int) -> Tensor:
     """The features of a graph's edges, for a layer that reads so many."""
     if graph.edge_features is None:

@@ -164,7 +164,7 @@ def _without_comments(text: str, name: str, notes: list[str]) -> str:
         )
     left = [i for i in marked if i not in rows]
     told = [i for i in sorted(rows) if layout and not _say_ends(*lines[i].split(layout.separator)[:2])]
-    if told and len(told) < len(lines) // 2:
+    if told and len(told) < sum(bool(line.strip()) for line in lines):
         many = len(told) > 1
         notes.append(
             f"{len(told):,} line{'s that begin' if many else ' that begins'} with # or % taken for edges, the first "
@@ -469,7 +469,8 @@ def edges_of_array(array: Any, name: str = "edges", vertices: int | None = None,
             f"every edge must end at a vertex, got one to vertex {count - 1} in {name} where there are {n} (0 to "
             f"{n - 1}); raise vertices, or mend the edge"
         )
-    return RawGraph(name, number_names(n, name), pairs, fingerprint_bytes(pairs.tobytes()))
+    names = number_names(n, name, pairs.size if vertices is None else None)
+    return RawGraph(name, names, pairs, fingerprint_bytes(pairs.tobytes()))
 
 
 def _two_readings(pairs: np.ndarray) -> bool:
@@ -559,7 +560,10 @@ def _numbered_or_named(ends: list[tuple[Any, Any]], name: str, vertices: int | N
     if all(isinstance(end, _NUMBERS) and not isinstance(end, bool) for end in flat):
         return edges_of_array(np.array(flat).reshape(-1, 2), name, vertices, False)
     try:
-        expect_different_names(list(dict.fromkeys(end for end in flat if end is not None)), name)
+        different = dict.fromkeys(end for end in flat if end is not None)
+        twins = {end for end in different if isinstance(end, str) and end.split(".")[0] in different}
+        whole = {end for end in twins if re.fullmatch(r"-?[0-9]+\.0+", end)}  # "2.0" beside "2", as in a file
+        expect_different_names([end for end in different if end not in whole], name)
     except TypeError:
         raise ValueError(
             f"the names of vertices must be text, numbers or tuples, got {flat[0]!r} in {name}; convert them by str"

@@ -44,7 +44,7 @@ KIND = "graph"  # of the samples
 UNKNOWN = -1  # the class of a vertex without a label
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GraphData:
     """A graph with names and labels. ``targets`` (n,) are classes, −1 where unknown, or numbers, NaN where unknown.
 
@@ -82,6 +82,10 @@ class GraphData:
     def open_test(self) -> Int[np.ndarray, "k"]:
         """The test vertices: see `Splits.open_test`."""
         return self.splits.open_test()
+
+    def __repr__(self) -> str:
+        labels = f", {len(self.classes)} classes" if self.classes else ", labels" * (self.targets is not None)
+        return f"GraphData({self.name!r}, {self.graph!r}{labels})"
 
     def label_of(self, vertex: int) -> str | float | None:
         """The label of a vertex as a person writes it; None where unknown."""
@@ -209,7 +213,7 @@ def read_graph(
         Splits(raw.name, train, held if len(held) else None, (lambda: last) if len(last) else None),
         {"training": len(train), "validation": len(held), "test": len(last)},
         raw.fingerprint,
-        tuple(notes),
+        tuple(dict.fromkeys(notes)),
         0 if self_loops else edges.loops,
         edges.repeats,
         made_of,
@@ -240,15 +244,19 @@ def as_graph(
     _take_target(raw, "")
     directed = bool(raw.directed) if directed is None else directed
     edges = settle_edges(raw, directed, True, repeats)
-    for note in edges.notes:
-        if "self-loop" not in note:
+    for note in (*raw.notes, *edges.notes):
+        if "self-loop" not in note and not note.startswith("weights: "):
             warnings.warn(f"{raw.name}: {note}", stacklevel=2)
     return _tensors(raw, edges, directed, [], repeats=repeats)[0]
 
 
-def graph_tensors(raw: RawGraph, like: GraphColumns) -> tuple[Graph, tuple[str, ...], tuple[str, ...], GraphColumns]:
+def graph_tensors(
+    raw: RawGraph, like: GraphColumns, notes: list[str]
+) -> tuple[Graph, tuple[str, ...], tuple[str, ...], GraphColumns]:
     """The graph of what was read, with all its self-loops, its features made of known columns, and their names."""
-    return _tensors(raw, settle_edges(raw, False, True), False, [], like)
+    edges = settle_edges(raw, False, True)
+    notes += [note for note in (*raw.notes, *edges.notes) if "self-loop" not in note]
+    return _tensors(raw, edges, False, [], like)
 
 
 def _different(labels: "np.ndarray | None") -> set[Any]:

@@ -27,6 +27,8 @@ from cutaway.extras import need
 _PACKED = (".gz", ".xz", ".bz2")
 _NETWORKX = {".graphml": "read_graphml", ".gexf": "read_gexf", ".gml": "read_gml"}
 _MATRIX_MARKET, _JSON, _PAJEK = (".mtx", ".mm"), (".json", ".jsonl", ".ndjson"), (".net", ".paj")
+_NPZ = {"edges", "edge_index", "x", "x_indptr", "x_indices", "x_data", "x_shape", "y", "names", "weights", "edge_y"}
+_NPZ |= {"edge_features", "target", "edge_target", "columns", "notes", "train", "val", "validation", "test"}
 _KNOWN = (*_NETWORKX, *_MATRIX_MARKET, *_JSON, *_PAJEK)
 
 
@@ -123,9 +125,10 @@ def _expect_size(data: bytes, name: str) -> None:
         return  # the reader says what is wrong
     if len(numbers) < 2:
         return
-    number_names(max(numbers[:2]), name)
+    number_names(max(numbers[:2]), name, len(data) // 2)
     entries = numbers[2] if len(numbers) > 2 else numbers[0] * numbers[1] // 2
-    if entries > len(data):
+    least = 4 if len(numbers) > 2 else 2  # bytes of an entry: "1 1" or "0", and the end of its line
+    if least * entries > len(data) + 1:
         raise ValueError(
             f"a file of a graph must be whole, got {name}, which says that it has {entries:,} entries in "
             f"{len(data):,} bytes; save it again"
@@ -180,6 +183,20 @@ def read_npz(path: Path) -> RawGraph:
     )
     if "names" in arrays:
         raw = replace(raw, names=expect_different_names(arrays["names"].tolist(), path.name))
+    for name, rows, what in (
+        *((name, len(raw.names), "vertices") for name in ("y", "names", "x")),
+        *((name, len(raw.pairs), "edges") for name in ("weights", "edge_features", "edge_y")),
+    ):
+        found = x if name == "x" else arrays.get(name)
+        if found is not None and found.shape[:1] != (rows,):
+            raise ValueError(
+                f"{name} must have a row for each of the {rows:,} {what}, got shape {found.shape} in {path.name}; "
+                "mend it"
+            )
+    unread = [name for name in arrays if name not in _NPZ]
+    if unread:
+        raw.notes.append(f"arrays that are not read: {', '.join(unread[:5])}{', …' * (len(unread) > 5)}")
+    raw.notes += [str(note) for note in arrays.get("notes", ())]
     raw.x = x
     raw.edge_x = arrays.get("edge_features")
     if "weights" in arrays:
@@ -194,9 +211,23 @@ def read_npz(path: Path) -> RawGraph:
     for part, spellings in names.items():
         for spelling in spellings:
             if spelling in arrays:
-                rows = arrays[spelling]
-                raw.parts[part] = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.int64)
+                raw.parts[part] = _part(arrays[spelling], len(raw.names), spelling, path.name)
     return raw
+
+
+def _part(rows: np.ndarray, vertices: int, name: str, source: str) -> np.ndarray:
+    """Numbers of vertices, from numbers or from a mask."""
+    if rows.dtype == bool and rows.shape == (vertices,):
+        return np.flatnonzero(rows)
+    if rows.dtype.kind not in "iu" or rows.ndim != 1 or ((rows < 0) | (rows >= vertices)).any():
+        plain = rows.dtype.kind in "iu" and rows.ndim == 1
+        odd = rows[(rows < 0) | (rows >= vertices)] if plain else rows.reshape(-1)[:0]
+        shown = f"{int(odd[0])}" if len(odd) else f"{rows.dtype} of shape {rows.shape}"
+        raise ValueError(
+            f"{name} must list numbers of vertices, 0 to {vertices - 1:,}, or be a mask of all of them, got {shown} in "
+            f"{source}; mend it"
+        )
+    return rows.astype(np.int64)
 
 
 def _rows(sparse: Any, arrays: dict[str, np.ndarray], prefix: str) -> Any:

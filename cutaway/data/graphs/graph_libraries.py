@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from cutaway.data.graphs.graph_data import GraphData
 
 _PARTS = {"train": ("train_mask",), "validation": ("val_mask", "validation_mask"), "test": ("test_mask",)}
+_PLACES = {"train": ("train_idx",), "validation": ("val_idx", "valid_idx"), "test": ("test_idx",)}
+# What is read of PyG's `Data`, and what says nothing beside it.
+_READ = {"x", "edge_index", "edge_weight", "edge_attr", "y", "num_nodes", "batch", "ptr", "name", "directed"}
+_READ |= {"feature_names", "edge_feature_names", "classes", "target", "vertex_names", "graph_features"}
 # Attributes that networkx graphs and PyG objects made here carry beside their own.
 _VERTEX, _EDGE = "x", "features"
 _ABOUT = ("feature_names", "edge_feature_names", "classes", "target")
@@ -231,6 +235,11 @@ def from_pyg(data: Any, name: str = "PyG data", weight: str | None = None) -> Ra
     notes: list[str] = []
     labels, no_labels = _pyg_labels(data, y, n)
     parts = _pyg_parts(data, n, notes)
+    unread = [str(key) for key in (data.keys() if callable(data.keys) else data.keys) if key not in _READ]
+    unread = [key for key in unread if not any(key in names for names in (*_PARTS.values(), *_PLACES.values()))]
+    if unread:
+        shown = ", ".join(unread[:5]) + ", …" * (len(unread) > 5)
+        notes.append(f"not read of PyG data: {shown}; features are x and edge_attr, labels y, weights edge_weight")
     content = b"".join(_bytes(v) for v in (data.edge_index, weights, edge_x, x, y) if v is not None)
     directed, one_way = _pyg_direction(data, pairs, n)
     names = _listed(data, "vertex_names")
@@ -288,7 +297,7 @@ def _pyg_labels(data: Any, y: "Tensor | None", n: int) -> tuple[np.ndarray | Non
             "(data.y = data.y[:, 0]), or, of one-hot rows, their place (data.y = data.y.argmax(1))"
         )
     values = _array(y).reshape(-1)
-    if len(values) != n:
+    if len(values) != n or y.shape[0] != n:
         return None, (
             f"labels must be one a vertex, got y of shape {tuple(y.shape)} for {n:,} vertices in PyG data; it is taken "
             "as a label of the whole graph"
@@ -323,6 +332,18 @@ def _pyg_parts(data: Any, n: int, notes: list[str]) -> dict[str, np.ndarray]:
                     f"data.{spelling}[:, number]"
                 )
             parts[part] = np.flatnonzero(_array(mask if mask.ndim == 1 else mask[:, 0]))
+        for spelling in _PLACES[part]:
+            rows = None if part in parts else _tensor(data, spelling)
+            if rows is None:
+                continue
+            if rows.ndim != 1 or rows.is_floating_point() or (odd := rows[(rows < 0) | (rows >= n)]).numel():
+                shown = f"{rows.dtype} of shape {tuple(rows.shape)}"
+                if rows.ndim == 1 and not rows.is_floating_point():
+                    shown = f"{int(odd[0])}"
+                raise ValueError(
+                    f"{spelling} must list numbers of vertices, 0 to {n - 1:,}, got {shown}; mend it, or give a mask"
+                )
+            parts[part] = np.flatnonzero(_array(rows)) if rows.dtype == torch.bool else _array(rows).astype(np.int64)
     return parts
 
 

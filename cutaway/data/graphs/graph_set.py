@@ -209,7 +209,7 @@ def open_graphs(
         files = find_files(found)  # a pipe is none: it would be waited for
     if isinstance(found, Path) and found.is_dir():
         if is_tu_folder(files):
-            return read_tu_folder(found.name, files, known)
+            return read_tu_folder(found.name, files, like)
         return read_class_folders(found.name, files, like)
     if isinstance(found, Path) and found.suffix == ".npz":
         return read_graph_set(found)
@@ -239,11 +239,12 @@ def _in_memory(
         called = target or "target"
     if targets is not None and len(targets) != len(graphs):
         raise ValueError(f"targets must have one for each graph, got {len(targets)} for {len(graphs)} graphs")
+    notes: list[str] = []
     if all(isinstance(graph, Graph) for graph in graphs):
         made, features = graphs, NO_FEATURES
     else:
         raws = [open_graph(to_networkx(graph) if isinstance(graph, Graph) else graph) for graph in graphs]
-        made, features = join_features(raws, like)
+        made, features = join_features(raws, like, notes)
     widths = {None if graph.x is None else graph.x.shape[1] for graph in made}
     if len(widths) > 1:
         raise ValueError(f"graphs must have the same features, got {', '.join(map(str, widths))} of them; align them")
@@ -254,7 +255,7 @@ def _in_memory(
     labels = None if targets is None else np.asarray(targets.tolist() if hasattr(targets, "tolist") else list(targets))
     raw = RawGraphSet(
         "graphs", made, [str(i) for i in range(len(made))], labels, called, fingerprint_bytes(b""), names, edge_names,
-        columns=features.columns,
+        notes=notes, columns=features.columns,
     )  # fmt: skip
     raw.fingerprint = fingerprint_bytes(write_graph_set(raw))
     return raw

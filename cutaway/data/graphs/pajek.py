@@ -59,7 +59,7 @@ def read_pajek(text: str, name: str) -> RawGraph:
                         f"one graph was asked for, got a second *Vertices in line {number:,} of {name}; give two files"
                     )
                 count = _whole(words[1] if len(words) > 1 else "", number, name)
-                names = number_names(count + 1, name)[1:]
+                names = [str(int(number) + 1) for number in number_names(count, name, len(text) // 2)]
             continue
         if aside:
             continue

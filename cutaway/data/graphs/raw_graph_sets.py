@@ -6,6 +6,7 @@ that are read later, for predictions, are given the columns of training (`GraphF
 
 import io
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,8 +61,13 @@ class RawGraphSet:
         return GraphFeatures(self.feature_names, self.edge_feature_names, self.columns)
 
 
-def join_features(raws: Sequence[RawGraph], known: GraphFeatures | None = None) -> tuple[list[Graph], GraphFeatures]:
-    """The graphs of what was read, with the same features: columns of all tables together, or those that are known."""
+def join_features(
+    raws: Sequence[RawGraph], known: GraphFeatures | None, notes: list[str]
+) -> tuple[list[Graph], GraphFeatures]:
+    """The graphs of what was read, with the same features: columns of all tables together, or those that are known.
+
+    What was merged or left out is added to ``notes``.
+    """
     from cutaway.data.graphs.graph_data import graph_tensors
     from cutaway.extras import need
 
@@ -71,6 +77,10 @@ def join_features(raws: Sequence[RawGraph], known: GraphFeatures | None = None) 
         frames = [getattr(raw, part) for raw in raws]
         if all(frame is not None and len(frame.columns) for frame in frames):
             tables[part] = pd.concat(frames, ignore_index=True)
+        elif (lacking := [frame is None or not len(frame.columns) for frame in frames]) and not all(lacking):
+            what = "vertices" if part == "vertex_table" else "edges"
+            first = f"{raws[lacking.index(True)].name}, graph {lacking.index(True) + 1:,}"
+            notes.append(f"features of {what} are left out: {sum(lacking):,} graphs have none, the first {first}")
     columns = NO_COLUMNS if known is None else known.columns
     if known is None:
         from cutaway.data.graphs.vertex_tables import feature_numbers
@@ -83,9 +93,22 @@ def join_features(raws: Sequence[RawGraph], known: GraphFeatures | None = None) 
     for raw in raws:  # a table that only some graphs have, or that holds nothing of use
         raw.vertex_table = raw.vertex_table if columns.vertices else None
         raw.edge_table = raw.edge_table if columns.edges else None
-    made = [graph_tensors(raw, columns) for raw in raws]
+    told: list[list[str]] = [[] for _ in raws]
+    made = [graph_tensors(raw, columns, own) for raw, own in zip(raws, told, strict=True)]
+    notes += _common_notes(raws, told)
     names, edge_names = made[0][1:3] if made else ((), ())
     return [graph for graph, *_ in made], GraphFeatures(names, edge_names, columns)
+
+
+def _common_notes(raws: Sequence[RawGraph], told: Sequence[Sequence[str]]) -> list[str]:
+    """One note for all graphs of which the same is told but for numbers."""
+    kinds: dict[str, list[str]] = {}
+    for place, (raw, notes) in enumerate(zip(raws, told, strict=True)):
+        for note in notes:
+            kinds.setdefault(re.sub(r"[0-9,]+ edges?", "", note), []).append(
+                f"graph {place + 1:,} ({raw.name}): {note}"
+            )
+    return [f"{all_[0]}{f'; the like in {len(all_) - 1:,} more' * (len(all_) > 1)}" for all_ in kinds.values()]
 
 
 def one_hot_tags(
@@ -131,6 +154,7 @@ def write_graph_set(raw: RawGraphSet) -> bytes:
         "name": np.array(raw.name),
         "target": np.array(raw.target),
         "features": np.array(json.dumps(raw.features.to_dict())),
+        "notes": np.array(raw.notes, dtype=np.str_),
     }
     for name, value in (("x", whole.x), ("weights", whole.weights), ("edge_features", whole.edge_features)):
         if value is not None:
@@ -172,7 +196,7 @@ def read_graph_set(path: Path) -> RawGraphSet:
     names = [str(name) for name in arrays["graph_names"]]
     return RawGraphSet(
         str(arrays["name"]), graphs, names, labels, str(arrays["target"]), fingerprint, *features[:2],
-        columns=features.columns,
+        notes=[str(note) for note in arrays.get("notes", ())], columns=features.columns,
     )  # fmt: skip
 
 

@@ -4,7 +4,8 @@ Every reader makes one of these, and `settle_edges` makes it plain. One rule hol
 PyTorch Geometric, and what it did is told (notes of `read_graph`, warnings of `as_graph`):
 
     an edge that comes again            kept once; if edges have weights, its weights add up
-    an undirected edge both ways        kept once: a list may name an edge as (a, b), as (b, a) or as both
+    an undirected edge both ways        kept once: a list may name an edge as (a, b), as (b, a) or as both; of a list,
+                                        that is noted, as matrices and PyG always name both
     repeats that contradict             refused: other features or labels, weights of opposite sign, and of an
                                         undirected edge another weight each way
     a self-loop                         left out, or kept, as the caller says
@@ -14,6 +15,7 @@ whichever way they name it), "first" and "last" take one of them as it stands, "
 A matrix or a multigraph whose edges all weigh 1 has no weights.
 """
 
+import re
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -51,6 +53,8 @@ NO_COLUMNS = GraphColumns()
 REPEATS = ("auto", "add", "first", "last", "keep")
 _CHOICES = "repeats='first' or 'last', --repeats first"
 _MOST_VERTICES = 50_000_000
+_WHOLE = re.compile(r"-?[0-9]+\.0+")
+_FEW_VERTICES = 1_000_000  # that cost little, whether they have edges or not
 
 
 @dataclass
@@ -164,6 +168,9 @@ def settle_edges(raw: RawGraph, directed: bool, keep_loops: bool, repeats: str =
     by_pair = repeats in ("add", "first", "last") and not raw.both_ways
     merged = len(ends) - len(first) if by_pair else int((np.maximum(*counts) - 1).sum())  # a way back is no repeat
     weighted = w is not None or (repeats == "add" and merged > 0)
+    if not raw.both_ways and not by_pair and (named_twice := int((both & (ends[first, 0] != ends[first, 1])).sum())):
+        every = "every edge is" if named_twice == len(first) else f"{_count(named_twice, 'edge')} {_are(named_twice)}"
+        notes.append(f"{every} named both ways: undirected, kept once{' with one weight' * (w is not None)}")
     if merged > 0:
         done = "their weights added up" if weighted else "each counted once"
         done = {"first": "the first is taken", "last": "the last is taken"}.get(repeats, done)
@@ -300,7 +307,7 @@ def _shown(value: Any) -> str:
         listed = ", ".join(f"{number:.4g}" for number in value[:4].tolist())
         return f"({listed}{', …' * (len(value) > 4)})" if len(value) != 1 else listed
     if isinstance(value, (float, np.floating)):
-        return f"{value:.4g}"
+        return "none" if np.isnan(value) else f"{value:.4g}"
     return "none" if value is None else repr(value.item() if hasattr(value, "item") else value)
 
 
@@ -327,19 +334,32 @@ def load_arrays(path: Path) -> dict[str, Any]:
         ) from error
 
 
-def number_names(count: int, source: str) -> list[str]:
-    """The names 0, 1, … of vertices that are known by their numbers."""
+def number_names(count: int, source: str, size: int | None = None) -> list[str]:
+    """The names 0, 1, … of vertices that are known by their numbers.
+
+    ``size`` is how much of the graph there is, its ends of edges or the bytes of its file: of a graph that has far more
+    vertices than that, the number is a mistake, and would take memory.
+    """
     if count > _MOST_VERTICES:
         raise ValueError(
             f"a graph here has at most {_MOST_VERTICES:,} vertices, since each takes memory, got {count:,} in "
             f"{source}; number its vertices without gaps, or give edges by the names of their ends"
         )
+    if size is not None and count > max(_FEW_VERTICES, 4 * size):
+        raise ValueError(
+            f"a graph must have about as many vertices as ends of edges, got {count:,} vertices in {source}, where at "
+            f"most {size:,} can have an edge; number its vertices without gaps, or give edges by names"
+        )
     return [str(i) for i in range(count)]
 
 
 def expect_different_names(names: Sequence[Any], source: str) -> list[str]:
-    """The names of vertices as text; two that are different things and the same text (1 and "1") are refused."""
+    """The names of vertices as text; two that are different things and the same name (1 and "1", 2 and "2.0") are
+    refused."""
     texts = [str(name).strip() for name in names]
+    known = set(texts)
+    if any(_WHOLE.fullmatch(text) and text.split(".")[0] in known for text in known):
+        texts = [text.split(".")[0] if _WHOLE.fullmatch(text) else text for text in texts]
     if len(set(texts)) < len(texts):
         seen: dict[str, Any] = {}
         for name, text in zip(names, texts, strict=True):
@@ -350,6 +370,10 @@ def expect_different_names(names: Sequence[Any], source: str) -> list[str]:
                 )
             seen[text] = name
     return texts
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _count(number: int, what: str) -> str:

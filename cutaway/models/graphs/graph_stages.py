@@ -20,7 +20,7 @@ from cutaway.blocks.dense.activations import find_activation
 from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.graph_layers.structural_encodings import LaplacianEncoding, RandomWalkEncoding
 from cutaway.blocks.graphs.graph import Graph
-from cutaway.blocks.graphs.graph_checks import refuse_edge_features
+from cutaway.blocks.graphs.graph_checks import refuse_edge_features, refuse_weights
 from cutaway.blocks.graphs.sparse_features import dropout_features, map_features
 from cutaway.blocks.low_rank.linear_layers import is_linear, matrix_of
 from cutaway.blocks.norms.batch import BatchNorm
@@ -203,16 +203,21 @@ class GraphModel(Model):
 
     def wired(self, graph: Graph) -> Any:
         """What the stages run over: the graph, its edges with the features that are read; or its eigenvectors."""
-        spec = self.spec
+        spec, kind = self.spec, LAYERS[self.spec.layer]
         if not spec.edge_features and graph.edge_features is not None:
             if not spec.ignores_edges:
-                refuse_edge_features(graph, f"a model of layer={spec.layer!r}", can=LAYERS[spec.layer].reads_edges)
+                refuse_edge_features(graph, f"a model of layer={spec.layer!r}", can=kind.reads_edges)
             graph = graph.without_edge_features()
         if spec.edge_mean:
             graph = graph.scaled_edge_features(spec.edge_mean, spec.edge_std)
         if spec.weight_scale:
             graph = graph.weights_as_features(spec.weight_scale)
-        return self.eigenvectors if LAYERS[spec.layer].belongs_to_a_graph else graph
+        elif (
+            kind.reads_edges and not spec.ignores_edges and kind.weighs in (("", "bare") if spec.edge_inputs else ("",))
+        ):
+            more = f"edge_inputs={spec.edge_inputs + 1}, weight_scale=1"
+            refuse_weights(graph, f"a model of layer={spec.layer!r}", f"build it with {more}")
+        return self.eigenvectors if kind.belongs_to_a_graph else graph
 
     def embed(self, graph: Graph) -> Float[Tensor, "n w"]:
         """The vector of each vertex: what is known of it before the model answers."""

@@ -53,6 +53,7 @@ class GraphInMemory(str):
             arrays["edge_y"] = kinds[data.edge_targets.numpy()] if data.edge_classes else data.edge_targets.numpy()
             arrays["edge_target"] = np.array(data.edge_target)
         arrays["columns"] = np.array(json.dumps(data.columns.to_dict()))
+        arrays["notes"] = np.array(data.notes, dtype=np.str_)  # of what was merged or left out before
         for part, rows in (("train", data.train), ("validation", data.validation)):
             if rows is not None and len(rows):
                 arrays[part] = rows

@@ -12,8 +12,11 @@ from cutaway.recipes.words.wordvectors import WordVectorsRecipe
 if TYPE_CHECKING:
     from cutaway.data.graphs.graph_data import GraphData
     from cutaway.data.words.word_streams import WordCorpus
+    from cutaway.training.jobs import Job
 
-_WORDS = 500_000  # vertices of walks that a step reads at most: some seconds
+_WALKS, _PASSES, _STEPS = 10, 5.0, 100  # of a graph of usual size
+_READ = 100_000_000  # vertices of walks that are read unless more are asked for: some minutes of one core
+_AT_ONCE = 500_000  # that a step reads at most: some seconds, after which a run can be stopped
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class Node2VecRecipe(WordVectorsRecipe):
 
     name: ClassVar[str] = "node2vec"
     unit: ClassVar[str] = "nats a vertex of a walk"
+    open_settings: ClassVar[tuple[str, ...]] = ("walks", "passes", "steps")
     quality: ClassVar[str] = (
         "Cora's public split, logistic regression on the vectors, mean of three seeds: test accuracy 65.1 ± 2.0 % "
         "(published for DeepWalk 67.2; label propagation 71.3, the largest class alone 31.9), 14 s of one "
@@ -43,8 +47,8 @@ class Node2VecRecipe(WordVectorsRecipe):
     each counts; first, last: that one is taken; keep: edges of their own"""
     header: bool | None = setting(None, DATA)
     """whether the first row of a list of edges holds the names of its columns (default: by its looks)"""
-    walks: int = setting(10, FIRST)
-    """walks from every vertex"""
+    walks: int = setting(0, FIRST)
+    """walks from every vertex; 0: 10, and fewer where a graph has millions of vertices"""
     length: int = setting(40, FIRST)
     """vertices of a walk"""
     back: float = 1.0
@@ -69,16 +73,15 @@ class Node2VecRecipe(WordVectorsRecipe):
     """share of the walks from which frequent vertices are thinned out; 0 for never"""
     width: int = setting(64, FIRST)
     """numbers of a vector"""
-    passes: float = setting(5.0, FIRST)
-    """times that the walks are read"""
-    steps: int = 100
-    """pieces that these passes are cut into"""
+    passes: float = setting(0.0, FIRST)
+    """times that the walks are read; 0: 5, and fewer above 50,000 vertices"""
+    steps: int = 0
+    """pieces that these passes are cut into; 0: 100, and more for large graphs"""
     checkpoint_every: int = setting(50, RESULTS)
     """steps between checkpoints"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        expect_at_least(self, 1, "walks")
         expect_at_least(self, 2, "length")
         for name in ("back", "away"):
             if not getattr(self, name) > 0:
@@ -102,27 +105,40 @@ class Node2VecRecipe(WordVectorsRecipe):
         )
 
     def settled(self) -> "Node2VecRecipe":
-        """The recipe with as many steps as a large graph needs: a run stops, and is saved, between two of them."""
-        if self.steps != type(self).steps:  # chosen
+        """The recipe with walks, passes and steps chosen by the size of the graph, where nobody chose them.
+
+        A run stops, and is saved, between two steps; so a large graph has more of them, that each take seconds.
+        """
+        if self.walks and self.passes and self.steps:
             return self
-        words = self.graph_data().graph.vertices * self.walks * self.length * self.passes
-        parts = -(-int(words) // _WORDS)
-        if parts <= self.steps:
-            return self
-        times = -(-parts // self.steps)
+        vertices = max(1, self.graph_data().graph.vertices)
+        walks = self.walks or min(_WALKS, max(1, _READ // (vertices * self.length)))
+        once = vertices * walks * self.length
+        passes = self.passes or min(_PASSES, max(1.0, _READ // once))
+        steps = self.steps or max(_STEPS, _STEPS * -(-int(once * passes) // (_AT_ONCE * _STEPS)))
+        chosen = dataclasses.replace(self, walks=walks, passes=passes, steps=steps)
+        if steps == _STEPS or self.steps:
+            return chosen
         print(
-            f"{self.walks} walks of {self.length} from each vertex, read {self.passes:g} times, are "
-            f"{words / 1e6:,.0f} million vertices: {self.steps * times:,} steps; lower walks, length or passes for less",
+            f"{walks} walks of {self.length} from each of {vertices:,} vertices, read "
+            f"{'once' if passes == 1 else f'{passes:g} times'}, are {once * passes / 1e6:,.0f} million vertices in "
+            f"{steps:,} steps; --walks, --length and --passes choose others",
             file=sys.stderr,
             flush=True,
         )
-        every = ("steps", "evaluate_every", "checkpoint_every")
-        return dataclasses.replace(self, **{name: getattr(self, name) * times for name in every})
+        return dataclasses.replace(chosen, evaluate_every=self.evaluate_every * (steps // _STEPS))
+
+    def job(self, rank: int = 0, world: int = 1) -> "Job":
+        if not (self.walks and self.passes and self.steps):
+            return self.settled().job(rank, world)
+        return super().job(rank, world)
 
     def dataset(self) -> "WordCorpus":
         """The walks in three parts, a line each."""
         from cutaway.data.words.word_streams import read_words
         from cutaway.recipes.graphs.walk_texts import walk_source
 
+        if not self.walks:
+            return self.settled().dataset()
         text = walk_source(self.graph_data(), self.length, self.walks, self.seed, self.back, self.away)
         return read_words(text, self.min_count, self.validation, self.test, by="spaces", lower=False, lines=True)

@@ -104,7 +104,7 @@ class WordVectorsRecipe(VectorRuns, Recipe):
         expect_at_least(self, 1, "width", "window", "negatives", "min_count", "evaluate_words")
         expect_at_least(self, 0, "phrases", "subwords", "phrase_threshold")
         expect_share(self, "validation", "test", "sample")
-        if not self.passes > 0:
+        if not self.passes > 0 and not (self.passes == 0 and "passes" in self.open_settings):
             raise ValueError(f"passes must be above 0, got {self.passes}; try passes=5")
         if self.accumulate > 1 or self.batch_growth > 1:
             raise ValueError(

@@ -67,6 +67,34 @@ def test_laws_of_spectral_convolution():
     torch.testing.assert_close(spectral_filter(x, torch.ones(7, dtype=torch.float64), q), x)
 
 
+def test_spectral_convolution_changes_with_the_sign_of_an_eigenvector():
+    """With −q₁ the second term changes its sign: y' = y − 2 x̂₁ ŵ₁ q₁. A filter does not change."""
+    q = random_basis()
+    x, w, gains = torch.randn(3, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    turned = q.clone()
+    turned[:, 1] *= -1
+    laplacian_of = q @ torch.diag(torch.arange(7.0, dtype=torch.float64)) @ q.T  # both are its eigenvectors
+    torch.testing.assert_close(turned.T @ laplacian_of @ turned, q.T @ laplacian_of @ q)
+    change = spectral_convolution(x, w, turned) - spectral_convolution(x, w, q)
+    torch.testing.assert_close(change, -2 * (q[:, 1] @ x) * (q[:, 1] @ w) * q[:, 1])
+    assert change.abs().max() > 0.01
+    torch.testing.assert_close(spectral_filter(x, gains, turned), spectral_filter(x, gains, q))
+
+
+def test_spectral_convolution_changes_with_the_basis_of_a_repeated_eigenvalue():
+    """The triangle has λ = 0, 3, 3: each orthonormal basis of the last two is as good; a filter takes g(3) for both."""
+    triangle = torch.ones(3, 3, dtype=torch.float64) - torch.eye(3, dtype=torch.float64)
+    values, q = torch.linalg.eigh(laplacian(triangle))
+    torch.testing.assert_close(values, torch.tensor([0.0, 3, 3], dtype=torch.float64))
+    r = 0.5**0.5
+    turned = q @ torch.tensor([[1.0, 0, 0], [0, r, -r], [0, r, r]], dtype=torch.float64)
+    torch.testing.assert_close(laplacian(triangle) @ turned, turned * values)
+    x, w = torch.tensor([[1.0, 2, 4], [0, 1, -3]], dtype=torch.float64)
+    assert (spectral_convolution(x, w, turned) - spectral_convolution(x, w, q)).abs().max() > 0.01
+    gains = torch.tensor([1.0, 0.5, 0.5], dtype=torch.float64)
+    torch.testing.assert_close(spectral_filter(x, gains, turned), spectral_filter(x, gains, q))
+
+
 def test_a_polynomial_of_the_laplacian_is_a_filter():
     """Q g(Λ) Qᵀ x = g(L) x: such a filter needs no eigenvectors and reaches as far as its degree."""
     a = torch.tensor([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=torch.float64)

@@ -281,3 +281,27 @@ def test_which_rows_are_edges(tmp_path: Path, text: str, names: str):
 def test_a_list_with_a_header_alone_has_no_graph(tmp_path: Path):
     with pytest.raises(ValueError, match=r"needs at least one edge or a table of vertices, got edges\.csv"):
         cut.data.as_graph(written(tmp_path, "source,target\n"))
+
+
+def test_numbers_with_huge_gaps_are_no_numbers_of_vertices():
+    with pytest.raises(ValueError, match=r"got 40,000,001 vertices in edges, where at most 2 can have an edge"):
+        cut.data.as_graph([(0, 40_000_000)])
+    assert cut.data.as_graph([(0, 40)], vertices=2_000_000).vertices == 2_000_000  # asked for
+
+
+def test_2_and_2_0_of_tuples():
+    assert cut.data.as_graph([("2", "a"), ("2.0", "b")]).vertices == 3
+    with pytest.raises(ValueError, match=r"names of vertices must differ, got 2 and '2\.0' in edges"):
+        cut.data.as_graph([(2, "a"), ("2.0", "b")])
+
+
+def test_what_a_list_guesses_is_a_warning_of_as_graph(tmp_path: Path):
+    path = tmp_path / "edges.csv"
+    path.write_text("# made by hand\na,b\nb,c\nb,a\n")
+    with pytest.warns(UserWarning, match=r"edges\.csv: ") as told:
+        cut.data.as_graph(path)
+    assert [str(warning.message) for warning in told] == [
+        "edges.csv: 1 line left out as comments, the first '# made by hand'",
+        "edges.csv: no header: the first row (a, b) is taken for an edge; if it holds names, use --header",
+        "edges.csv: 1 edge is named both ways: undirected, kept once",
+    ]

@@ -141,3 +141,51 @@ def test_titles_of_gexf_are_no_classes_and_gml_needs_no_labels(tmp_path: Path):
     (tmp_path / "plain.dot").write_text("digraph { a -> b; b -> c }")
     with pytest.raises(ValueError, match=r"DOT is not read, got plain\.dot"):
         cut.data.read_graph(tmp_path / "plain.dot")
+
+
+@pytest.mark.parametrize("size", ["40000000 40000000 2", "999999999999 999999999999 2", "2000000 2 2"])
+def test_a_header_out_of_all_proportion_to_its_file_is_refused(size: str, tmp_path: Path):
+    path = tmp_path / "g.mtx"
+    path.write_text(f"%%MatrixMarket matrix coordinate pattern symmetric\n{size}\n2 1\n1 2\n")
+    with pytest.raises(ValueError, match=r"got [\d,]+ (vertices )?in g\.mtx"):
+        cut.data.read_graph(path)
+    (tmp_path / "g.net").write_text("*Vertices 40000000\n*Edges\n1 2\n")
+    with pytest.raises(ValueError, match=r"got 40,000,000 vertices in g\.net"):
+        cut.data.read_graph(tmp_path / "g.net")
+
+
+def test_entries_must_fit_into_the_file(tmp_path: Path):
+    path = tmp_path / "g.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate pattern symmetric\n4 4 2\n2 1\n4 3")  # no end of line
+    assert cut.data.read_graph(path).graph.edges.shape[1] == 2
+    path.write_text("%%MatrixMarket matrix coordinate pattern symmetric\n90 90 40\n2 1\n4 3\n")
+    with pytest.raises(ValueError, match=r"g\.mtx, which says that it has 40 entries in \d+ bytes"):
+        cut.data.read_graph(path)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"weights": np.ones(3)}, r"weights must have a row for each of the 2 edges, got shape \(3,\) in g\.npz"),
+        (
+            {"edge_features": np.ones((3, 2))},
+            r"edge_features must have a row for each of the 2 edges, got shape \(3, 2\)",
+        ),
+        ({"edge_y": np.ones(1)}, r"edge_y must have a row for each of the 2 edges, got shape \(1,\)"),
+        ({"x": np.ones((3, 1)), "y": np.zeros(2)}, r"y must have a row for each of the 3 vertices, got shape \(2,\)"),
+        ({"y": np.zeros(3), "train": np.array([0, 9])}, r"train must list numbers of vertices, 0 to 2, .* got 9"),
+        (
+            {"y": np.zeros(3), "test": np.array([True])},
+            r"test must list numbers of vertices, .* got bool of shape \(1,\)",
+        ),
+    ],
+)
+def test_arrays_that_do_not_fit_each_other(tmp_path: Path, arrays: dict[str, np.ndarray], message: str):
+    np.savez(tmp_path / "g.npz", edges=np.array([[0, 1], [1, 2]]), **arrays)
+    with pytest.raises(ValueError, match=message):
+        cut.data.read_graph(tmp_path / "g.npz")
+
+
+def test_arrays_that_are_not_read_are_told(tmp_path: Path):
+    np.savez(tmp_path / "g.npz", edges=np.array([[0, 1], [1, 2]]), features=np.ones((3, 2)))
+    assert "arrays that are not read: features" in cut.data.read_graph(tmp_path / "g.npz").notes

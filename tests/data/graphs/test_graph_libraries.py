@@ -340,3 +340,36 @@ def test_attributes_of_networkx_that_are_no_vectors_of_numbers():
     assert found.feature_names == ("size",)
     assert found.graph.x.tolist() == [[0.0], [1.0], [2.0]]
     assert any("tags (values are not single numbers or words)" in note for note in found.notes)
+
+
+def test_vertices_2_and_2_0_of_networkx_are_refused():
+    with pytest.raises(ValueError, match=r"names of vertices must differ, got 2 and '2\.0' in networkx graph"):
+        cut.data.as_graph(networkx.Graph([(2, "2.0")]))
+
+
+def test_what_pyg_has_beside_is_told():
+    edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    data = torch_geometric.data.Data(edge_index=edges, num_nodes=3, edge_label=torch.ones(2), pos=torch.zeros(3, 2))
+    (note,) = cut.data.read_graph(data).notes
+    assert note.startswith("not read of PyG data: edge_label, pos; features are x and edge_attr")
+    with pytest.warns(UserWarning, match="not read of PyG data: edge_label, pos"):
+        cut.data.as_graph(data)
+
+
+def test_parts_of_pyg_by_numbers_of_vertices():
+    parts = dict(train_idx=torch.tensor([2, 0]), valid_idx=torch.tensor([1]), test_idx=torch.tensor([3]))
+    edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    y = torch.tensor([0, 1, 1, 0])
+    found = cut.data.read_graph(torch_geometric.data.Data(edge_index=edges, num_nodes=4, y=y, **parts))
+    assert [found.train.tolist(), found.validation.tolist(), found.open_test().tolist()] == [[2, 0], [1], [3]]
+    with pytest.raises(ValueError, match=r"train_idx must list numbers of vertices, 0 to 3, got 7; mend it"):
+        cut.data.read_graph(
+            torch_geometric.data.Data(edge_index=edges, num_nodes=4, y=y, train_idx=torch.tensor([0, 7]))
+        )
+
+
+def test_a_row_of_labels_is_no_label_of_each_vertex():
+    edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    data = torch_geometric.data.Data(edge_index=edges, num_nodes=3, y=torch.tensor([[0, 1, 1]]))
+    with pytest.raises(ValueError, match=r"labels must be one a vertex, got y of shape \(1, 3\) for 3 vertices"):
+        cut.data.read_graph(data, labelled=True)

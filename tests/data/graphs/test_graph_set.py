@@ -78,3 +78,16 @@ def test_a_written_set_reads_as_it_was(directed: bool, tmp_path: Path):
     again = read_graph_set(tmp_path / "two.npz")
     assert [graph.directed for graph in again.graphs] == [directed, directed]
     assert all(torch.equal(a.edges, b.edges) for a, b in zip(again.graphs, graphs, strict=True))
+
+
+def test_what_is_merged_in_graphs_of_memory_is_noted():
+    rows = [networkx.MultiGraph([(0, 1), (0, 1), (1, 2)]), networkx.MultiGraph([(0, 1), (0, 1), (0, 1)])]
+    data = cut.data.read_graphs([*rows, networkx.path_graph(3)], targets=[0, 1, 0], validation=0, test=0)
+    assert data.notes[0] == "graph 1 (networkx graph): 1 edge came again: each counted once; the like in 1 more"
+
+
+def test_features_that_some_graphs_lack_are_noted():
+    with_age, without = networkx.path_graph(3), networkx.path_graph(2)
+    networkx.set_node_attributes(with_age, {0: 1.0, 1: 2.0, 2: 5.0}, "age")
+    data = cut.data.read_graphs([with_age, without, with_age], targets=[0, 1, 0], validation=0, test=0)
+    assert "features of vertices are left out: 1 graphs have none, the first networkx graph, graph 2" in data.notes

@@ -40,9 +40,10 @@ def test_both_ways_of_an_undirected_edge_are_one():
     assert settled.pairs.tolist() == [[1, 0], [2, 1]]
     assert settled.weights.tolist() == [3, 4]
     assert settled.repeats == 0
-    assert settled.notes == ()
+    assert settled.notes == ("every edge is named both ways: undirected, kept once with one weight",)
     plain = settle_edges(raw([(1, 0), (0, 1), (3, 2)]), directed=False, keep_loops=False)
     assert plain.pairs.tolist() == [[1, 0], [3, 2]]
+    assert plain.notes == ("1 edge is named both ways: undirected, kept once",)
     directed = settle_edges(raw([(1, 0), (0, 1), (3, 2)]), directed=True, keep_loops=False)
     assert directed.pairs.tolist() == [[1, 0], [0, 1], [3, 2]]
 
@@ -120,7 +121,7 @@ def test_values_of_repeats_must_agree():
     expect_agreement(edges, settled, "'kind'", np.array(["x", "y", "x"], object), "auto")
     for values, words in (
         (np.array(["x", "y", "z"], object), "'x' and 'z' as 'kind' of a – b"),
-        (np.array([1.0, 2.0, np.nan]), "1 and nan as 'kind' of a – b"),
+        (np.array([1.0, 2.0, np.nan]), "1 and none as 'kind' of a – b"),
         (np.array([[1.0, 2], [1, 1], [1, 3]]), r"\(1, 2\) and \(1, 3\) as 'kind' of a – b"),
     ):
         with pytest.raises(ValueError, match=f"must say the same where it comes again, got {words}.*--directed"):
@@ -161,3 +162,19 @@ def test_names_that_are_the_same_text():
     with pytest.raises(ValueError, match=r"must differ, got 1 and '1' in a graph; rename one"):
         expect_different_names([1, 2, "1"], "a graph")
     assert expect_different_names([1, " b"], "a graph") == ["1", "b"]
+
+
+def test_far_more_vertices_than_ends_of_edges_are_a_mistake():
+    assert len(number_names(1_000_000, "g", 2)) == 1_000_000  # so few cost little
+    assert len(number_names(1_200_000, "g", 300_000)) == 1_200_000
+    with pytest.raises(
+        ValueError, match=r"got 40,000,000 vertices in g, where at most 39 can have an edge; number its"
+    ):
+        number_names(40_000_000, "g", 39)
+
+
+@pytest.mark.parametrize("names", [[2, "2.0"], ["2", "2.0"], [2.0, "2"], ["-3", "-3.00"], [1, "1"]])
+def test_whole_numbers_with_a_point_are_the_same_name(names: list[object]):
+    with pytest.raises(ValueError, match=r"names of vertices must differ, got .* and .* in g"):
+        expect_different_names(names, "g")
+    assert expect_different_names([2, "2.5", "3.0", "v2.0"], "g") == ["2", "2.5", "3.0", "v2.0"]

@@ -49,3 +49,23 @@ def test_mistakes(tmp_path: Path, text: str, message: str):
     (tmp_path / "graphs.txt").write_text(text)
     with pytest.raises(ValueError, match=message):
         cut.data.read_graphs(tmp_path / "graphs.txt")
+
+
+def test_what_is_merged_and_left_out_is_noted(tmp_path: Path):
+    path = tmp_path / "graphs.txt"
+    path.write_text("2\n3 a\n0 2 1 1\n0 4 0 2 0 1\n1 1 1\n2 b\n0 1 1 0.5\n1 0\nthe end\n")
+    data = cut.data.read_graphs(path, validation=0, test=0)
+    assert [graph.edges.T.tolist() for graph in data.train.graphs] == [[[0, 1], [1, 2]], [[0, 1]]]
+    assert data.notes == (
+        "1 self-loop left out",
+        "2 edges are named both ways: undirected, kept once",
+        "1 edge came again: each counted once",
+        "lines after graph 2 are left out",
+        "features of vertices are left out: some have more of them than others",
+    )
+
+
+def test_a_line_lists_as_many_neighbours_as_it_says(tmp_path: Path):
+    (tmp_path / "graphs.txt").write_text("1\n2 a\n0 3 1\n0 1 0\n")
+    with pytest.raises(ValueError, match=r"got 1 where it says 3 in line 3 of graphs\.txt"):
+        cut.data.read_graphs(tmp_path / "graphs.txt")

@@ -38,7 +38,7 @@ def test_layers_that_read_edges():
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_features_of_edges_count_or_are_refused(layer: str, directed: bool, dtype: torch.dtype):
-    graph = some_graph(directed=directed and layer != "chebyshev").to(dtype)
+    graph = some_graph(directed=directed and layer != "chebyshev", weights=None).to(dtype)
     other = graph.but(edge_features=graph.edge_features + 1)
     if layer in UNREAD:
         with pytest.raises(ValueError, match=rf"layer='{layer}' reads no features of edges, got edge_inputs=2; leave"):
@@ -70,6 +70,20 @@ def test_weights_of_edges_count(layer: str):
     assert not torch.allclose(model(graph), model(other), atol=1e-4)
     bare = graph.but(weights=None)  # edges of a graph without weights weigh 1
     torch.testing.assert_close(model(bare), model(graph.but(weights=torch.ones(7))))
+
+
+@pytest.mark.parametrize(("layer", "inputs"), [("gat", 0), ("gat", 2), ("gatv2", 0), ("transformer", 0), ("gin", 2)])
+def test_weights_that_would_be_ignored_are_refused(layer: str, inputs: int):
+    """Messages of attention, and of GIN with features of edges, are not multiplied by weights."""
+    graph = some_graph() if inputs else some_graph(edge_features=None)
+    message = rf"layer='{layer}' does not .* got a graph with weights; build it with edge_inputs={inputs + 1}, weight_"
+    with pytest.raises(ValueError, match=message):
+        model_of(layer, edge_inputs=inputs)(graph)
+    model_of(layer, edge_inputs=inputs)(graph.but(weights=None))
+    model_of(layer, edge_inputs=inputs + 1, weight_scale=1.0)(graph)
+    stored = model_of(layer, edge_inputs=inputs).spec.to_dict()  # by versions that did not read them
+    del stored["ignores_edges"]
+    cut.models.from_spec(cut.models.spec_from_dict(stored)).eval()(graph)
 
 
 def test_the_weight_is_the_last_feature_as_of_torch_geometric():

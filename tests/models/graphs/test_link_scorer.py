@@ -46,7 +46,7 @@ def test_friends_and_foes_have_stages_of_their_own():
 
 
 def test_back_from_its_spec():
-    model = LinkScorer(inputs=3, width=4, layer="gat", heads=2, signed=True).eval()
+    model = LinkScorer(inputs=3, width=4, layer="gat", heads=2, signed=True, edge_inputs=1, weight_scale=1.0).eval()
     again = from_spec(spec_from_dict(model.spec.to_dict())).eval()
     again.load_state_dict(model.state_dict())
     g = graph([1.0, -1.0, 2.0, -0.5])

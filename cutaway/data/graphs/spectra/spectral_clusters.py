@@ -99,6 +99,10 @@ def spectral_clusters(
             f"clusters must be from 2 to the number of vertices, got {clusters} for {n:,}; "
             f"{'try clusters=2' if n >= 2 else 'give a graph of two vertices or more'}"
         )
+    if not graph.arcs.shape[1]:
+        raise ValueError(
+            f"clusters are found by edges, got {n:,} vertices without any (an edge of weight 0 is none); give edges"
+        )
     if kind == "plain" and regularise == "always":
         raise ValueError("regularising changes the normalised cut alone, got kind='plain'; use kind='random_walk'")
     kept = _large_enough(graph, MOST if clusters is None else clusters)

@@ -132,3 +132,11 @@ def test_mistakes_about_regularising():
         spectral_clusters(graph, 2, "plain", regularise="always")
     with pytest.raises(ValueError, match="regularise must be one of auto, always, never, got 'yes'"):
         spectral_clusters(graph, 2, regularise="yes")
+
+
+@pytest.mark.parametrize("weights", [None, [0.0, 0.0]])
+def test_without_edges_there_are_no_clusters(weights: list[float] | None):
+    pairs = torch.tensor([[0, 1], [1, 2]]) if weights else torch.empty(2, 0, dtype=torch.int64)
+    graph = cut.blocks.Graph(pairs, 5, weights=None if weights is None else torch.tensor(weights))
+    with pytest.raises(ValueError, match=r"clusters are found by edges, got 5 vertices without any"):
+        cut.data.spectral_clusters(graph, 2)

@@ -171,7 +171,7 @@ class TunedChatRecipe(TunedRecipe):
         splits = self.dataset(run).splits
         shown = (splits.train if splits.validation is None else splits.validation)[0]
         words = f"a conversation that it was {'' if splits.validation is None else 'not '}trained on"
-        return text_subject(run, mark_answers(run.tokenizer, shown).tokens, words)
+        return text_subject(run, mark_answers(run.tokenizer, shown)[0].tokens, words)
 
 
 def _batches(texts: "MarkedTexts", batch: int, seed: int, rank: int, world: int) -> Any:

@@ -108,6 +108,7 @@ class TunedChatRecipe(TunedRecipe):
 
     def task_job(self, model: "nn.Module", base: "Base", data: "Conversations", rank: int, world: int) -> "Job":
         from cutaway.data.text.chat.conversations import encode_conversations
+        from cutaway.recipes.tuned.batch_parts import sum_parts
         from cutaway.training.jobs import Job
 
         room = min(self.context, base.model.spec.context)
@@ -143,6 +144,7 @@ class TunedChatRecipe(TunedRecipe):
             unit="conversations",
             samples=lambda m: _answers(m, base.tokenizer, shown, self.sample_tokens),
             data=told,
+            parts=sum_parts(model, train.tokens.lengths) if world == 1 else None,
         )
 
     # ------------------------------------------------------------------------------------------------------------------

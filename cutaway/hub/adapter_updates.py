@@ -5,13 +5,26 @@ x A [B_1 B_2 B_3] = [x A B_1, x A B_2, x A B_3]             a whole, split: each
 """
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from cutaway.blocks.low_rank.dora import DoRA, column_lengths
 from cutaway.blocks.low_rank.linear_layers import matrix_of
 from cutaway.blocks.low_rank.lora import WHOLE, LoRA
 from cutaway.blocks.low_rank.updates import LowRank
 from cutaway.hub.adapter_names import Place
+
+
+def narrowed(a: Tensor, b: Tensor, alpha: float, rooted: bool) -> tuple[Tensor, Tensor, float]:
+    """Factors (r, i) and (o, r) whose rank is at most that of a matrix i → o, and their α: peft allows any rank.
+
+    Of a larger rank, the product itself is one factor and the identity the other: the same update at the same scale.
+    """
+    rank, (o, i) = len(a), (b.shape[0], a.shape[1])
+    if rank <= min(i, o):
+        return a, b, alpha
+    whole, one = (b.double() @ a.double()).to(a), torch.eye(min(i, o)).to(a)
+    alpha *= (min(i, o) / rank) ** (0.5 if rooted else 1)
+    return (whole, one, alpha) if o <= i else (one, whole, alpha)
 
 
 def split_update(updates: dict[str, LowRank], place: Place) -> LowRank | None:

@@ -28,7 +28,7 @@ from cutaway.blocks.low_rank.updates import LowRank
 from cutaway.hub.adapter_filters import Factors, factors_from_file, factors_in_file, warn_of_peft
 from cutaway.hub.adapter_names import AdapterNames, Place
 from cutaway.hub.adapter_starts import doubled_alpha, expect_known_start, taken_off
-from cutaway.hub.adapter_updates import joined_update, split_update, update_like
+from cutaway.hub.adapter_updates import joined_update, narrowed, split_update, update_like
 from cutaway.hub.base_digest import base_digest
 from cutaway.hub.bottleneck_files import bottleneck_config, bottleneck_tensors, load_bottlenecks
 from cutaway.hub.family_choice import body_layout_of
@@ -290,10 +290,10 @@ def _read_updates(
             known = ", ".join(list(names.known)[:3])
             raise ValueError(
                 f"an adapter must be for linear layers or convolutions of the model, got {module}; the model has "
-                f"{known}, …"
+                f"{known}, …; let peft merge updates of others, as of embeddings, into the base (merge_and_unload)"
             )
         rooted = bool(config.get("use_rslora"))
-        given = Factors(a, b, len(a), alpha_of(config, module))
+        given = Factors(a, b, len(a), alpha_of(config, module, len(a)))
         a, b, rank, alpha = factors_from_file(given, names.filters_of(place.name), rooted, module)
         if not about:
             warn_of_peft(place.layer.base, module)
@@ -303,6 +303,8 @@ def _read_updates(
                 f"an adapter must fit its model, got A {tuple(a.shape)} and B {tuple(b.shape)} for {module}, "
                 f"which is {inputs} → {outputs}; load it onto the model that it was made on"
             )
+        a, b, alpha = narrowed(a, b, alpha, rooted)
+        rank = len(a)
         magnitude = rest.pop(
             f"{module}.lora_magnitude_vector", rest.pop(f"{module}.lora_magnitude_vector.weight", None)
         )

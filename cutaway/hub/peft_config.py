@@ -27,18 +27,21 @@ _UNSUPPORTED: dict[str, Any] = {
     "velora_config": None,
 }
 
+_MERGE = "merge it into its base with peft (merge_and_unload, then save_pretrained) where it can be, and load that"
+
 
 def read_lora(config: dict[str, Any]) -> None:
     """Stops at what is no LoRA, and at options that would silently change the outputs."""
     kind = config.get("peft_type")
     if kind != "LORA":
-        raise ValueError(f"an adapter must be of peft_type LORA, got {kind!r}; other kinds cannot be loaded")
+        raise ValueError(f"an adapter must be of peft_type LORA, got {kind!r}; {_MERGE}")
     for key, unused in _UNSUPPORTED.items():
         if config.get(key) not in (unused, None, False, [], {}):
-            raise ValueError(f"{key} must not be set for Cutaway to load an adapter, got {config[key]!r}")
-    patterns = config.get("alpha_pattern") or {}
-    if not isinstance(patterns, dict) or not all(_compiles(pattern) for pattern in patterns):
-        raise ValueError(f"alpha_pattern must map patterns of names to numbers, got {patterns!r}; see {CONFIG}")
+            raise ValueError(f"{key} must not be set for Cutaway to load an adapter, got {config[key]!r}; {_MERGE}")
+    for name in ("alpha_pattern", "rank_pattern"):
+        patterns = config.get(name) or {}
+        if not isinstance(patterns, dict) or not all(_compiles(pattern) for pattern in patterns):
+            raise ValueError(f"{name} must map patterns of names to numbers, got {patterns!r}; see {CONFIG}")
     if config.get("bias", "none") not in BIASES.values():
         raise ValueError(f"bias must be one of {', '.join(BIASES.values())}, got {config['bias']!r}; see {CONFIG}")
 
@@ -50,12 +53,24 @@ def _compiles(pattern: str) -> bool:
         return False
 
 
-def alpha_of(config: dict[str, Any], module: str) -> float:
-    """α of a module: of the pattern that names it, else that of all."""
-    for pattern in config.get("alpha_pattern") or {}:
+def alpha_of(config: dict[str, Any], module: str, rows: int) -> float:
+    """α of a module by which a factor of so many rows has peft's scale.
+
+    peft divides by the rank that was asked for. PiSSA and OLoRA write fewer rows where the matrix is smaller.
+    """
+    alpha = _of_module(config, "alpha_pattern", "lora_alpha", module, 8)
+    rank = _of_module(config, "rank_pattern", "r", module, rows)
+    if rank <= 0:
+        raise ValueError(f"r must be at least 1, got {rank:g} in {CONFIG}; take it from a copy")
+    return alpha if rank == rows else alpha * (rows / rank) ** (0.5 if config.get("use_rslora") else 1)
+
+
+def _of_module(config: dict[str, Any], patterns: str, name: str, module: str, usual: float) -> float:
+    """A number of a module: of the pattern that names it, else that of all."""
+    for pattern in config.get(patterns) or {}:
         if re.match(rf"(.*\.)?({pattern})$", module):
-            return number_of(config["alpha_pattern"], pattern, 8)
-    return number_of(config, "lora_alpha", 8)
+            return number_of(config[patterns], pattern, usual)
+    return number_of(config, name, usual)
 
 
 def number_of(config: dict[str, Any], key: str, usual: float) -> float:

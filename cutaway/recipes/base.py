@@ -209,6 +209,10 @@ class Recipe:
         """Weights of a run that its own file leaves out, as they stand in that of its base; {} if it has none."""
         return {}
 
+    def shapes_of_base(self, about: dict[str, Any], folder: "Path") -> list[tuple[int, ...]]:
+        """The shapes of the tensors of a run's base, by which its design is counted; [] if it has none."""
+        return []
+
     def loaded(self, model: "nn.Module") -> None:
         """Completes a model of `open_model` that was given its weights."""
 

@@ -15,7 +15,7 @@ from cutaway.training.run_folder.weights import find_misfit
 def read_trained(recipe: Recipe, about: dict[str, Any], weights: Path) -> Any:
     """The model that a run's config.json describes, with the tensors of a file, which must fit it."""
     tensors = read_weights(weights)
-    _expect_sizes(about, tensors, weights)
+    _expect_sizes(recipe, about, tensors, weights)
     with without_weights():
         model = recipe.open_model(about)
     if absent := set(model.state_dict()) - set(tensors):
@@ -29,13 +29,14 @@ def read_trained(recipe: Recipe, about: dict[str, Any], weights: Path) -> Any:
     return model.eval()
 
 
-def _expect_sizes(about: dict[str, Any], tensors: dict[str, Tensor], weights: Path) -> None:
+def _expect_sizes(recipe: Recipe, about: dict[str, Any], tensors: dict[str, Tensor], weights: Path) -> None:
     """The spec of config.json must be of a size with the weights; one that does not read is for open_model."""
     try:
         spec = spec_from_dict(about.get("spec"))
     except ValueError:
         return
-    expect_sizes(spec, [tuple(tensor.shape) for tensor in tensors.values()], str(weights))
+    shapes = recipe.shapes_of_base(about, run_of_weights(weights))  # what the file leaves out
+    expect_sizes(spec, shapes + [tuple(tensor.shape) for tensor in tensors.values()], str(weights))
 
 
 __all__ = ["read_trained"]

@@ -47,6 +47,9 @@ class Job:
         None  # sets what is fitted once, to the weights that a run ends with; returns what to log of it, if anything
     )
     callbacks: list[Callback] = field(default_factory=list)  # that the objective needs: to keep a state in checkpoints
+    parts: Callable[[Any], list[tuple[Any, float]]] | None = (
+        None  # of a batch, each with its share of the cost: computed one after another, they take less memory
+    )
     update: Callable[[nn.Module, Any, float], dict[str, float]] | None = None  # in place of gradients and optimizers
     left_out: frozenset[str] = frozenset()  # weights that no step changes and that stand in the file of a base
     keeps_state: bool = True  # whether a finished run keeps its last checkpoints

@@ -144,9 +144,10 @@ class Loop:
             return self._own_step(self.job.update, count)
         loss = 0.0
         for batch in self._batches(count):
-            cost = self.cost(batch, self._called)
-            (cost / count).backward()
-            loss += cost.item() / count
+            for part, share in self._parts(batch):
+                cost = self.cost(part, self._called) * share
+                (cost / count).backward()
+                loss += cost.item() / count
         loss, norm = self._expect_finite(loss)
         if self.plan.clip:
             nn.utils.clip_grads_with_norm_(self._parameters, self.plan.clip, norm, foreach=True)
@@ -163,6 +164,9 @@ class Loop:
         if not math.isfinite(metrics["loss"]):
             raise NotFinite(f"loss is {metrics['loss']}")
         return metrics
+
+    def _parts(self, batch: Any) -> list[tuple[Any, float]]:
+        return [(batch, 1.0)] if self.job.parts is None else self.job.parts(batch)
 
     def _batches(self, count: int) -> Iterator[Any]:
         """The next ``count`` batches."""

@@ -88,6 +88,31 @@ def test_other_scales_ranks_and_lengths(more, tmp_path):
     torch.testing.assert_close(model(TOKENS), expected, rtol=0, atol=2e-5)
 
 
+@pytest.mark.parametrize(
+    ("start", "more"),
+    [
+        (True, {}),
+        (True, {"use_rslora": True}),
+        (True, {"use_dora": True}),
+        ("pissa", {}),
+        ("olora", {}),
+        ("gaussian", {}),
+    ],
+)
+@pytest.mark.parametrize("kind", ["bert", "llama"])
+def test_ranks_above_those_of_the_matrices(kind, start, more, tmp_path):
+    """peft takes any rank: 30 beside a matrix of 24 → 24, or a classifier of 24 → 2."""
+    start_rank = 17 if start in ("pissa", "olora") else 30  # of these, peft's own factors have no more columns than W
+    expected = tuned(kind, tmp_path, start, rank_pattern={".*": start_rank}, **more)
+    model = cut.from_pretrained(tmp_path / "base")
+    cut.load_adapter(model, tmp_path / "adapter")
+    torch.testing.assert_close(model(TOKENS), expected, rtol=0, atol=2e-5)
+    cut.save_adapter(model, tmp_path / "again")
+    again = cut.from_pretrained(tmp_path / "base")
+    cut.load_adapter(again, tmp_path / "again")
+    torch.testing.assert_close(again(TOKENS), expected, rtol=0, atol=2e-5)
+
+
 @pytest.mark.parametrize(("start", "targets"), [("pissa", ["c_attn", "c_fc"]), ("olora", ["attn.c_proj"])])
 def test_matrices_that_are_stored_turned(start, targets, tmp_path):
     expected = tuned("gpt2", tmp_path, start, targets=targets)

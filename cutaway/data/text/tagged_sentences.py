@@ -125,11 +125,13 @@ def read_tagged(
     elif len(c):
         last = lambda: [whole[i] for i in c]
     train = [whole[i] for i in a]
-    for part in ("validation", "test"):
-        if part in files:  # found now, not after training
-            _expect_known_tags(train, opened(part), f"{part}_file", ", ".join(files[part]))
-    splits = Splits(name, train, held_out, last)
     notes = told_repeats(firsts, "sentences") if len(b) or len(c) else []
+    if held_out:
+        own = files.get("validation")
+        notes += _unknown_tags(train, held_out, "validation_file" if own else "", ", ".join(own or ["validation"]))
+    if "test" in files:  # found now, not after training; how well they are guessed is for later
+        notes += _unknown_tags(train, opened("test"), "test_file", ", ".join(files["test"]))
+    splits = Splits(name, train, held_out, last)
     if "validation" in files and together and held_out:
         learned = set(keys)
         known = sum(text_key(" ".join(sentence.words)) in learned for sentence in held_out)
@@ -149,14 +151,20 @@ def _tagged(sentences: list[Sentence], column: str, name: str) -> list[Tagged]:
     return found
 
 
-def _expect_known_tags(train: list[Tagged], other: list[Tagged], setting: str, name: str) -> None:
-    """Some tags of another file must be those of training. Those that are not count as wrong."""
+def _unknown_tags(train: list[Tagged], other: list[Tagged], setting: str, name: str) -> list[str]:
+    """A line on the tags that training has not: they count as wrong. In a file (``setting``), some must be known."""
     known, there = ({tag for s in part for tag in s.tags if tag is not None} for part in (train, other))
-    if not known & there:
+    if setting and not known & there:
         raise ValueError(
             f"{setting} must have tags of training, got {_listed(there, 5)} in {name} and none of them; the tags of "
             f"training are: {_listed(known, 5)}"
         )
+    if not there - known:
+        return []
+    count = sum(tag is not None and tag not in known for sentence in other for tag in sentence.tags)
+    return [
+        f"tags of {name} that training has not: {_listed(there - known, 5)} ({count:,} words, which count as wrong)"
+    ]
 
 
 def _parts_of(path: Path, validation_file: str, test_file: str) -> dict[str, dict[str, Path]]:

@@ -11,6 +11,7 @@ import os
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, SupportsInt
@@ -31,6 +32,7 @@ UNKNOWN = "<unk>"
 _EVERY_CHARACTER = r"[\s\S]"
 # A word with the space before it; it ends only before a space, tab or line end: other white space is not as clear.
 _WORD = re.compile(r"\s*\S+(?:[^\S \n\t]\s*\S*)*|\s+")
+_HALF = re.compile("[\ud800-\udfff]")
 _WORDS = 200_000  # that are remembered with their ids
 
 
@@ -55,7 +57,8 @@ class Tokenizer:
     def encode(self, text: str, special: bool | None = None) -> Int[np.ndarray, "n"]:
         """The ids of a text; its special tokens are read as such if ``special``, by default in a `chat` alone."""
         inner = self._special_reader if reads_special(text, special) else self.inner
-        return np.array(inner.encode(str(text), add_special_tokens=False).ids, dtype=np.int64)
+        with _whole_characters(text):
+            return np.array(inner.encode(str(text), add_special_tokens=False).ids, dtype=np.int64)
 
     def encode_whole(self, text: str, special: bool | None = None) -> Int[np.ndarray, "n"]:
         """The ids of a whole text, with the special tokens that the model expects around it ([CLS] …, a start)."""
@@ -102,7 +105,8 @@ class Tokenizer:
 
     def encode_each(self, texts: Sequence[str]) -> list[Int[np.ndarray, "_"]]:
         """The ids of many texts, each on its own."""
-        found = self.inner.encode_batch_fast(list(texts), add_special_tokens=False)
+        with _whole_characters(*texts):
+            found = self.inner.encode_batch_fast(list(texts), add_special_tokens=False)
         return [np.array(encoding.ids, dtype=np.int64) for encoding in found]
 
     def encode_wholes(self, texts: Sequence[str], most: int | None = None) -> tuple[list[Int[np.ndarray, "_"]], int]:
@@ -114,10 +118,9 @@ class Tokenizer:
         """
         from cutaway.data.text.whole_texts import text_frame  # which is built on this file
 
-        text_frame(
-            self
-        )  # our own runs keep the vocabulary alone: its special tokens are put around texts, if it has them
-        found = self._framed_reader.encode_batch_fast(list(texts), add_special_tokens=True)
+        text_frame(self)  # our own runs keep the vocabulary alone: its special tokens are put around texts
+        with _whole_characters(*texts):
+            found = self._framed_reader.encode_batch_fast(list(texts), add_special_tokens=True)
         rows = [np.array(encoding.ids, dtype=np.int64) for encoding in found]
         if most is None:
             return rows, 0
@@ -294,7 +297,9 @@ class BytePairs(Tokenizer):
                 known.clear()
                 ids, starts, lengths = array("q"), array("q"), array("q")
             new = [word for word in dict.fromkeys(words) if word not in known]
-            for word, encoding in zip(new, self.inner.encode_batch_fast(new, add_special_tokens=False)):
+            with _whole_characters(*new):
+                found = self.inner.encode_batch_fast(new, add_special_tokens=False)
+            for word, encoding in zip(new, found, strict=True):
                 known[word] = len(starts)
                 starts.append(len(ids))
                 lengths.append(len(encoding.ids))
@@ -384,6 +389,22 @@ def _framed(tokenizer: Tokenizer, like: hf.Tokenizer) -> Tokenizer:
 def reads_special(text: str, special: bool | None) -> bool:
     """Whether special tokens in a text are read as tokens: as asked for, else in the text of a conversation."""
     return isinstance(text, ChatText) if special is None else special
+
+
+@contextmanager
+def _whole_characters(*texts: str) -> Iterator[None]:
+    """Says which text has half a character, a surrogate without its partner: no tokenizer reads one."""
+    try:
+        yield
+    except TypeError:
+        for text in texts:
+            if half := _HALF.search(text):
+                near = text[max(0, half.start() - 20) : half.end() + 20]
+                raise ValueError(
+                    f"a text must be made of whole characters, got half of one at position {half.start():,} of "
+                    f"{near!a}, which its file or program wrote wrong; mend or remove it"
+                ) from None
+        raise
 
 
 def code_points(text: str) -> Integer[np.ndarray, "n"]:

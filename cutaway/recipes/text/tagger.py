@@ -244,10 +244,6 @@ class TaggerRecipe(Recipe):
         }
         if text.validation is None:
             return told
-        unseen = sorted({t for s in text.validation for t in s.tags if t is not None} - set(lexicon.tags))
-        if unseen:
-            count = sum(tag in unseen for s in text.validation for tag in s.tags)
-            told["summary"] += f"\nnot in training: {', '.join(unseen[:10])} ({count:,} words, which count as wrong)"
         metrics = FrequentTags(text.train).metrics(text.validation, lexicon)
         return told | {"baseline": {"rule": FrequentTags.rule, "metrics": metrics}}
 

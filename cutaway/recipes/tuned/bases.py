@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from cutaway.data.fingerprints import digest_file, fingerprint_files
@@ -205,6 +206,29 @@ def read_base_weights(
     return {name: there[address].detach() for name, address in own.items() if address in there}
 
 
+def read_base_shapes(about: dict[str, Any], noted: dict[str, Any], folder: Path) -> list[tuple[int, ...]]:
+    """The shapes of the tensors that a run's base has, from the heads of its files; that of a run may have its own."""
+    if noted["weights"] == COPIED:
+        return _shapes_in(folder / COPY)
+    place = find_base(noted, folder) or expect_base(noted, folder)  # which says where it looked
+    if not is_run(place):
+        from cutaway.hub.checkpoint_files import tensor_files
+
+        return [shape for path in tensor_files(place) for shape in _shapes_in(path)]
+    own = read_config(place)
+    weights = _weights_of(place, str(place))
+    return _shapes_in(weights) + find_recipe(own["recipe"])(**own["config"]).shapes_of_base(own, place)
+
+
+def _shapes_in(path: Path) -> list[tuple[int, ...]]:
+    """The shapes in a safetensors file; none of one that is damaged, which is told where it is read."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            return [tuple(file.get_slice(name).get_shape()) for name in list(file.keys())]
+    except (SafetensorError, OSError):
+        return []
+
+
 def expect_same_base(given: str, noted: dict[str, Any], run: Path) -> None:
     """The base of a run that goes on must be there, with the weights that it had."""
     as_given = Path(os.path.expanduser(given))
@@ -275,6 +299,7 @@ __all__ = [
     "is_run",
     "open_base",
     "place_beside",
+    "read_base_shapes",
     "read_base_weights",
     "told_tasks",
 ]

@@ -367,6 +367,12 @@ class TunedRecipe(Recipe):
         noted = about["data"].get("base") or {}
         return read_base_weights(model, about, noted, folder, names) if noted.get("weights") else {}
 
+    def shapes_of_base(self, about: dict[str, Any], folder: Path) -> list[tuple[int, ...]]:
+        from cutaway.recipes.tuned.bases import read_base_shapes
+
+        noted = about["data"].get("base") or {}
+        return read_base_shapes(about, noted, folder) if noted.get("weights") else []
+
     def rate_shares(self, model: "nn.Module") -> "dict[nn.Parameter, float] | None":
         from cutaway.training.tuning.layer_rates import rate_shares
 

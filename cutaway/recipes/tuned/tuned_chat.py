@@ -108,6 +108,7 @@ class TunedChatRecipe(TunedRecipe):
 
     def task_job(self, model: "nn.Module", base: "Base", data: "Conversations", rank: int, world: int) -> "Job":
         from cutaway.data.text.chat.conversations import encode_conversations
+        from cutaway.recipes.tuned.batch_parts import sum_parts
         from cutaway.training.jobs import Job
 
         room = min(self.context, base.model.spec.context)
@@ -143,6 +144,7 @@ class TunedChatRecipe(TunedRecipe):
             unit="conversations",
             samples=lambda m: _answers(m, base.tokenizer, shown, self.sample_tokens),
             data=told,
+            parts=sum_parts(model, train.tokens.lengths) if world == 1 else None,
         )
 
     # ------------------------------------------------------------------------------------------------------------------
@@ -171,7 +173,7 @@ class TunedChatRecipe(TunedRecipe):
         splits = self.dataset(run).splits
         shown = (splits.train if splits.validation is None else splits.validation)[0]
         words = f"a conversation that it was {'' if splits.validation is None else 'not '}trained on"
-        return text_subject(run, mark_answers(run.tokenizer, shown).tokens, words)
+        return text_subject(run, mark_answers(run.tokenizer, shown)[0].tokens, words)
 
 
 def _batches(texts: "MarkedTexts", batch: int, seed: int, rank: int, world: int) -> Any:

@@ -125,6 +125,7 @@ class TunedClassesRecipe(TunedRecipe):
         from cutaway.data.similar_lengths import SimilarLengths
         from cutaway.recipes.labelled.bag_of_words import class_metrics, text_baseline
         from cutaway.recipes.labelled.classification import LABELS, save_labels
+        from cutaway.recipes.tuned.batch_parts import mean_parts
         from cutaway.recipes.tuned.heads.head_learning import calibrate, learn_head
         from cutaway.recipes.tuned.heads.label_heads import known_labels
         from cutaway.recipes.tuned.labelled_rows import (
@@ -181,6 +182,8 @@ class TunedClassesRecipe(TunedRecipe):
             better="accuracy",
             more_is_better=True,
         )
+        if world == 1 and not self.head_only:
+            job.parts = mean_parts(model, train.tokens.lengths)
         if self.calibrate and validation is not None and world == 1:  # shards of weights cannot be divided alone
             scores = lambda m: (label_logits(m, validation, features[1]), torch.from_numpy(validation.labels))
             job.calibrate = partial(calibrate, scores=scores)

@@ -165,11 +165,13 @@ class TunedLanguageRecipe(TunedRecipe):
         from cutaway.data.batches import Windows
         from cutaway.recipes.text.gpt import next_token_cost, text_loss
         from cutaway.recipes.text.language_base import opening, write_sample
+        from cutaway.recipes.tuned.batch_parts import window_parts
 
         room, start = self.room(model), opening(data)
         return {
             "batches": Windows(data.train, room, self.batch, self.seed, rank, world),
             "objective": next_token_cost,
+            "parts": window_parts(model) if world == 1 else None,
             "evaluate": lambda m: text_loss(m, data.validation, room, self.evaluate_tokens),
             "whole": lambda m: text_loss(m, data.validation, room),
             "samples": lambda m: write_sample(m, data.tokenizer, start, self.sample_tokens),

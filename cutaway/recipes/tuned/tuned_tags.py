@@ -145,6 +145,7 @@ class TunedTagsRecipe(TunedRecipe):
         from cutaway.data.text.tag_batches import EncodedSentences
         from cutaway.recipes.text import tagging
         from cutaway.recipes.text.tagged_output import write_samples
+        from cutaway.recipes.tuned.batch_parts import sum_parts
         from cutaway.recipes.tuned.heads.head_learning import learn_head
         from cutaway.recipes.tuned.heads.label_heads import known_labels
         from cutaway.recipes.tuned.labelled_rows import TextFeatures
@@ -198,6 +199,8 @@ class TunedTagsRecipe(TunedRecipe):
             data=told,
             better="error",
         )
+        if world == 1 and not self.head_only:
+            job.parts = sum_parts(model, train.tokens.lengths)
         if self.fit_head and model is not base.model:  # else the head is not new
             seen = features[0] or TextFeatures(model, train.tokens, self.features_memory)
             known = known_labels(base.model.spec.head, model.spec.head)  # type: ignore[union-attr]

@@ -36,7 +36,24 @@ def base_of(run: "Run") -> Any:
             raise ValueError(f"what tuning changed is seen beside the base, which cannot be opened: {error}") from None
         _kept.clear()
         _kept[key] = found.model
+        share_weights(run, found.model)
     return _kept[key]
+
+
+def share_weights(run: "Run", base: Any) -> None:
+    """Lets a base read the weights that a run took from it where the run has them: the file is in memory once."""
+    from safetensors import safe_open
+
+    from cutaway.training.tuning.records import named_parameters
+
+    with safe_open(run.path / "model.safetensors", framework="pt") as file:
+        own = set(file.keys())
+    there = named_parameters(base)
+    addresses = {id(p): address for address, p in named_parameters(run.model).items()}
+    for name, x in run.model.state_dict(keep_vars=True).items():
+        same = there.get(addresses.get(id(x), "")) if name not in own else None
+        if same is not None and (same.shape, same.dtype, same.device) == (x.shape, x.dtype, x.device):
+            same.data = x.data
 
 
 def weight_updates(run: "Run", subject: Subject) -> list[Picture]:

@@ -47,11 +47,14 @@ def test_a_folder_without_parts_is_one_text(tmp_path):
     assert len(read_tagged(tmp_path, validation=0.0, test=0.0).train) == 20
 
 
-def test_the_test_file_is_not_parsed_before_it_is_opened(tmp_path):
-    (tmp_path / "test.tsv").write_text("a\tA\nb\n")
-    text = read_tagged(write(tmp_path / "train.tsv", 9), test_file=str(tmp_path / "test.tsv"), validation=0.0)
-    with pytest.raises(ValueError, match=r"got 'b' in line 2 of test.tsv"):
-        text.open_test()
+def test_the_test_file_is_checked_before_training_and_counted_as_read_when_it_is_opened(tmp_path):
+    train = write(tmp_path / "train.tsv", 9)
+    (tmp_path / "broken.tsv").write_text("a\tA\nb\n")
+    with pytest.raises(ValueError, match=r"got 'b' in line 2 of broken.tsv"):
+        read_tagged(train, test_file=str(tmp_path / "broken.tsv"), validation=0.0)
+    text = read_tagged(train, test_file=write(tmp_path / "test.tsv", 3), validation=0.0)
+    assert (text.splits.has_test, text.splits.test_reads) == (True, 0)
+    assert (len(text.open_test()), text.splits.test_reads) == (3, 1)
 
 
 def test_the_sample():
@@ -113,6 +116,12 @@ def test_tags_that_training_has_not_are_told_before_training(tmp_path):
             match=rf"{setting} must have tags of training, got X, Y in other\.tsv and none of them; the tags .*: N, P",
         ):
             read_tagged(train, **{setting: str(other)})
+
+
+def test_some_tags_that_training_has_not_count_as_wrong(tmp_path):
+    (tmp_path / "test.tsv").write_text("a\tN\nb\tY\n\nc\tX\nd\tX\n")
+    text = read_tagged(write(tmp_path / "train.tsv", 30), test_file=str(tmp_path / "test.tsv"))
+    assert "tags of test.tsv that training has not: X, Y (3 words, which count as wrong)" in text.summary()
 
 
 def test_conll_2003_and_words_with_a_tab_and_a_tag(tmp_path):

@@ -90,7 +90,7 @@ def test_columns_keys_and_files_of_their_own(tmp_path):
         "tagger", data=str(tmp_path), out=tmp_path / "run", show="quiet", **TAGGER_SETTINGS | dict(steps=60)
     )
     summary = run.about["data"]["summary"]
-    assert "not in training: B-NEW (1 words, which count as wrong)" in summary
+    assert "that training has not: B-NEW (1 words, which count as wrong)" in summary
     assert run.metrics[-1]["span_f1"] <= 1.0
     assert run.test()["span_f1"] == 1.0
 

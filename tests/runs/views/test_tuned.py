@@ -47,12 +47,25 @@ def test_nothing_moved(run: cut.runs.Run, monkeypatch: pytest.MonkeyPatch):
 
 def test_a_base_that_is_gone_or_another(run: cut.runs.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     noted = dict(run.about["data"]["base"])
-    monkeypatch.setitem(run.about["data"], "base", noted | {"path": str(tmp_path / "none")})
-    with pytest.raises(ValueError, match="seen beside the base, which cannot be opened"):
+    gone = {name: str(tmp_path / "none") for name in ("path", "beside", "given")}
+    monkeypatch.setitem(run.about["data"], "base", noted | gone)
+    with pytest.raises(
+        ValueError, match=r"seen beside the base, which cannot be opened: .* got none; looked in .*none"
+    ):
         tuned.base_of(run)
     monkeypatch.setitem(run.about["data"], "base", noted | {"digest": "other"})
-    with pytest.raises(ValueError, match="has other weights now"):
+    with pytest.raises(ValueError, match=r"which cannot be opened: .*sha256 other.* got other weights in"):
         tuned.base_of(run)
+
+
+def test_weights_that_tuning_left_are_in_memory_once(run: cut.runs.Run, monkeypatch: pytest.MonkeyPatch):
+    from cutaway.training.tuning.records import named_parameters
+
+    monkeypatch.setattr(tuned, "_kept", {})
+    base, own = named_parameters(tuned.base_of(run)), named_parameters(run.model)
+    shared = [name for name, p in base.items() if name in own and own[name].data_ptr() == p.data_ptr()]
+    assert any("attention" in name for name in shared)
+    assert not any("head" in name or "lora" in name for name in shared)
 
 
 def test_runs_that_are_not_tuned(trained):

@@ -32,6 +32,7 @@ SECONDS = 1.0  # of processor time for one chat
 PATIENCE = 10.0  # seconds by the clock, on a machine that is busy with other things
 START = 120.0  # seconds by the clock until a new process must answer
 MEMORY = 512 << 20  # bytes that a template may take
+WRITTEN = 1_000_000  # characters of its own that it may write into one chat
 _TIMES = 16  # as much for each byte of the messages: a template may write them several times
 _MODULE = "cutaway.data.text.chat.chat_process"
 
@@ -66,8 +67,9 @@ class ChatProcess:
                 self.end()
         if broken or answer is None:
             raise ValueError(
-                f"must need at most {SECONDS:g} second and {MEMORY >> 20} MB for a chat, got one that takes more; it "
-                "may be broken or mean harm: look at it, take another checkpoint, or write the prompt yourself"
+                f"must need at most {SECONDS:g} second and {MEMORY >> 20} MB for a chat, got one that takes more, or "
+                f"that writes {WRITTEN:,} characters of its own; it may be broken or mean harm: look at it, take "
+                "another checkpoint, or write the prompt yourself"
             )
         if "error" in answer:
             raise ValueError(
@@ -218,7 +220,7 @@ def serve(requests: IO, answers: IO) -> None:
 
 def answer_to(content: bytes) -> bytes:
     """The answer to one request."""
-    longest = max(LONGEST, _TIMES * len(content))
+    longest = WRITTEN + _TIMES * len(content)
     try:
         asked = json.loads(content)
         try:

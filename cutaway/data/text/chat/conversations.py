@@ -23,6 +23,7 @@ from cutaway.data.splits import Splits, split_groups, text_key, told_repeats
 from cutaway.data.text.chat.chat_templates import ROLES, Message, expect_roles
 from cutaway.data.text.token_rows import TokenRows
 from cutaway.data.text.tokenizers import Tokenizer
+from cutaway.waiting import counted
 
 PAIRS = (
     *(("prompt", "response"), ("prompt", "completion"), ("instruction", "output"), ("question", "answer")),
@@ -205,21 +206,56 @@ class MarkedText(NamedTuple):
     learned: Int[np.ndarray, "_"]
 
 
-def mark_answers(tokenizer: Tokenizer, messages: Sequence[Message]) -> MarkedText:
+def mark_answers(tokenizer: Tokenizer, messages: Sequence[Message]) -> list[MarkedText]:
     """A conversation as the tokenizer's template writes it; answers are marked from where the model takes over.
 
-    A token is part of an answer if it begins inside what the template adds for that message.
+    A token is part of an answer if it begins inside what the template adds for that message. Some templates write an
+    answer otherwise when others follow, as those that leave out earlier thoughts: it is learned from a text of its own,
+    which ends with it, as the model wrote it.
     """
     whole = tokenizer.chat(messages, reply=False)
-    spans = []
+    spans, alone = [], []
     for i, message in enumerate(messages):
         if message["role"] == "assistant":
-            before = len(tokenizer.chat(messages[:i], reply=True)) if i else 0
-            spans.append((before, len(tokenizer.chat(messages[: i + 1], reply=False))))
-    tokenizer.encode(whole)  # says what is wrong with a text
-    found = tokenizer._special_reader.encode(str(whole), add_special_tokens=False)
+            last = whole if i + 1 == len(messages) else tokenizer.chat(messages[: i + 1], reply=False)
+            span = _added(tokenizer, messages[:i], last, whole)
+            if span is not None:
+                spans.append(span)
+            elif last is not whole and (own := _added(tokenizer, messages[:i], last, last)) is not None:
+                alone.append(_marked(tokenizer, last, [own]))
+            elif message["content"].strip():
+                raise ValueError(
+                    "the tokenizer's chat template must write answers after what was said before them, got one that "
+                    f"leaves out or moves {_short(message['content'])!r}; take the template of another checkpoint"
+                )
+    return [_marked(tokenizer, whole, spans), *alone]
+
+
+def _added(tokenizer: Tokenizer, before: Sequence[Message], after: str, whole: str) -> tuple[int, int] | None:
+    """From where to where a text has an answer, by the texts that end before and after it; None if it has it not."""
+    opened = tokenizer.chat(before, reply=True) if before else ""
+    start, end = (_agreement(text, whole) for text in (opened, after))
+    if start < len(opened) and not whole.startswith(tokenizer.chat(before, reply=False)):
+        return None  # what was said before is written otherwise
+    return (start, end) if start < end else None
+
+
+def _agreement(a: str, b: str) -> int:
+    """How many characters at the beginning are the same."""
+    if b.startswith(a):
+        return len(a)
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def _marked(tokenizer: Tokenizer, text: str, spans: Sequence[tuple[int, int]]) -> MarkedText:
+    tokenizer.encode(text)  # says what is wrong with a text
+    found = tokenizer._special_reader.encode(str(text), add_special_tokens=False)
     marks = [any(a <= start < b for a, b in spans) for start, _ in found.offsets]
     return MarkedText(np.array(found.ids, np.int64), np.array(marks, np.int64))
+
+
+def _short(text: str, most: int = 40) -> str:
+    return text if len(text) <= most else text[:most] + "…"
 
 
 class MarkedTexts(NamedTuple):
@@ -233,14 +269,15 @@ class MarkedTexts(NamedTuple):
 
 def encode_conversations(tokenizer: Tokenizer, found: Sequence[Conversation], context: int) -> MarkedTexts:
     """Conversations cut to ``context`` tokens; those whose answers begin later are left out."""
-    tokens, marks, cut = [], [], 0
-    for messages in found:
-        text = mark_answers(tokenizer, messages)
-        cut += len(text.tokens) > context
-        if text.learned[1:context].any():
-            tokens.append(text.tokens[:context])
-            marks.append(text.learned[:context])
-    return MarkedTexts(TokenRows.from_rows(tokens), TokenRows.from_rows(marks), cut, len(found) - len(tokens))
+    tokens, marks, cut, left_out = [], [], 0, 0
+    for messages in counted(found, "writing conversations by the chat template"):
+        texts = mark_answers(tokenizer, messages)
+        cut += any(len(text.tokens) > context for text in texts)
+        kept = [text for text in texts if text.learned[1:context].any()]
+        left_out += not kept
+        tokens += [text.tokens[:context] for text in kept]
+        marks += [text.learned[:context] for text in kept]
+    return MarkedTexts(TokenRows.from_rows(tokens), TokenRows.from_rows(marks), cut, left_out)
 
 
 __all__ = [

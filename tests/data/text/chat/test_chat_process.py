@@ -18,7 +18,7 @@ from cutaway.data.text.chat.chat_process import (
 
 TALK = [{"role": "user", "content": "Hi — „du“ \ud800"}, {"role": "assistant", "content": "Ho"}]
 PLAIN = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{{ eos }}"
-TOO_MUCH = "must need at most 1 second and 512 MB for a chat, got one that takes more; it may be broken or mean harm"
+TOO_MUCH = "must need at most 1 second and 512 MB for a chat, got one that takes more, .*it may be broken or mean harm"
 DOUBLED = (
     "{{% set ns = namespace(s={0}) %}}{{% for i in range(99) %}}{{% set ns.s = ns.s {1} ns.s %}}{{% endfor %}}"
     "{{{{ ns.s|length }}}}"
@@ -44,6 +44,8 @@ DOUBLED = (
         "{{ ('\t' * 999).expandtabs(99999999) }}",
         "{{ [[1]]|tojson(indent=9999999999) }}",
         "{{ ('a' * 9999999) ~ ('a' * 9999999) }}",
+        "{{ 'a' * 1500000 }}",  # little for a process, much for every one of many chats
+        "{{ ('<' * 9000000)|striptags }}",
         DOUBLED.format("'aaa'", "+"),
         DOUBLED.format("'aaa'", "~"),
         DOUBLED.format("[1, 2]", "+"),

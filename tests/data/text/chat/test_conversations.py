@@ -4,8 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
+from tiny_bases import word_tokenizer
 
-from cutaway.data.text.chat.conversations import as_conversation, read_conversations
+from cutaway.data.text.chat.conversations import (
+    as_conversation,
+    encode_conversations,
+    mark_answers,
+    read_conversations,
+)
 
 ASKED = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
 
@@ -72,3 +78,68 @@ def test_conversations_that_ask_the_same_are_in_one_part(tmp_path):
     path.write_text("\n".join(json.dumps({"prompt": "Hi", "response": f"{i}"}) for i in range(30)))
     with pytest.raises(ValueError, match=r"none for validation=0.1 of 30, which ask 1 different things .*validation=0"):
         read_conversations(path)
+
+
+TALK = [
+    {"role": "user", "content": "the film"},
+    {"role": "assistant", "content": "so fine"},
+    {"role": "user", "content": "the plot"},
+    {"role": "assistant", "content": "so dull"},
+]
+# Earlier answers lose their "very", as earlier thoughts do in templates of models that think.
+THINKS = (
+    "{% for m in messages %}{% if m.role == 'user' %}a {{ m.content }} {% else %}it "
+    "{% if loop.last %}very {% endif %}{{ m.content }} and {% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}it {% endif %}"
+)
+# The last question alone has what the system said; and a thought is begun for the model.
+MOVES = (
+    "{% for m in messages %}{% if m.role == 'user' %}{% if m == messages|selectattr('role', 'eq', 'user')|list|last %}"
+    "warm {% endif %}{{ m.content }} {% else %}{{ m.content }} and {% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}very {% endif %}"
+)
+
+
+def learned(template, messages=TALK):
+    tokenizer = word_tokenizer()
+    tokenizer.settings["chat_template"] = template
+    texts = mark_answers(tokenizer, messages)
+    return [
+        " ".join(tokenizer.decode([token]).upper() if mark else tokenizer.decode([token]) for token, mark in zip(*text))
+        for text in texts
+    ]
+
+
+def test_answers_that_a_template_writes_otherwise_when_others_follow_are_learned_as_they_were():
+    assert learned(THINKS) == [
+        "a the film it so fine and a the plot it VERY SO DULL AND",
+        "a the film it VERY SO FINE AND",
+    ]
+    assert learned(MOVES) == [
+        "the film so fine and warm the plot SO DULL AND",
+        "warm the film SO FINE AND",
+    ]
+    assert learned("{% for m in messages %}{{ m.content }} {% endfor %}") == ["the film SO FINE the plot SO DULL"]
+    tokenizer = word_tokenizer()
+    tokenizer.settings["chat_template"] = THINKS
+    texts = encode_conversations(tokenizer, [TALK, TALK[:2]], 8)
+    assert [len(row) for row in texts.tokens] == [8, 8], "of the first, no answer of the whole text is within 8 tokens"
+    assert (texts.cut, texts.left_out) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "the film",
+        "{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}",
+        "{% for m in messages|reverse %}{{ m.content }}{% endfor %}",
+    ],
+)
+def test_a_template_that_does_not_write_the_answers(template: str):
+    with pytest.raises(ValueError, match=r"must write answers after what was said .* leaves out or moves 'so "):
+        learned(template, TALK[:2])
+
+
+def test_half_a_character():
+    with pytest.raises(ValueError, match=r"whole characters, got half of one at position 9 of 'the film .ud83d'"):
+        learned("{{ messages[0].content }} {% if not add_generation_prompt %}\ud83d{% endif %}", TALK[:2])

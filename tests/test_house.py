@@ -217,7 +217,6 @@ TESTED_THROUGH = {
     "recipes/text/language_base.py": "recipes/text/test_recurrent.py: what it shares, seen through one recipe",
     "recipes/text/markov_baseline.py": "recipes/text/test_markov.py: a baseline is a chain as the recipe's",
     "recipes/trained_models.py": "runs/test_run.py: it is how a run reads its model",
-    "recipes/tuned/bases.py": "runs/test_tuning.py: every kind of base is tuned",
     "recipes/tuned/heads/head_learning.py": "recipes/tuned/test_tuned_classes.py: a head alone, and one with a body",
     "recipes/tuned/heads/frozen_features.py": "recipes/tuned/test_tuned_classes.py: kept features give the same head",
     "recipes/tuned/image_bases.py": "recipes/tuned/test_tuned_images.py: the shape and scale of a base's images",

@@ -27,7 +27,19 @@ if TYPE_CHECKING:
 
 FIRST_STEP = "step 1"  # of the series of a .ts file, that numbers them
 
-_NAMES = ("series", "unique_id", "series_id", "case", "case_id", "id", "index", "idx", "row", "row_id", "sample")
+_NAMES: tuple[str, ...] = (
+    "series",
+    "unique_id",
+    "series_id",
+    "case",
+    "case_id",
+    "id",
+    "index",
+    "idx",
+    "row",
+    "row_id",
+    "sample",
+)
 _NAMES += ("sample_id", "name", "key", "uuid", "number", "no", "nr", "subject", "patient", "session", "batch")
 _DATES = ("date", "datetime", "timestamp", "ds", "time", "day")
 _FEW = 5  # rows that a counter must have, to be one

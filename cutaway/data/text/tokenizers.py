@@ -325,6 +325,11 @@ def train_bpe(
             f"the vocabulary of a BPE must be above {least} (every byte, and {len(special)} special tokens), "
             f"got {vocabulary}; try tokenizer='bpe-{least + 256}', or tokenizer='bytes'"
         )
+    largest = 10_000_000  # the library allocates it at once, and ends the process where it cannot
+    if vocabulary > largest:
+        raise ValueError(
+            f"the vocabulary of a BPE must be at most {largest:,}, got {vocabulary:,}; try tokenizer='bpe-4096'"
+        )
     inner = hf.Tokenizer(models.BPE())
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()

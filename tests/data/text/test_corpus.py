@@ -233,6 +233,8 @@ def test_bad_choices():
         read_text(source, "letters")
     with pytest.raises(ValueError, match=r"vocabulary of a BPE must be above 256 .*, got 100; try tokenizer='bpe-512'"):
         read_text(source, "bpe-100")
+    with pytest.raises(ValueError, match=r"must be at most 10,000,000, got 999,999,999,999; try tokenizer='bpe-4096'"):
+        read_text(source, "bpe-999999999999")
 
 
 def test_changed_while_tokenising(tmp_path, monkeypatch, cache):

@@ -236,7 +236,7 @@ def from_pyg(data: Any, name: str = "PyG data", weight: str | None = None) -> Ra
     labels, no_labels = _pyg_labels(data, y, n)
     parts = _pyg_parts(data, n, notes)
     unread = [str(key) for key in (data.keys() if callable(data.keys) else data.keys) if key not in _READ]
-    unread = [key for key in unread if not any(key in names for names in (*_PARTS.values(), *_PLACES.values()))]
+    unread = sorted(key for key in unread if not any(key in part for part in (*_PARTS.values(), *_PLACES.values())))
     if unread:
         shown = ", ".join(unread[:5]) + ", …" * (len(unread) > 5)
         notes.append(f"not read of PyG data: {shown}; features are x and edge_attr, labels y, weights edge_weight")

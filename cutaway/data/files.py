@@ -46,6 +46,8 @@ def find_files(path: str | os.PathLike[str], pattern: str = "*", setting: str = 
 
     ``setting`` is what messages call the path.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise ValueError(f"{setting} must be a file or folder that exists, got {path!r}; give its name")
     if not os.fspath(path):
         raise ValueError(f"{setting} must be a file or folder that exists, got an empty path; give its name")
     path = Path(path).expanduser()

@@ -119,6 +119,12 @@ def test_nothing_there(tmp_path):
         find_files("")
 
 
+@pytest.mark.untyped
+def test_no_path_at_all():
+    with pytest.raises(ValueError, match="vertices must be a file or folder that exists, got True"):
+        find_files(True, setting="vertices")
+
+
 def test_wrong_encoding(tmp_path):
     path = tmp_path / "text.txt"
     path.write_bytes(b"x" * 100_000 + "né".encode("latin-1"))

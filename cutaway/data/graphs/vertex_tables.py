@@ -51,6 +51,8 @@ def read_vertex_table(table: Any, encoding: str = "utf-8") -> "tuple[list[str], 
                 )
         else:
             frame = opened
+    if not len(frame.columns):
+        raise ValueError(f"a table of vertices needs a column of their names, got none in {name}; add one called id")
     frame = frame.set_axis(list(map(str, frame.columns)), axis=1)
     folded = {column.casefold(): column for column in reversed(frame.columns)}
     plain = [column for column in frame.columns if column.casefold() not in _TARGETS]

@@ -20,6 +20,7 @@ from cutaway.data.series.series_table import SeriesTable
 
 _SMALL = 1e-4  # a step, as a share of the values
 _FAR = 100.0  # how far a freak is from the median, in the distance that 19 of 20 keep within
+_HUGE = 1e6  # from here on a value is a freak, where all others are 0
 _ALONE = 2  # values at the end that may be freaks; more are a new level
 _ENOUGH = 10  # values that show what is usual
 _SOME = 20  # values that move, where most stand still
@@ -82,6 +83,8 @@ def find_freaks(values: Float[np.ndarray, "n"]) -> Bool[np.ndarray, "n"]:
     if usual == 0:  # most stand still: by those that do not, else by how large the values are
         moving = apart[apart > 0]
         usual = np.quantile(moving, 0.9, method="lower") if len(moving) >= _SOME else abs(middle)
+        if usual == 0 and len(moving):  # zeros and a few others: by those, a lone one by what is huge in most units
+            usual = np.quantile(moving, 0.5, method="lower") if len(moving) > 1 else _HUGE / _FAR
     if usual == 0:
         return none
     far = none.copy()

@@ -124,3 +124,8 @@ def test_infinite_and_missing_features_are_told_apart(tmp_path: Path):
     notes = cut.data.read_graph(edges, vertices=table).notes
     assert "1 vertices have an infinite size: taken as missing, and marked" in notes
     assert any(note.startswith("1 vertices lack a feature") for note in notes)
+
+
+def test_a_table_without_columns_is_refused():
+    with pytest.raises(ValueError, match="needs a column of their names, got none"):
+        read_vertex_table({})

@@ -80,3 +80,13 @@ def test_what_is_no_freak():
 def test_a_short_series_and_one_that_stands_still_have_freaks_too():
     assert np.flatnonzero(find_freaks(np.r_[WAVE[:10], 1e9, WAVE[:3]])).tolist() == [10]
     assert np.flatnonzero(find_freaks(np.r_[np.full(20, 5.0), 1e9, np.full(20, 5.0)])).tolist() == [20]
+
+
+@pytest.mark.parametrize(
+    ("others", "freaks"),
+    [([1e9], [1e9]), ([3.0], []), ([500.0], []), ([5.0, 1e9, 3.0], [1e9]), ([500.0, 300.0, 700.0], []), ([1e9] * 3, [])],
+)
+def test_freaks_among_zeros(others: list[float], freaks: list[float]):
+    values = np.zeros(60)
+    values[10 : 10 + 7 * len(others) : 7] = others
+    assert values[find_freaks(values)].tolist() == freaks

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-Lengths = Tensor | Sequence[Any]  # whole numbers, one for each sequence of a batch
+Lengths = Any  # a tensor, a list or an array of whole numbers, one for each sequence of a batch
 _TRIES = 10_000  # numbers tried on either side, a few milliseconds
 
 

@@ -35,10 +35,12 @@ from cutaway.training.loop_state import restore_loop, save_loop
 from cutaway.training.optimizers.groups import rates_of, set_rate
 from cutaway.training.plans import Plan
 from cutaway.training.processes.alone import Alone
+from cutaway.training.progress import is_shown
 from cutaway.training.random_stream import RandomStream
 from cutaway.training.run_folder.folder import RunFolder
 from cutaway.training.run_folder.interrupts import Stopped, StopSignals
 from cutaway.training.tuning.freezing import hold_statistics
+from cutaway.waiting import telling_waits
 
 
 class Loop:
@@ -305,13 +307,13 @@ class Loop:
             assert self.best is not None
             self.evaluated.load_state_dict(self.best_weights, strict=not self.job.left_out)
             notes["weights_of"] = self.best[1]
-        if self.job.calibrate is not None:
-            notes |= self._score(self.job.calibrate) or {}
-        if self.job.whole is not None:
-            whole = self.processes.from_first(self._score(self.job.whole))
-            self.metrics |= {f"whole_validation_{name}": value for name, value in whole.items()}
-            if whole:
-                self._log("validation-whole", whole | notes)
+        with telling_waits("evaluating what was learned", is_shown(self.callbacks.values())):
+            if self.job.calibrate is not None:
+                notes |= self._score(self.job.calibrate) or {}
+            whole = {} if self.job.whole is None else self.processes.from_first(self._score(self.job.whole))
+        self.metrics |= {f"whole_validation_{name}": value for name, value in whole.items()}
+        if whole:
+            self._log("validation-whole", whole | notes)
         self.finished = True
 
 

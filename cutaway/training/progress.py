@@ -3,7 +3,7 @@ r"""The progress of a run as it is shown: a bar in the terminal, plain lines in 
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from cutaway.training.callbacks import Callback
@@ -212,6 +212,6 @@ def progress_for(show: str) -> list[Callback]:
     return kinds[show]
 
 
-def is_shown(progress: Sequence[Callback]) -> bool:
+def is_shown(progress: Iterable[Callback]) -> bool:
     """Whether a person looks on: by a bar or by lines."""
     return any(isinstance(callback, (Bar, Lines)) for callback in progress)

@@ -74,7 +74,7 @@ def test_points(folder: Path, capsys):
         (["python-docs"], "got the text sample python-docs"),
         (["negative.csv"], "a Laplacian needs weights of 0 or more, got -1"),
         (["empty.csv"], "which is empty"),
-        (["two_ways.csv"], "got 1 from a to b and 2 back in two_ways.csv, in all 1 such edges; add the two up first"),
+        (["two_ways.csv"], "got 1 from a to b and 2 back in two_ways.csv"),
     ],
 )
 def test_mistakes(folder: Path, capsys, words: list[str], message: str):
@@ -100,4 +100,4 @@ def test_files_are_not_overwritten(folder: Path, capsys):
 def test_a_header_without_edges(folder: Path, capsys):
     (folder / "empty.csv").write_text("source,target\n")
     assert cutaway(["cluster", "empty.csv", "--clusters", "2", "--out", "-", "--picture", "-"]) == 2
-    assert "clusters need two vertices or more, got 0 in empty.csv" in capsys.readouterr().err
+    assert "a graph needs at least one edge or a table of vertices, got empty.csv" in capsys.readouterr().err

@@ -195,7 +195,7 @@ MISTAKES = {
     "test few-steps": "few-steps/config.json",
     "test odd-setting": "odd-setting/config.json",
     "test no-spec": "has no spec",
-    "test text-spec": "as an object, got 'gpt'; take the file from a copy",
+    "test text-spec": "an object as 'spec', got 'gpt' in text-spec/config.json; take the file from a copy",
     "test not-json": "got not-json/config.json (expecting property name enclosed in double quotes in line 1); take",
     "test no-text": "got no-text/config.json (byte 0xff at position 0 is not UTF-8); take it from a copy",
     "test zeros": "got zeros/config.json (expecting value in line 1); take it from a copy",

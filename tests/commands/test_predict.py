@@ -122,7 +122,7 @@ def test_lines_are_translated(
 ):
     run_folder, lines = str(texts / "transformer"), texts / "lines.txt"
     expected = printed(capsys, run_folder, str(lines))
-    assert [row["source"] for row in csv.DictReader(io.StringIO(expected))] == ["I see 5", "I see 7"]
+    assert [row["source"] for row in csv.DictReader(io.StringIO(expected))] == ["I see 5", "", "I see 7"]
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(lines.read_bytes())))
     assert printed(capsys, run_folder, "-") == expected
     for kind, read in (("csv", pd.read_csv), ("json", pd.read_json), ("parquet", pd.read_parquet)):

@@ -274,6 +274,8 @@ def _fused(
     q: Tensor, k: Tensor, v: Tensor, lead: tuple[int, ...], mask: Tensor | None, causal: bool, scale: float, rate: float
 ) -> Tensor:
     """PyTorch's fused kernel, which wants (batch, heads, length, width), and a mask of two or four axes."""
+    if scale <= 0:  # the kernel would multiply the −∞ of what is hidden by it
+        q, scale = q * scale, 1.0
     plain = len(lead) == 2 and q.shape[:2] == lead and k.ndim == v.ndim == 4 and k.shape[:2] == v.shape[:2]
     if plain and k.shape[0] == lead[0]:
         grouped = k.shape[1] != lead[1]

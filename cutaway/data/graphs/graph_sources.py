@@ -39,7 +39,10 @@ def open_graph(
     raw = _read(resolve(source, "graph"), None if count is None else int(count), weight, columns, encoding, header)
     bare = vertices is None or (isinstance(vertices, str) and not vertices)
     if bare and not raw.names and is_path(source):
-        raise ValueError(f"a graph needs at least one edge or a table of vertices, got {raw.name}, which has no rows")
+        raise ValueError(
+            f"a graph needs at least one edge or a table of vertices, got {raw.name}, which has no rows; add a row for "
+            "each edge"
+        )
     if bipartite:
         _set_apart(raw)
     if vertices is None:

@@ -51,7 +51,7 @@ class GraphColumns(NamedTuple):
 
 NO_COLUMNS = GraphColumns()
 REPEATS = ("auto", "add", "first", "last", "keep")
-_CHOICES = "repeats='first' or 'last', --repeats first"
+_CHOICES = "repeats='first' or repeats='last'"
 _MOST_VERTICES = 50_000_000
 _WHOLE = re.compile(r"-?[0-9]+\.0+")
 _FEW_VERTICES = 1_000_000  # that cost little, whether they have edges or not
@@ -225,7 +225,7 @@ def _expect_both_ways(
     i, j = sorted(ends[place].tolist())
     raise ValueError(
         f"an undirected edge must have the same weight both ways, got {_side(raw, i, j)} from {raw.names[i]} to "
-        f"{raw.names[j]} and {_side(raw, j, i)} back in {raw.name}, in all {int(odd.sum()):,} such edges; add "
+        f"{raw.names[j]} and {_side(raw, j, i)} back in {raw.name}, {_such(int(odd.sum()))}; add "
         "the two up first, or, where a graph may be directed, say so (directed=True, --directed)"
     )
 
@@ -251,7 +251,7 @@ def _expect_symmetric(
         a, b = raw.names[int(i)], raw.names[int(j)]
         raise ValueError(
             f"an undirected edge must have the same weight both ways, got {there[place]:.4g} from {a} to {b} and "
-            f"{back[place]:.4g} back in {raw.name}, in all {int(odd.sum()):,} such edges; choose one by repeats "
+            f"{back[place]:.4g} back in {raw.name}, {_such(int(odd.sum()))}; choose one by repeats "
             f"({_CHOICES}), or, where a graph may be directed, say so (directed=True, --directed)"
         )
 
@@ -269,9 +269,13 @@ def _expect_one_sign(
         a, b = (raw.names[int(v)] for v in ends[place])
         raise ValueError(
             f"an edge must have weights of one sign where it comes again, got {high[place]:.4g} and {low[place]:.4g} "
-            f"for {a} – {b} in {raw.name}, in all {int(odd.sum()):,} such edges; mend them, or choose one by repeats "
+            f"for {a} – {b} in {raw.name}, {_such(int(odd.sum()))}; mend them, or choose one by repeats "
             f"({_CHOICES})"
         )
+
+
+def _such(count: int) -> str:
+    return "the only such edge" if count == 1 else f"one of {count:,} such edges"
 
 
 def expect_agreement(raw: RawGraph, edges: SettledEdges, name: str, values: Any, repeats: str) -> None:
@@ -288,7 +292,7 @@ def expect_agreement(raw: RawGraph, edges: SettledEdges, name: str, values: Any,
     turned = not np.array_equal(raw.pairs[edges.rows[row]], edges.pairs[edges.edge_of[row]])
     raise ValueError(
         f"an edge must say the same where it comes again, got {_shown(kept[row])} and {_shown(own[row])} as {name} of "
-        f"{a} – {b} in {raw.name}, in all {torn:,} such edges; mend them, choose one by repeats ({_CHOICES})"
+        f"{a} – {b} in {raw.name}, {_such(torn)}; mend them, choose one by repeats ({_CHOICES})"
         + (", or, where a graph may be directed, say so (directed=True, --directed)" * turned)
     )
 

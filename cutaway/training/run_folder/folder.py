@@ -38,7 +38,7 @@ from cutaway.atomic_files import (
     write_text,
 )
 from cutaway.checksums import FILE as CHECKSUMS
-from cutaway.checksums import crc32_of, crc32_of_stream, find_file_damage, list_checksums
+from cutaway.checksums import crc32_of, crc32_of_json, crc32_of_stream, find_file_damage, list_checksums
 from cutaway.training.run_folder.checkpoints import FolderError, named_checkpoint, read_logged, writing_to
 from cutaway.training.run_folder.lock import FolderLock
 from cutaway.training.run_folder.weights import write_tensors
@@ -190,7 +190,8 @@ class RunFolder:
             for file in files:
                 _sync_file(file)
             found = list_checksums(self.path, (file for file in files if not file.name.startswith(".")))
-            write_json(self.path / CHECKSUMS, found, parents=False)
+            own = {"bytes": 0, "crc32": crc32_of_json(found)}  # of the list itself
+            write_json(self.path / CHECKSUMS, {**found, CHECKSUMS: own}, parents=False)
 
     def forget_checksums(self) -> None:
         """A run that goes on is not as it was when it ended."""
@@ -395,6 +396,9 @@ def read_checksums(folder: Path) -> dict[str, Any]:
                 f"{CHECKSUMS} must list the files of a run with their sizes and checksums, got {path}, which does not "
                 f"{f'for {name!r}' if name else 'list any'}; {_way_out(folder)}"
             )
+    own = found.pop(CHECKSUMS, None)  # runs made before have none
+    if own is not None and own["crc32"] != crc32_of_json(found):
+        raise ValueError(f"{CHECKSUMS} must be as it was written, got {path}, which changed; {_way_out(folder)}")
     return found
 
 

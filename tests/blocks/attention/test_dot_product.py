@@ -232,6 +232,13 @@ def test_fused_is_open_for_any_mask_and_shape(data):
     compare(q, k, v, how)
 
 
+@pytest.mark.parametrize("scale", [0.0, -1.0, -0.3])
+def test_scales_that_are_not_above_zero(scale):
+    q, k, v = (torch.randn(2, 3, 5, 4, dtype=torch.float64, requires_grad=True) for _ in range(3))
+    for how in ({"causal": True}, {"mask": torch.ones(5, 5, dtype=torch.bool).tril()}, {}):
+        compare(q, k, v, how | {"scale": scale})
+
+
 def test_no_keys_and_no_queries():
     for heads in (2, 1):
         q, k, v = torch.randn(2, 2, 3, 4), torch.randn(2, heads, 0, 4), torch.randn(2, heads, 0, 6)

@@ -51,7 +51,7 @@ def test_both_ways_of_an_undirected_edge_are_one():
 def test_two_ways_with_other_weights_are_refused():
     edges = raw([(1, 0), (2, 1), (0, 1)], [3, 4, 2.5])
     with pytest.raises(
-        ValueError, match=r"same weight both ways, got 2\.5 from a to b and 3 back in edges\.csv, in all 1"
+        ValueError, match=r"same weight both ways, got 2\.5 from a to b and 3 back in edges\.csv, the only such edge; "
     ):
         settle_edges(edges, directed=False, keep_loops=False)
     assert settle_edges(edges, directed=True, keep_loops=False).weights.tolist() == [3, 4, 2.5]

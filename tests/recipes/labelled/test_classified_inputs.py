@@ -14,7 +14,7 @@ def test_kinds(tmp_path: Path):
     assert texts_to_classify({"review": ["a b", "c d"], "n": ["1", "2"]}, ["review"]) == ["a b", "c d"]
     lines = tmp_path / "lines.txt"
     lines.write_text("one, of them\n\ntwo\n")
-    assert texts_to_classify(lines, ["text"]) == ["one, of them", "two"]
+    assert texts_to_classify(lines, ["text"]) == ["one, of them", "", "two"]
     table = tmp_path / "table.csv"
     table.write_text('n,words\n1,"one, of them"\n2,two and more\n')
     assert texts_to_classify(table, ["review"]) == ["one, of them", "two and more"]  # found by its length

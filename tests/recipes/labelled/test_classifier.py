@@ -213,9 +213,9 @@ def test_it_never_ends_below_the_bag_of_words_that_it_begins_with():
 
 def test_votes_are_calibrated_on_validation_unless_that_is_switched_off():
     rows = [(f"{'good' if i % 2 else 'bad'} film number {i}", "ab"[(i % 2) ^ (i % 5 == 0)]) for i in range(400)]
-    data = {"text": [text for text, _ in rows], "label": [label for _, label in rows]}
+    Path("votes.csv").write_text("text,label\n" + "".join(f"{text},{label}\n" for text, label in rows))
     for calibrate in (True, False):
-        run = train(data=data, calibrate=calibrate, out=f"run-{calibrate}", validation=0.2)
+        run = train(data="votes.csv", calibrate=calibrate, out=f"run-{calibrate}", validation=0.2)
         last = run.metrics[-1]
         there = next(row for row in run.metrics if row["split"] == "validation" and row["step"] == last["weights_of"])
         assert last["accuracy"] == there["accuracy"]

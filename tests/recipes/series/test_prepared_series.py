@@ -84,7 +84,14 @@ def test_a_short_series_and_one_that_stands_still_have_freaks_too():
 
 @pytest.mark.parametrize(
     ("others", "freaks"),
-    [([1e9], [1e9]), ([3.0], []), ([500.0], []), ([5.0, 1e9, 3.0], [1e9]), ([500.0, 300.0, 700.0], []), ([1e9] * 3, [])],
+    [
+        ([1e9], [1e9]),
+        ([3.0], []),
+        ([500.0], []),
+        ([5.0, 1e9, 3.0], [1e9]),
+        ([500.0, 300.0, 700.0], []),
+        ([1e9] * 3, []),
+    ],
 )
 def test_freaks_among_zeros(others: list[float], freaks: list[float]):
     values = np.zeros(60)

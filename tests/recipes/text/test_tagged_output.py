@@ -16,7 +16,7 @@ def test_sources(tmp_path):
         (found,) = read_source(str(tmp_path / name))
         assert isinstance(found, Sentence)
         assert found.words == words
-    assert read_source(str(tmp_path / "c.txt")) == ["Hi there.", "Bye."]
+    assert read_source(str(tmp_path / "c.txt")) == ["Hi there.", "", "Bye."]
     assert read_source("Hi there.") == ["Hi there."]
     assert read_source("x" * 5000) == ["x" * 5000]  # too long for the name of a file
     (tmp_path / "d.conllu").write_text("# nothing\n")

@@ -244,7 +244,7 @@ def test_a_base_that_is_gone_changed_or_moved(halted: Path, place: Path, tmp_pat
     run, config = shutil.copytree(halted, tmp_path / "run"), tmp_path / "run" / "config.json"
     about = json.loads(config.read_text())
     about["config"]["base"] = about["data"]["base"]["path"] = about["data"]["files"]["base"] = str(tmp_path / "bert")
-    about["data"]["base"]["beside"] = "nowhere/bert"
+    about["data"]["base"] |= {"beside": "nowhere/bert", "given": "nowhere/bert"}
     config.write_text(json.dumps(about))
     with pytest.raises(ValueError, match=r"goes on with its base, got none at .*bert; bring it back, or say where"):
         resumed(run)

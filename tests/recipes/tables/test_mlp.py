@@ -53,7 +53,7 @@ def test_the_best_weights_are_kept(tmp_path: Path):
     frame["y"] = draw.normal(size=60).round(3)
     frame.to_csv(tmp_path / "noise.csv", index=False)
     settings = dict(
-        data=str(tmp_path / "noise.csv"), steps=200, rate=0.01, dropout=0.0, validation=0.3, evaluate_every=10
+        data=str(tmp_path / "noise.csv"), steps=200, rate=0.01, dropout=0.0, validation=0.3, evaluate_every=2
     )
     best, table = fit(MLPRecipe(**settings))
     last, _ = fit(MLPRecipe(**settings, final="last", patience=0))

@@ -209,7 +209,8 @@ def are_times(column: "pandas.Series") -> bool:
     if isinstance(column.dtype, pd.PeriodDtype) or kinds.is_datetime64_any_dtype(column):
         return True
     if kinds.is_numeric_dtype(column):
-        return str(column.name).casefold() in TIME_NAMES and bool(np.equal(*(f(column.to_numpy(np.float64)) for f in (np.floor, np.ceil))).all())
+        values = column.to_numpy(np.float64)
+        return str(column.name).casefold() in TIME_NAMES and bool((np.floor(values) == values).all())
     texts = [str(text).strip() for text in column.dropna().unique()]
     if not texts:
         return False

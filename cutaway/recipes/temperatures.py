@@ -20,6 +20,7 @@ FEW = 20  # examples, below which a temperature would be chance
 def find_temperature(logits: Float[Tensor, "n c"], labels: Int[Tensor, "n"]) -> float:
     """The T by which these labels are most likely: above 1 where the logits are too sure.
 
+    >>> import torch
     >>> z = torch.tensor([[4.0, 0.0], [4.0, 0.0], [0.0, 4.0], [4.0, 0.0]]).repeat(50, 1)  # p = 0.98, right in 3 of 4
     >>> T = find_temperature(z, torch.tensor([0, 0, 1, 1]).repeat(50))
     >>> round((z[0] / T).softmax(-1)[0].item(), 2)

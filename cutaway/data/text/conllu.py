@@ -79,7 +79,7 @@ def parse_sentences(lines: Iterable[str], name: str = "text") -> Iterator[Senten
 
 
 def looks_tagged(text: str) -> bool:
-    """Whether the beginning of a file is words with a tag each: a line a word, as many columns in each, blank lines
+    r"""Whether the beginning of a file is words with a tag each: a line a word, as many columns in each, blank lines
     between sentences, and in the last column few different tags.
 
     >>> looks_tagged("The\tDET\ndog\tNOUN\n\nStop\tVERB\nit\tPRON\nnow\tADV\n\nA\tDET\nman\tNOUN\n")

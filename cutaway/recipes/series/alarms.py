@@ -88,8 +88,8 @@ def stretch_scores(scores: Float[np.ndarray, "n"], window: int) -> Float[np.ndar
 def merged(alarms: Bool[np.ndarray, "n"], scores: Float[np.ndarray, "n"], gap: int) -> list[Stretch]:
     """Alarms as stretches: those at most ``gap`` steps apart are one.
 
-    >>> merged(np.array([0, 1, 0, 1, 0, 0, 0, 1], bool), np.arange(8.0), gap=2)
-    [Stretch(start=1, stop=4, peak=3), Stretch(start=7, stop=8, peak=7)]
+    >>> [found[:3] for found in merged(np.array([0, 1, 0, 1, 0, 0, 0, 1], bool), np.arange(8.0), gap=2)]
+    [(1, 4, 3), (7, 8, 7)]
     """
     found: list[Stretch] = []
     for at in np.flatnonzero(alarms):

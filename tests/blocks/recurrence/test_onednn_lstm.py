@@ -45,7 +45,8 @@ def test_without_gradients_it_keeps_no_workspace(calls):
     with torch.no_grad():
         z, _ = layer(x)
     assert calls == [True, False]
-    assert torch.equal(y, z)
+    # Another kernel, which may round otherwise: sums of 8 products in each of 7 steps, each at most 1.
+    torch.testing.assert_close(y, z, rtol=0, atol=7 * 8 * torch.finfo(y.dtype).eps)
 
 
 @pytest.mark.parametrize("make", [lambda: LSTM(3, 5, peephole=True), lambda: LSTM(3, 5, coupled=True)])

@@ -128,7 +128,7 @@ def split_groups(
     alone = np.array(sorted(first.values()), dtype=np.int64)
     part_of = np.zeros(len(keys), dtype=np.int64)
     drawn = split_rows(len(alone), validation, test, seed, None if classes is None else classes[alone])
-    if len(alone) == 1:  # all are the same: there is something to learn from, and nothing to hold out
+    if len(alone) == 1 < len(keys):  # all are the same: there is something to learn from, and nothing to hold out
         drawn = np.arange(1), np.arange(0), np.arange(0)
     for number, rows in enumerate(drawn):
         part_of[alone[rows]] = number

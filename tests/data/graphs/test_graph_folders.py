@@ -78,7 +78,7 @@ def test_tu_edges_that_are_named_one_way_alone_stay(tmp_path: Path):
 def test_tu_edges_whose_two_ways_contradict_are_refused(tmp_path: Path):
     write_tu(tmp_path, edge_attributes="1\n1\n2\n2.5\n3\n3\n")
     with pytest.raises(
-        ValueError, match=r"got 2 and 2\.5 as TOY_edge_attributes\.txt of 2 – 3 in TOY_A\.txt, in all 1 "
+        ValueError, match=r"got 2 and 2\.5 as TOY_edge_attributes\.txt of 2 – 3 in TOY_A\.txt, the only such edge"
     ):
         cut.data.read_graphs(tmp_path)
     (tmp_path / "TOY_edge_attributes.txt").unlink()

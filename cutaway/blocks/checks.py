@@ -31,8 +31,14 @@ def as_lengths(
     came = ""
     if not isinstance(lengths, Tensor):
         try:
-            lengths = torch.as_tensor(getattr(lengths, "tolist", lambda given=lengths: list(given))())
-        except (TypeError, ValueError, RuntimeError):  # a text, a number, rows of different length
+            if isinstance(lengths, (str, int, float)):
+                raise TypeError
+            if isinstance(lengths, Sequence):
+                lengths = list(lengths)
+            elif not torch.compiler.is_compiling():  # NumPy's, of any size and order of bytes
+                lengths = getattr(lengths, "tolist", lambda given=lengths: list(given))()
+            lengths = torch.as_tensor(lengths)
+        except (TypeError, ValueError, RuntimeError, KeyError):  # a text, a number, rows of different length
             came = repr(lengths)[:60] if isinstance(lengths, (str, int, float)) else f"type {type(lengths).__name__}"
         else:
             lengths = lengths if lengths.numel() else lengths.long()  # an empty list would be one of floats

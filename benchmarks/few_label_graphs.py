@@ -32,12 +32,12 @@ from cutaway.data.graphs.graph_set import GraphRows, GraphSet, read_graphs
 from cutaway.data.splits import Splits
 from cutaway.recipes.graphs.gcn import GCNRecipe
 from cutaway.recipes.graphs.gin import GINRecipe
-from cutaway.recipes.graphs.graph_outcomes import outcome_metrics, outcome_outputs
-from cutaway.recipes.graphs.vertex_baselines import vertex_rules
-from cutaway.recipes.tuned.graph_tasks.tuned_graphs import TunedGraphsRecipe
-from cutaway.recipes.tuned.graph_tasks.tuned_vertices import TunedVerticesRecipe
 from cutaway.runs.execution import optimizers_of, plan_of, train
+from cutaway.tasks.graphs.vertex_baselines import vertex_rules
+from cutaway.tasks.graphs.whole_graphs import outcome_metrics, outcome_outputs
 from cutaway.training.loop import Loop
+from cutaway.tuning.tasks.graphs import TunedGraphsRecipe
+from cutaway.tuning.tasks.vertices import TunedVerticesRecipe
 
 DATA = Path(os.environ.get("CUTAWAY_DATA", Path(__file__).parents[2] / "shared" / "data")) / "graphs"
 WAYS: dict[str, dict[str, Any]] = {

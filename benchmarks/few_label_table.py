@@ -31,13 +31,13 @@ from step_memory import step_memory
 from cutaway.data.tables.cells import encode_cells
 from cutaway.data.tables.encoding import encode
 from cutaway.data.tables.reading import read_columns
-from cutaway.recipes.pretraining.restored_cells import scores_of
-from cutaway.recipes.tables.in_memory import TableInMemory
 from cutaway.recipes.tables.mlp import MLPRecipe
-from cutaway.recipes.tables.rows import outputs_of, schema_of
-from cutaway.recipes.tuned.tuned_tables import TunedTableRecipe
 from cutaway.runs.execution import optimizers_of, plan_of, train
+from cutaway.tasks.tables.in_memory import TableInMemory
+from cutaway.tasks.tables.masked_cells import scores_of
+from cutaway.tasks.tables.predict import outputs_of, schema_of
 from cutaway.training.loop import Loop
+from cutaway.tuning.tasks.table import TunedTableRecipe
 
 DATA = Path(os.environ.get("CUTAWAY_DATA", Path(__file__).parents[2] / "shared" / "data")) / "tables"
 TARGET = "column_15"

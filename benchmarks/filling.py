@@ -16,7 +16,7 @@ from torch import nn
 from transformers import BertConfig, BertForMaskedLM
 
 from cutaway.data.text.masking import MaskedBatch, every_masked_batch
-from cutaway.recipes.text.bert import BERTRecipe
+from cutaway.recipes.texts.bert import BERTRecipe
 from cutaway.runs.execution import train
 
 PULLS = (10.0, 30.0, 100.0, 300.0)  # how many sightings the plain frequencies count as

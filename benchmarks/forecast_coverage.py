@@ -21,7 +21,7 @@ import torch
 import cutaway as cut
 from cutaway.data.series.series_reading import read_series
 from cutaway.data.series.series_table import SeriesTable
-from cutaway.recipes.series.histories import Histories, histories_at, shortened
+from cutaway.tasks.series.histories import Histories, histories_at, shortened
 
 DATA = Path(os.environ.get("CUTAWAY_DATA", Path(__file__).parents[2] / "shared" / "data")) / "series"
 LENGTHS = (2, 30, 200, 900, 0)  # steps of history that are passed; 0 for all

@@ -19,9 +19,9 @@ import torch
 
 import cutaway as cut
 from cutaway.data.series.series_reading import read_series
-from cutaway.recipes.series.backtesting import LEVELS, measure
-from cutaway.recipes.series.histories import Histories, histories_before
-from cutaway.recipes.series.simple_methods import fit_simple_methods, measure_simple_methods
+from cutaway.tasks.series.backtesting import LEVELS, measure
+from cutaway.tasks.series.baselines.simple_methods import fit_simple_methods, measure_simple_methods
+from cutaway.tasks.series.histories import Histories, histories_before
 
 DATA = Path(os.environ.get("CUTAWAY_DATA", Path(__file__).parents[2] / "shared" / "data")) / "series"
 SETS = {"airline": ("airline-passengers.csv", 5, True), "sunspots": ("monthly-sunspots.csv", 10, False)}

@@ -24,10 +24,10 @@ import numpy as np
 import torch
 
 import cutaway as cut
-from cutaway.recipes.series.backtesting import LEVELS, measure
 from cutaway.recipes.series.deepar import DeepARRecipe
-from cutaway.recipes.series.histories import Histories
-from cutaway.recipes.series.simple_methods import fit_simple_methods
+from cutaway.tasks.series.backtesting import LEVELS, measure
+from cutaway.tasks.series.baselines.simple_methods import fit_simple_methods
+from cutaway.tasks.series.histories import Histories
 
 SEEDS = (0, 1, 2)
 DATA = Path(os.environ.get("CUTAWAY_DATA", Path(__file__).parents[2] / "shared" / "data")) / "series"

@@ -18,9 +18,9 @@ import torch
 from cutaway.data.graphs.graph_set import GraphRows, read_graphs
 from cutaway.data.splits import split_rows
 from cutaway.recipes.graphs.gin import GINRecipe
-from cutaway.recipes.graphs.graph_baselines import graph_baselines
-from cutaway.recipes.graphs.graph_outcomes import GraphBatches, outcome_cost, outcome_metrics, outcome_outputs
 from cutaway.runs.execution import optimizers_of
+from cutaway.tasks.graphs.whole_graph_baselines import graph_baselines
+from cutaway.tasks.graphs.whole_graphs import GraphBatches, outcome_cost, outcome_metrics, outcome_outputs
 
 FOLDS = 10
 EPOCHS = {"MUTAG": 100, "PROTEINS": 20}

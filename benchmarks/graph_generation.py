@@ -16,9 +16,9 @@ from typing import Any
 import torch
 
 import cutaway as cut
-from cutaway.recipes.graphs.generators.graph_likelihoods import graph_rules
-from cutaway.recipes.graphs.generators.graph_sequences import plain_graphs
-from cutaway.recipes.graphs.generators.graph_statistics import compare_graphs
+from cutaway.tasks.graphs.generation.likelihoods import graph_rules
+from cutaway.tasks.graphs.generation.sequences import plain_graphs
+from cutaway.tasks.graphs.generation.statistics import compare_graphs
 
 DATA = Path(os.environ.get("CUTAWAY_DATA", Path(__file__).parents[2] / "shared" / "data")) / "graphs"
 FIFTHS = dict(validation=0.2, test=0.2)

@@ -16,8 +16,8 @@ import torch
 from timing import compare, machine
 
 import cutaway as cut
-from cutaway.recipes.tuned.tuned_classes import TunedClassesRecipe
 from cutaway.runs import execution
+from cutaway.tuning.tasks.classify import TunedClassesRecipe
 
 DATA = Path(os.environ.get("CUTAWAY_DATA", Path(__file__).parents[2] / "shared" / "data")) / "text"
 TEXTS = 400

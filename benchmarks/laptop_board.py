@@ -16,7 +16,7 @@ import tyro
 from timing import show
 from trials import loop_of, shakespeare, train
 
-from cutaway.recipes.text.gpt import GPTRecipe
+from cutaway.recipes.texts.gpt import GPTRecipe
 
 BUDGETS = (60, 180)
 BOARD: list[dict[str, Any]] = [

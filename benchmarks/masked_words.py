@@ -19,8 +19,8 @@ import torch
 from text_pairs import no_page, training_summaries
 
 import cutaway as cut
-from cutaway.recipes.text.masked_tokens import masked_metrics
 from cutaway.runs import execution
+from cutaway.tasks.texts.masked_tokens import masked_metrics
 
 DATA = Path(os.environ.get("CUTAWAY_DATA", Path(__file__).parents[2] / "shared" / "data")) / "text"
 SETTINGS: dict[str, Any] = dict(tokenizer="bpe-4000", batch=64, steps=300, evaluate_every=300, checkpoint_every=3000)

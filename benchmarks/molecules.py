@@ -18,8 +18,8 @@ import torch
 import cutaway as cut
 from cutaway.data.graphs.graph_set import GraphRows
 from cutaway.extras import need
-from cutaway.recipes.graphs.graph_baselines import fit_forest
-from cutaway.recipes.graphs.ranking_metrics import auc
+from cutaway.tasks.graphs.ranking_metrics import auc
+from cutaway.tasks.graphs.whole_graph_baselines import fit_forest
 
 RUNS = {
     "bbbp-scaffold": ("bbbp.csv.xz", "p_np", "scaffold"),

@@ -41,8 +41,8 @@ def official_runs(folder: Path) -> list[tuple[list[str], list[str], list[int]]]:
 
 def one_shot_errors(run: cut.runs.Run, runs: list[tuple[list[str], list[str], list[int]]]) -> list[float]:
     """The share of wrong answers in each run."""
-    from cutaway.recipes.images.one_shot import vectors_of
-    from cutaway.recipes.images.pixels import new_images
+    from cutaway.tasks.images.one_shot import vectors_of
+    from cutaway.tasks.images.pixels import new_images
 
     recipe = run.recipe
     shares = []

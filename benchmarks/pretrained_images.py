@@ -32,7 +32,7 @@ from step_memory import step_memory
 from torch import Tensor, nn
 
 import cutaway as cut
-from cutaway.recipes.pretraining.linear_probes import fit_probe
+from cutaway.tasks.linear_probes import fit_probe
 
 DATA = Path(os.environ.get("CUTAWAY_DATA", Path(__file__).parents[2] / "shared" / "data")) / "images"
 FOLDER = Path(os.environ.get("CUTAWAY_RESULTS", "runs/pretrained_images"))

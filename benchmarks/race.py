@@ -10,7 +10,7 @@ import statistics
 from timing import show
 from trials import Trial, shakespeare, train
 
-from cutaway.recipes.text.gpt import GPTRecipe
+from cutaway.recipes.texts.gpt import GPTRecipe
 
 GOAL, SEEDS = 1.88, 3
 BASELINE = dict(

@@ -17,9 +17,9 @@ from timing import compare, show
 from torch import nn
 from trials import loop_of, shakespeare
 
-from cutaway.recipes.text.gpt import GPTRecipe
-from cutaway.recipes.text.markov import MarkovRecipe
-from cutaway.recipes.text.recurrent import GRURecipe, LSTMRecipe, RNNRecipe
+from cutaway.recipes.texts.gpt import GPTRecipe
+from cutaway.recipes.texts.markov import MarkovRecipe
+from cutaway.recipes.texts.recurrent import GRURecipe, LSTMRecipe, RNNRecipe
 from cutaway.training.loop import Loop
 
 SHARED: dict[str, Any] = dict(validation=0.1, test=0.0, tokenizer="characters")

@@ -32,9 +32,9 @@ from timing import show
 
 from cutaway.data.labelled.ngrams import Ngrams
 from cutaway.data.text.tokenizers import load_tokenizer
-from cutaway.recipes.labelled.classification import TextEncoder, class_probabilities
-from cutaway.recipes.labelled.classifier import ClassifierRecipe
+from cutaway.recipes.texts.classifier import ClassifierRecipe
 from cutaway.runs.execution import optimizers_of, plan_of
+from cutaway.tasks.texts.classify import TextEncoder, class_probabilities
 from cutaway.training.loop import Loop
 
 DATA = Path(os.environ.get("CUTAWAY_DATA", Path(__file__).parents[2] / "shared" / "data"))

@@ -25,8 +25,8 @@ import torch
 
 import cutaway as cut
 from cutaway.data.labelled.text_pairs import PairRows, TextPairs, read_text_pairs
-from cutaway.recipes.tuned.pair_scores import EncodedPairs, pair_metrics, ranking
 from cutaway.runs import execution
+from cutaway.tasks.texts.pairs import EncodedPairs, pair_metrics, ranking
 
 DATA = Path(os.environ.get("CUTAWAY_DATA", Path(__file__).parents[2] / "shared" / "data")) / "text"
 PAIRS, STEPS = 12_000, 30

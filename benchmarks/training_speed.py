@@ -16,7 +16,7 @@ import torch
 from timing import show, time_once
 from trials import loop_of
 
-from cutaway.recipes.text.gpt import GPTRecipe
+from cutaway.recipes.texts.gpt import GPTRecipe
 from cutaway.training.loop import Loop
 
 

@@ -54,7 +54,7 @@ def sacre_bleu(run: Any, limit: int = 2000) -> str:
     """BLEU of greedy translations of held-out sources by sacrebleu's defaults, with its signature."""
     import sacrebleu
 
-    from cutaway.recipes.text.translation import tasks_of, translate
+    from cutaway.tasks.texts.translate import tasks_of, translate
 
     pairs = run.recipe.dataset()
     tasks = tasks_of(pairs.validation.within(run.recipe.context), pairs.tokenizer, limit)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from cutaway.recipes.text.gpt import GPTRecipe
+from cutaway.recipes.texts.gpt import GPTRecipe
 from cutaway.runs.execution import optimizers_of, plan_of
 from cutaway.training.loop import Loop
 

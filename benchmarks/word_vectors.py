@@ -20,8 +20,8 @@ import torch
 from timing import machine
 
 from cutaway.data.words.word_tests import read_analogies, read_rated_pairs
-from cutaway.recipes.words.word_scores import analogies, similarity
 from cutaway.recipes.words.wordvectors import WordVectorsRecipe
+from cutaway.tasks.words.word_scores import analogies, similarity
 
 DATA = Path(os.environ.get("CUTAWAY_DATA", Path(__file__).parents[2] / "shared" / "data")) / "text"
 EPOCHS = 5

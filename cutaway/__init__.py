@@ -11,31 +11,31 @@ from typing import Any
 __version__ = "0.1.0"
 
 # Public names and where they live. Nothing is imported before it is used: `import cutaway` does not import torch.
-_PARTS = ("blocks", "catalogue", "data", "hub", "look", "models", "recipes", "runs", "training")
+_PARTS = ("blocks", "catalogue", "data", "hub", "look", "models", "recipes", "runs", "tasks", "training", "tuning")
 _NAMES = {
     "Seen": "inside.results",
     "Tap": "inside.taps",
-    "adapter": "training.tuning.bottlenecks",
+    "adapter": "training.adapters.bottlenecks",
     "addresses": "inside.tracing",
     "attack": "training.attacks.attacking",
     "flow": "look.flows",
-    "freeze": "training.tuning.freezing",
+    "freeze": "training.adapters.freezing",
     "from_pretrained": "hub",
     "graph": "look.graphs",
     "load": "runs.execution",
     "load_adapter": "hub",
-    "lora": "training.tuning.low_rank_layers",
-    "merge": "training.tuning.merging",
+    "lora": "training.adapters.low_rank_layers",
+    "merge": "training.adapters.merging",
     "patch": "inside.tracing",
     "record": "look.graphs",
     "register": "registry",
-    "remove_adapter": "training.tuning.named_adapters",
+    "remove_adapter": "training.adapters.named_adapters",
     "save_adapter": "hub",
     "save_pretrained": "hub",
     "trace": "inside.tracing",
     "train": "runs.execution",
-    "unmerge": "training.tuning.merging",
-    "use": "training.tuning.named_adapters",
+    "unmerge": "training.adapters.merging",
+    "use": "training.adapters.named_adapters",
     "tune": "runs.tuning",
 }
 __all__ = ["__version__", *_PARTS, *_NAMES]

@@ -7,7 +7,9 @@ from cutaway import look as look
 from cutaway import models as models
 from cutaway import recipes as recipes
 from cutaway import runs as runs
+from cutaway import tasks as tasks
 from cutaway import training as training
+from cutaway import tuning as tuning
 from cutaway.hub import from_pretrained as from_pretrained
 from cutaway.hub import load_adapter as load_adapter
 from cutaway.hub import save_adapter as save_adapter
@@ -24,14 +26,14 @@ from cutaway.registry import register as register
 from cutaway.runs.execution import load as load
 from cutaway.runs.execution import train as train
 from cutaway.runs.tuning import tune as tune
+from cutaway.training.adapters.bottlenecks import adapter as adapter
+from cutaway.training.adapters.freezing import freeze as freeze
+from cutaway.training.adapters.low_rank_layers import lora as lora
+from cutaway.training.adapters.merging import merge as merge
+from cutaway.training.adapters.merging import unmerge as unmerge
+from cutaway.training.adapters.named_adapters import remove_adapter as remove_adapter
+from cutaway.training.adapters.named_adapters import use as use
 from cutaway.training.attacks.attacking import attack as attack
-from cutaway.training.tuning.bottlenecks import adapter as adapter
-from cutaway.training.tuning.freezing import freeze as freeze
-from cutaway.training.tuning.low_rank_layers import lora as lora
-from cutaway.training.tuning.merging import merge as merge
-from cutaway.training.tuning.merging import unmerge as unmerge
-from cutaway.training.tuning.named_adapters import remove_adapter as remove_adapter
-from cutaway.training.tuning.named_adapters import use as use
 
 _PARTS: tuple[str, ...]
 __version__: str

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from cutaway.look.pages.picture import Picture
-    from cutaway.recipes.subjects import Subject
     from cutaway.runs.run import Run
+    from cutaway.tasks.subjects import Subject
 
 T = TypeVar("T", bound=Callable[..., Any])
 

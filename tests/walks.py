@@ -8,7 +8,7 @@ from torch import nn
 
 from cutaway.data.batches import ShuffledRows
 from cutaway.recipes.index import register_recipe
-from cutaway.recipes.series.forecasting import ForecastRecipe
+from cutaway.recipes.series.forecast_settings import ForecastRecipe
 from cutaway.training.jobs import Job
 
 

@@ -117,9 +117,9 @@ def main(argv: Sequence[str]) -> None:
 
 def _source(run: Any, path: str) -> Any:
     """The model of another run, whose images and classes must be those of this one."""
-    from cutaway.recipes.images.pixels import image_about
     from cutaway.runs.execution import load
     from cutaway.runs.views.robustness import classifies_images
+    from cutaway.tasks.images.pixels import image_about
 
     other = load(path)
     if not classifies_images(other):

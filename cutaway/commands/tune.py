@@ -14,7 +14,7 @@ from cutaway.commands.help_pages import help_page, page_width, paragraphs
 from cutaway.commands.train import Options, print_end
 from cutaway.recipes.index import known_tasks
 from cutaway.recipes.settings import FIRST, HEADINGS
-from cutaway.recipes.tuned.tuned_base import TunedRecipe
+from cutaway.tuning.settings import TunedRecipe
 
 PROG = "cutaway tune"
 _LEFT_OUT = ("preset",)  # options of training that tuning has not
@@ -51,8 +51,8 @@ def main(argv: Sequence[str]) -> None:
         )
     if not data:
         raise ValueError(f"--data, what to learn from, must be given, got none; write `{PROG} {base} --data PATH`")
-    from cutaway.recipes.tuned.task_choice import find_task
     from cutaway.runs.execution import is_first, train
+    from cutaway.tuning.task_choice import find_task
 
     chosen = find_task(base, data, task)
     told = is_first() and not (options.json or options.quiet)

@@ -19,8 +19,8 @@ from cutaway.blocks.low_rank.lora import WHOLE
 from cutaway.hub.adapter_filters import Filters
 from cutaway.hub.family_choice import CheckpointLayout, layout_of
 from cutaway.hub.tensor_rules import Rule, Rules
-from cutaway.training.tuning.records import named_parameters
-from cutaway.training.tuning.targets import Layer, Target, lora_layers
+from cutaway.training.adapters.records import named_parameters
+from cutaway.training.adapters.targets import Layer, Target, lora_layers
 
 
 class Place(NamedTuple):

@@ -35,10 +35,9 @@ from cutaway.hub.family_choice import body_layout_of
 from cutaway.hub.head_files import README, write_head
 from cutaway.hub.head_files import TENSORS as HEAD
 from cutaway.hub.peft_config import BIASES, CONFIG, PREFIX, WEIGHTS, alpha_of, number_of, read_lora, write_lora
-from cutaway.training.run_folder.weights import find_weights_damage, write_tensors
-from cutaway.training.tuning.low_rank_layers import insert, kind_name, update_for
-from cutaway.training.tuning.named_adapters import AdapterSummary, adapted_modules
-from cutaway.training.tuning.records import (
+from cutaway.training.adapters.low_rank_layers import insert, kind_name, update_for
+from cutaway.training.adapters.named_adapters import AdapterSummary, adapted_modules
+from cutaway.training.adapters.records import (
     AdapterRecord,
     expect_adapter,
     expect_new_name,
@@ -46,6 +45,7 @@ from cutaway.training.tuning.records import (
     named_parameters,
     unwrapped,
 )
+from cutaway.training.run_folder.weights import find_weights_damage, write_tensors
 
 _FREE = ("base_model_name_or_path", "revision", "inference_mode", "task_type", "cutaway")
 _TASKS = {"classes": "SEQ_CLS", "tags": "TOKEN_CLS", "language": "CAUSAL_LM", None: "FEATURE_EXTRACTION"}

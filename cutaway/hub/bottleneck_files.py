@@ -13,9 +13,9 @@ from cutaway.blocks.low_rank.linear_layers import matrix_of
 from cutaway.hub.adapter_names import AdapterNames
 from cutaway.hub.peft_config import CONFIG, WEIGHTS
 from cutaway.inside.address_globs import named_sites
-from cutaway.training.tuning.bottlenecks import feature_axis, find_modules, insert_bottlenecks, last_layer
-from cutaway.training.tuning.named_adapters import AdapterSummary
-from cutaway.training.tuning.records import AdapterRecord, named_parameters
+from cutaway.training.adapters.bottlenecks import feature_axis, find_modules, insert_bottlenecks, last_layer
+from cutaway.training.adapters.named_adapters import AdapterSummary
+from cutaway.training.adapters.records import AdapterRecord, named_parameters
 
 _TENSORS = ("down", "down_bias", "up", "up_bias")
 

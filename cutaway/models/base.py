@@ -23,7 +23,7 @@ class Model(nn.Module):
     of a source, and those that a decoder is given), or "images". `cutaway look` then knows how to give it a text.
     ``generation_config`` is what a checkpoint says about generating with it, and its special ids, kept for saving.
 
-    A model that can be tuned declares its ``tasks`` (recipes/tuned/tuned_base.py), the way that suits it, ``tuned_by``
+    A model that can be tuned declares its ``tasks`` (tuning/settings.py), the way that suits it, ``tuned_by``
     ("lora" or "full"), the layers between input and head, ``layer_order``, the head, ``head_parts``, and
     ``lora_targets``. If it can have a head for labels it has `with_labels`, and the two halves of its forward pass:
     `decide` of what `represent` gives.

@@ -1,4 +1,4 @@
-"""Recipes: what a person trains, one file each: data, model, objective and good defaults.
+"""Recipes: what a person trains, one file each: settings, what is read and what is built of them.
 
 Nothing is imported before it is used: `import cutaway.recipes` does not import torch.
 """
@@ -7,7 +7,7 @@ from cutaway.lazy import lazy
 
 _NAMES = {
     "Recipe": "base",
-    "Subject": "subjects",
+    "Subject": "cutaway.tasks.subjects",
     "find_recipe": "index",
 }
 __all__ = [*_NAMES]

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from torch import Tensor, nn
 
-    from cutaway.recipes.series.backtesting import Backtest
-    from cutaway.recipes.series.forecasts import Forecast
-    from cutaway.recipes.subjects import Subject
-    from cutaway.recipes.words.word_rows import WordRows
     from cutaway.runs.run import Run
+    from cutaway.tasks.series.backtesting import Backtest
+    from cutaway.tasks.series.forecasts import Forecast
+    from cutaway.tasks.subjects import Subject
+    from cutaway.tasks.words.word_rows import WordRows
     from cutaway.training.jobs import Job
 
 
@@ -305,7 +305,7 @@ class Recipe:
 
     def word_rows(self, run: "Run") -> "WordRows":
         """The words of a run and their vectors, which `run.nearest` searches: by default, its tokens' embeddings."""
-        from cutaway.recipes.words.word_rows import embedded_tokens
+        from cutaway.tasks.words.word_rows import embedded_tokens
 
         return embedded_tokens(run)
 
@@ -318,7 +318,7 @@ class Recipe:
 
         By default a text, if the model says that it takes one (`Model.input_kind`).
         """
-        from cutaway.recipes.subjects import subject_by_model
+        from cutaway.tasks.subjects import subject_by_model
 
         return subject_by_model(run, given)
 

@@ -32,15 +32,15 @@ class ImportedRecipe(Recipe):
         return generate_text(run.model, prompt, tokenizer=run.tokenizer, **how)
 
     def read_inputs(self, source: str) -> list[str]:
-        from cutaway.recipes.text.text_inputs import read_lines
+        from cutaway.tasks.texts.text_inputs import read_lines
 
         return read_lines(source)
 
     def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:
         """For each mask of a text, or of several, its most probable fillings, if the model is a BERT for that."""
         from cutaway.models.transformers.output_heads import MaskedHead
-        from cutaway.recipes.text.masked_tokens import fill_masks
-        from cutaway.recipes.text.text_inputs import as_texts
+        from cutaway.tasks.texts.masked_tokens import fill_masks
+        from cutaway.tasks.texts.text_inputs import as_texts
 
         if not isinstance(getattr(run.model, "head", None), MaskedHead):
             raise self._cannot("predict, as its model has no head for masked tokens")

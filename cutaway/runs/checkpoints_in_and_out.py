@@ -105,7 +105,7 @@ def expect_family(model: Any, run: Run) -> None:
 def export_adapter(run: Run, to: str) -> Path:
     """What a run learned by LoRA or adapters, alone, in peft's layout."""
     from cutaway.hub.adapters import write_adapter
-    from cutaway.training.tuning.records import adapters_of
+    from cutaway.training.adapters.records import adapters_of
 
     if not adapters_of(run.model):
         raise ValueError(

@@ -26,7 +26,6 @@ from cutaway.recipes.base import Recipe, memory_advice
 from cutaway.recipes.checks import expect_settings
 from cutaway.recipes.index import IMPORTED, find_recipe, register_recipe
 from cutaway.recipes.settings import paths
-from cutaway.recipes.tuned.bases import REFERENCED, expect_base, find_base, place_beside
 from cutaway.runs.report_page import report_run
 from cutaway.runs.run import Run
 from cutaway.training.callbacks import Averaging, Callback, EarlyStopping
@@ -58,6 +57,7 @@ from cutaway.training.run_folder.folder import (
 from cutaway.training.run_folder.interrupts import Stopped
 from cutaway.training.run_folder.weights import find_weights_damage
 from cutaway.training.tensorboard import Board
+from cutaway.tuning.bases import REFERENCED, expect_base, find_base, place_beside
 from cutaway.waiting import telling_waits
 
 

@@ -12,9 +12,9 @@ from cutaway.inside.address_globs import find_sites, named_sites
 from cutaway.look import Facts, Page, Picture, Sample, Section
 from cutaway.look.charts.values import value_pictures, value_statistics
 from cutaway.look.pages.parts import Part
-from cutaway.recipes.subjects import Subject
 from cutaway.registry import View, views
 from cutaway.runs.run import Run
+from cutaway.tasks.subjects import Subject
 from cutaway.training.run_folder.folder import telling_changed_config
 
 _ADDRESSES = 24  # on one page, at most

@@ -19,7 +19,6 @@ from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_settings
 from cutaway.recipes.index import find_recipe
 from cutaway.recipes.trained_models import read_trained
-from cutaway.recipes.tuned.bases import find_base
 from cutaway.runs.metric_rows import MetricRows
 from cutaway.training.run_folder.checkpoints import latest_checkpoint, newest_weights, writing_to
 from cutaway.training.run_folder.folder import (
@@ -33,11 +32,12 @@ from cutaway.training.run_folder.folder import (
     telling_changed_config,
 )
 from cutaway.training.run_folder.weights import expect_sound, is_whole
+from cutaway.tuning.bases import find_base
 
 if TYPE_CHECKING:
-    from cutaway.recipes.series.backtesting import Backtest
-    from cutaway.recipes.series.forecasts import Forecast
     from cutaway.runs.word_tables import WordTable
+    from cutaway.tasks.series.backtesting import Backtest
+    from cutaway.tasks.series.forecasts import Forecast
 
 
 P = ParamSpec("P")

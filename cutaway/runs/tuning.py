@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from cutaway.recipes.index import TUNED, find_recipe
-from cutaway.recipes.tuned.task_choice import find_task
 from cutaway.runs.execution import train
 from cutaway.runs.run import Run
 from cutaway.training.callbacks import Callback
 from cutaway.training.run_folder.folder import read_config
+from cutaway.tuning.task_choice import find_task
 
 
 def tune(

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from cutaway.look.embeddings.vector_index import VectorIndex, unit
-from cutaway.recipes.words.word_rows import Unseen
+from cutaway.tasks.words.word_rows import Unseen
 
 _MANY = 50_000  # words from which only those with the same first letter are compared by spelling
 _SIGNS = {"+": 1, "-": -1, "−": -1}

@@ -27,6 +27,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from cutaway.training.adapters.freezing import hold_statistics
 from cutaway.training.callbacks import Callback
 from cutaway.training.failures import NotFinite, broken_parameter, report_failure
 from cutaway.training.freed_memory import keep_freed_memory
@@ -39,7 +40,6 @@ from cutaway.training.progress import is_shown
 from cutaway.training.random_stream import RandomStream
 from cutaway.training.run_folder.folder import RunFolder
 from cutaway.training.run_folder.interrupts import Stopped, StopSignals
-from cutaway.training.tuning.freezing import hold_statistics
 from cutaway.waiting import telling_waits
 
 

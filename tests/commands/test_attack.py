@@ -9,9 +9,9 @@ import pytest
 
 from cutaway import registry
 from cutaway.cli import run as cutaway
-from cutaway.recipes.images import pixels
 from cutaway.recipes.images.cnn import CNNRecipe
 from cutaway.runs.views import robustness
+from cutaway.tasks.images import pixels
 
 
 @pytest.fixture

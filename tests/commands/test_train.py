@@ -14,7 +14,7 @@ from little import SETTINGS, little_text
 from cutaway import cli
 from cutaway.commands.train import Options, parse
 from cutaway.recipes.index import RECIPES, find_recipe
-from cutaway.recipes.text.gpt import GPTRecipe
+from cutaway.recipes.texts.gpt import GPTRecipe
 from cutaway.runs import execution
 from cutaway.training.loop import Loop
 

@@ -7,7 +7,7 @@ from torch import nn
 from cutaway.blocks import DoRA, Linear, LoRA, LowRank
 from cutaway.hub.adapter_names import Place
 from cutaway.hub.adapter_updates import joined_update, split_update
-from cutaway.training.tuning.targets import Layer
+from cutaway.training.adapters.targets import Layer
 
 PARTS = {"queries": 4, "keys": 2, "values": 3}
 

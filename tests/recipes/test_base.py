@@ -7,8 +7,8 @@ import pytest
 from cutaway.recipes.base import Recipe, memory_advice
 from cutaway.recipes.imported import ImportedRecipe
 from cutaway.recipes.index import RECIPES, find_recipe
-from cutaway.recipes.text.bert import BERTRecipe
-from cutaway.recipes.text.gpt import GPTRecipe
+from cutaway.recipes.texts.bert import BERTRecipe
+from cutaway.recipes.texts.gpt import GPTRecipe
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_short_run_lowers_a_warmup_that_nobody_chose():
 
 def test_what_to_lower_when_memory_runs_out():
     """A batch of 1 cannot be lowered, and before the first batch no batch helps."""
-    from cutaway.recipes.tuned.tuned_classes import TunedClassesRecipe
+    from cutaway.tuning.tasks.classify import TunedClassesRecipe
 
     for name in RECIPES:
         kind = find_recipe(name)

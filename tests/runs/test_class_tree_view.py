@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from cutaway.blocks import FullSoftmax, HierarchicalSoftmax
-from cutaway.recipes.subjects import Subject
 from cutaway.registry import views
 from cutaway.runs.views.class_trees import class_path, has_class_tree
+from cutaway.tasks.subjects import Subject
 
 WORDS = [f"w{i}" for i in range(12)]
 

@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 
 import cutaway as cut
 from cutaway.recipes.base import Recipe
-from cutaway.recipes.text.gpt import GPTRecipe
+from cutaway.recipes.texts.gpt import GPTRecipe
 from cutaway.runs import execution
 from cutaway.training.callbacks import Callback
 from cutaway.training.failures import DivergenceError

@@ -3,7 +3,7 @@ r"""`gcn`: the class of a vertex, by convolution on the graph: papers that cite 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from cutaway.recipes.graphs.classified_vertices import VertexClassifierRecipe
+from cutaway.recipes.graphs.vertex_settings import VertexClassifierRecipe
 from cutaway.recipes.settings import FIRST, setting
 
 

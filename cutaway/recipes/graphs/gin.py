@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
-from cutaway.recipes.graphs.graphs_in_memory import STORED, GraphInMemory
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
+from cutaway.tasks.graphs.graphs_in_memory import STORED, GraphInMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from cutaway.data.graphs.graph_set import GraphRows, GraphSet
     from cutaway.data.graphs.raw_graph_sets import GraphFeatures
-    from cutaway.recipes.graphs.graph_outcomes import Scale
-    from cutaway.recipes.subjects import Subject
     from cutaway.runs.run import Run
+    from cutaway.tasks.graphs.whole_graphs import Scale
+    from cutaway.tasks.subjects import Subject
     from cutaway.training.jobs import Job
 
 ABOUT = "graphs.json"  # in the run folder
@@ -138,7 +138,7 @@ class GINRecipe(Recipe):
 
     def scale_of(self, data: "GraphSet") -> "Scale | None":
         """The scale of values; None of classes."""
-        from cutaway.recipes.graphs.graph_outcomes import Scale
+        from cutaway.tasks.graphs.whole_graphs import Scale
 
         return None if data.classes or data.train.targets is None else Scale.of(data.train.targets)
 
@@ -152,7 +152,7 @@ class GINRecipe(Recipe):
     def build(self, data: "GraphSet") -> "nn.Module":
         """The untrained model."""
         from cutaway.models.graphs.graph_predictor import GraphPredictor
-        from cutaway.recipes.graphs.edge_inputs import edge_settings
+        from cutaway.tasks.graphs.edge_inputs import edge_settings
 
         graph = data.train.graphs[0]
         return GraphPredictor(
@@ -174,9 +174,9 @@ class GINRecipe(Recipe):
         import torch
 
         from cutaway.atomic_files import write_bytes, write_json
-        from cutaway.recipes.graphs.edge_inputs import edges_in_words, expect_readable_edges
-        from cutaway.recipes.graphs.graph_baselines import graph_baselines
-        from cutaway.recipes.graphs.graph_outcomes import (
+        from cutaway.tasks.graphs.edge_inputs import edges_in_words, expect_readable_edges
+        from cutaway.tasks.graphs.whole_graph_baselines import graph_baselines
+        from cutaway.tasks.graphs.whole_graphs import (
             GraphBatches,
             outcome_cost,
             outcome_metrics,
@@ -232,8 +232,8 @@ class GINRecipe(Recipe):
 
     def test_scores(self, run: "Run", data: "GraphSet", scale: "Scale | None") -> dict[str, float]:
         """What a run's model reaches on the test graphs, beside the forest that sees no edges."""
-        from cutaway.recipes.graphs.graph_baselines import graph_baselines
-        from cutaway.recipes.graphs.graph_outcomes import outcome_metrics, outcome_outputs
+        from cutaway.tasks.graphs.whole_graph_baselines import graph_baselines
+        from cutaway.tasks.graphs.whole_graphs import outcome_metrics, outcome_outputs
 
         rows = data.open_test()
         assert rows.targets is not None
@@ -244,14 +244,14 @@ class GINRecipe(Recipe):
 
     def read_new(self, run: "Run", inputs: Any) -> "GraphRows":
         """New graphs with the features of training: a SMILES, several, a file or folder, or graphs in memory."""
-        from cutaway.recipes.graphs.new_graphs import graph_features, read_new_graphs
+        from cutaway.tasks.graphs.new_graphs import graph_features, read_new_graphs
 
         return read_new_graphs(inputs, self.encoding, graph_features(run))
 
     def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:
         """The class of each graph and P(label) for every label, or its value."""
-        from cutaway.recipes.graphs.graph_outcomes import outcome_outputs, predicted_graphs
-        from cutaway.recipes.graphs.new_graphs import graph_about
+        from cutaway.tasks.graphs.new_graphs import graph_about
+        from cutaway.tasks.graphs.whole_graphs import outcome_outputs, predicted_graphs
 
         classes, target, scale = graph_about(run)
         rows = self.read_new(run, inputs)
@@ -260,7 +260,7 @@ class GINRecipe(Recipe):
     def embed(self, run: "Run", inputs: Any) -> "Tensor":
         """A vector for each graph: what the model knows of it before it answers."""
         from cutaway.data.graphs.graph_set import GraphRows
-        from cutaway.recipes.graphs.graph_outcomes import graph_vectors
+        from cutaway.tasks.graphs.whole_graphs import graph_vectors
 
         rows = inputs if isinstance(inputs, GraphRows) else self.read_new(run, inputs)
         return graph_vectors(run.model, rows.graphs)
@@ -280,8 +280,8 @@ class GINRecipe(Recipe):
 
     def graphs_to_show(self, run: "Run", given: str | None, own: "Callable[[], GraphSet]") -> "Subject":
         """Graphs that a page looks at: those that are ``given``, else some of the run's ``own``."""
-        from cutaway.recipes.graphs.graph_outcomes import batch_of
-        from cutaway.recipes.subjects import Subject
+        from cutaway.tasks.graphs.whole_graphs import batch_of
+        from cutaway.tasks.subjects import Subject
 
         if given is not None:
             rows, words = self.read_new(run, given), "your graphs"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
-from cutaway.recipes.graphs.graph_base import GraphRecipe
+from cutaway.recipes.graphs.graph_settings import GraphRecipe
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
 
 if TYPE_CHECKING:
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from cutaway.data.graphs.graph_data import GraphData
-    from cutaway.recipes.graphs.edges.edge_labels import EdgeTask
-    from cutaway.recipes.graphs.edges.link_pairs import LinkTask
-    from cutaway.recipes.graphs.other_graphs import GraphReading
-    from cutaway.recipes.subjects import Subject
     from cutaway.runs.run import Run
+    from cutaway.tasks.graphs.edges import EdgeTask
+    from cutaway.tasks.graphs.links import LinkTask
+    from cutaway.tasks.graphs.transfer import GraphReading
+    from cutaway.tasks.subjects import Subject
     from cutaway.training.jobs import Job
 
 
@@ -90,9 +90,9 @@ class LinksRecipe(GraphRecipe):
 
     def link_task(self, data: "GraphData") -> "LinkTask | EdgeTask":
         """The graph of training edges, with features on the network's scale, and what is asked of which pairs."""
-        from cutaway.recipes.graphs.edges.edge_labels import EdgeTask
-        from cutaway.recipes.graphs.edges.link_pairs import LinkTask, edge_kinds
-        from cutaway.recipes.graphs.vertex_features import with_features
+        from cutaway.tasks.graphs.edges import EdgeTask
+        from cutaway.tasks.graphs.links import LinkTask, edge_kinds
+        from cutaway.tasks.graphs.vertex_features import with_features
 
         if self.task in ("classes", "values") and data.edge_targets is None:
             raise ValueError(
@@ -108,7 +108,7 @@ class LinksRecipe(GraphRecipe):
         """How graphs are read, with what is asked of pairs: their classes or values."""
         import dataclasses
 
-        from cutaway.recipes.graphs.edges.edge_labels import EdgeTask
+        from cutaway.tasks.graphs.edges import EdgeTask
 
         known = self.reading(data)
         if isinstance(task, EdgeTask):
@@ -120,7 +120,7 @@ class LinksRecipe(GraphRecipe):
         import torch
 
         from cutaway.models.graphs.link_scorer import LinkScorer
-        from cutaway.recipes.graphs.edge_inputs import edge_settings, edges_in_words
+        from cutaway.tasks.graphs.edge_inputs import edge_settings, edges_in_words
         from cutaway.training.jobs import Job
 
         data = self.dataset()
@@ -175,19 +175,19 @@ class LinksRecipe(GraphRecipe):
         return found | ({f"baseline_{name}": better(known)} if known else {})
 
     def vertex_vectors(self, run: "Run") -> "tuple[Sequence[str], Tensor]":
-        from cutaway.recipes.graphs.vertex_features import embedded_vertices
+        from cutaway.tasks.graphs.vertex_features import embedded_vertices
 
         data = self.dataset(run)
         return data.names, embedded_vertices(run.model, self.link_task(data).graph)
 
     def read_inputs(self, source: str) -> Any:
-        from cutaway.recipes.graphs.vertex_names import read_pairs
+        from cutaway.tasks.graphs.vertex_names import read_pairs
 
         return read_pairs(source, self.encoding)
 
     def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:
         """P(link), class or value of pairs of names; of one name, its ten best new links."""
-        from cutaway.recipes.graphs.edges.pair_answers import answer_pairs
+        from cutaway.tasks.graphs.pair_answers import answer_pairs
 
         data = self.dataset(run)
         task = self.link_task(data)
@@ -195,7 +195,7 @@ class LinksRecipe(GraphRecipe):
 
     def predict_in(self, run: "Run", inputs: Any, data: Any, vertices: Any = None) -> list[dict[str, Any]]:
         """The same for pairs of another graph, which has the same columns."""
-        from cutaway.recipes.graphs.edges.pair_answers import answer_pairs, other_messages
+        from cutaway.tasks.graphs.pair_answers import answer_pairs, other_messages
 
         if not inputs:
             raise ValueError("there must be pairs or a vertex to answer for, got none; give them beside data")
@@ -204,7 +204,7 @@ class LinksRecipe(GraphRecipe):
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         """The graph of training edges and some pairs that it was not trained on; those of a vertex, if one is named."""
-        from cutaway.recipes.graphs.edges.link_pairs import link_subject
+        from cutaway.tasks.graphs.links import link_subject
 
         data = self.dataset(run)
         return link_subject(run, self.link_task(data), data, given)

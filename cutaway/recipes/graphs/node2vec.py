@@ -136,7 +136,7 @@ class Node2VecRecipe(WordVectorsRecipe):
     def dataset(self) -> "WordCorpus":
         """The walks in three parts, a line each."""
         from cutaway.data.words.word_streams import read_words
-        from cutaway.recipes.graphs.walk_texts import walk_source
+        from cutaway.tasks.graphs.walk_texts import walk_source
 
         if not self.walks:
             return self.settled().dataset()

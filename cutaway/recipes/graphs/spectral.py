@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
-from cutaway.recipes.graphs.classified_vertices import VertexClassifierRecipe
+from cutaway.recipes.graphs.vertex_settings import VertexClassifierRecipe
 from cutaway.recipes.settings import FIRST, setting
 
 

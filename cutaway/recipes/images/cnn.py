@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least, expect_share
-from cutaway.recipes.images.classified_images import ImageClassifierRecipe
+from cutaway.recipes.images.classifier_settings import ImageClassifierRecipe
 from cutaway.recipes.settings import FIRST, setting
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class CNNRecipe(ImageClassifierRecipe):
 
     def build(self, data: "ImageData") -> "nn.Module":
         from cutaway.models.convolutional.cnn import CNN
-        from cutaway.recipes.images.image_scales import (
+        from cutaway.tasks.images.scales import (
             channel_statistics,
             expect_room,
             fitting_squares,

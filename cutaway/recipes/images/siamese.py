@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
-from cutaway.recipes.images.image_base import ImageRecipe
+from cutaway.recipes.images.image_settings import ImageRecipe
 from cutaway.recipes.settings import DATA, FIRST, MODEL, setting
 from cutaway.training.augmentation.image_changes import MIXTURES, ImageChanges, read_changes
 
@@ -105,7 +105,7 @@ class SiameseRecipe(ImageRecipe):
 
         from cutaway.data.images.class_batches import ClassBatches
         from cutaway.models.siamese import Siamese
-        from cutaway.recipes.images.one_shot import (
+        from cutaway.tasks.images.one_shot import (
             contrastive_cost,
             draw_episodes,
             group_numbers,
@@ -172,7 +172,7 @@ class SiameseRecipe(ImageRecipe):
         )
 
     def test_metrics(self, run: "Run") -> dict[str, float]:
-        from cutaway.recipes.images.one_shot import draw_episodes, group_numbers, one_shot_metrics, pixel_baseline
+        from cutaway.tasks.images.one_shot import draw_episodes, group_numbers, one_shot_metrics, pixel_baseline
 
         rows, labels = self.test_images(run)
         groups = group_numbers(labels)
@@ -210,7 +210,7 @@ class SiameseRecipe(ImageRecipe):
 
     def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:
         """The most alike class of each image, by examples of your own or by the classes that it was trained on."""
-        from cutaway.recipes.images.one_shot_answers import answers
+        from cutaway.tasks.images.one_shot_answers import answers
 
         return answers(run, inputs)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least, expect_heads, expect_share
-from cutaway.recipes.images.classified_images import ImageClassifierRecipe
+from cutaway.recipes.images.classifier_settings import ImageClassifierRecipe
 from cutaway.recipes.settings import FIRST, setting
 from cutaway.training.optimizers.names import Optimizer
 
@@ -76,7 +76,7 @@ class ViTRecipe(ImageClassifierRecipe):
     def build(self, data: "ImageData") -> "nn.Module":
         from cutaway.models.specs.architectures import ViTSpec
         from cutaway.models.transformers.vit import ViT
-        from cutaway.recipes.images.image_scales import channel_statistics, expect_patch, fitting_patch
+        from cutaway.tasks.images.scales import channel_statistics, expect_patch, fitting_patch
 
         channels, height, width = data.shape
         patch = self.patch or fitting_patch(height, width)

@@ -3,7 +3,7 @@ r"""Odd points and stretches of series: a model of the next value, and alarms wh
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from cutaway.recipes.series.forecasting import ForecastRecipe, SeriesParts
+from cutaway.recipes.series.forecast_settings import ForecastRecipe, SeriesParts
 from cutaway.recipes.settings import DATA, FIRST, MODEL, setting
 
 if TYPE_CHECKING:
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from torch import nn
 
     from cutaway.data.series.series_table import SeriesTable
-    from cutaway.recipes.series.alarms import Stretch
-    from cutaway.recipes.series.density_inputs import Inputs, Scale
-    from cutaway.recipes.subjects import Subject
     from cutaway.runs.run import Run
+    from cutaway.tasks.series.alarms import Stretch
+    from cutaway.tasks.series.density_inputs import Inputs, Scale
+    from cutaway.tasks.subjects import Subject
     from cutaway.training.jobs import Job
 
 _VALIDATION, _TEST = 0.1, 0.2  # shares of every series
@@ -93,7 +93,7 @@ class AnomalyRecipe(ForecastRecipe):
 
         from cutaway.data.batches import ShuffledRows
         from cutaway.models.forecasting.series_density import SeriesDensity
-        from cutaway.recipes.series.density_inputs import count_waves, inputs_of, lags_of, scale_of
+        from cutaway.tasks.series.density_inputs import count_waves, inputs_of, lags_of, scale_of
         from cutaway.training.jobs import Job
 
         parts = self.parts()
@@ -131,7 +131,7 @@ class AnomalyRecipe(ForecastRecipe):
 
     def _held_out(self, parts: SeriesParts, lags: tuple[int, ...], scales: "list[Scale]") -> "Inputs":
         """The steps of the validation windows, with lags that reach back into the training part."""
-        from cutaway.recipes.series.density_inputs import Inputs, inputs_of
+        from cutaway.tasks.series.density_inputs import Inputs, inputs_of
 
         found = inputs_of(parts.before_test, lags, scales)
         keep = found.step >= parts.train.lengths[found.series]
@@ -158,7 +158,7 @@ class AnomalyRecipe(ForecastRecipe):
         import torch
         from scipy.special import stdtr
 
-        from cutaway.recipes.series.density_inputs import inputs_of
+        from cutaway.tasks.series.density_inputs import inputs_of
 
         spec: Any = model.spec
         found = inputs_of(table, spec.lags, scales)
@@ -180,7 +180,7 @@ class AnomalyRecipe(ForecastRecipe):
         """The stretches of one series with surprises above the thresholds that ``usual`` ones set."""
         import numpy as np
 
-        from cutaway.recipes.series.alarms import (
+        from cutaway.tasks.series.alarms import (
             LOUD,
             POINT,
             QUIET,
@@ -210,7 +210,7 @@ class AnomalyRecipe(ForecastRecipe):
         """The odd stretches of the series of training, or of others: thresholds come from before the test windows."""
         import numpy as np
 
-        from cutaway.recipes.series.density_inputs import Scale, scale_of
+        from cutaway.tasks.series.density_inputs import Scale, scale_of
 
         parts = self.parts(run)
         known = [Scale(*pair) for pair in run.about["data"]["scales"]]
@@ -234,8 +234,8 @@ class AnomalyRecipe(ForecastRecipe):
         """The last steps of a series: of a file, else of training's, up to where the test windows begin."""
         import torch
 
-        from cutaway.recipes.series.density_inputs import Scale, inputs_of, scale_of
-        from cutaway.recipes.subjects import Subject
+        from cutaway.tasks.series.density_inputs import Scale, inputs_of, scale_of
+        from cutaway.tasks.subjects import Subject
 
         spec: Any = run.model.spec
         table = self.parts(run).before_test if given is None else self.read(run, given)
@@ -286,7 +286,7 @@ class AnomalyRecipe(ForecastRecipe):
 
         Real series have odd points of their own, which count as false alarms here.
         """
-        from cutaway.recipes.series.density_inputs import scale_of
+        from cutaway.tasks.series.density_inputs import scale_of
 
         scales = [scale_of(values) for values in parts.train.values]
 
@@ -312,7 +312,7 @@ class AnomalyRecipe(ForecastRecipe):
 
         import numpy as np
 
-        from cutaway.recipes.series.alarms import Stretch, inject, score_alarms
+        from cutaway.tasks.series.alarms import Stretch, inject, score_alarms
 
         usual_part, whole = (parts.before_test, parts.table) if test else (parts.train, parts.before_test)
         starts = usual_part.lengths.tolist()
@@ -354,7 +354,7 @@ class AnomalyRecipe(ForecastRecipe):
         import torch
 
         from cutaway.data.series.missing_values import filled
-        from cutaway.recipes.series.density_inputs import scale_of, waves_of
+        from cutaway.tasks.series.density_inputs import scale_of, waves_of
 
         spec: Any = model.spec
         generator = np.random.Generator(np.random.Philox(seed))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from cutaway.recipes.checks import expect_at_least, expect_share
-from cutaway.recipes.series.forecasting import ForecastRecipe, SeriesParts
+from cutaway.recipes.series.forecast_settings import ForecastRecipe, SeriesParts
 from cutaway.recipes.settings import FIRST, MODEL, setting
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from cutaway.data.series.series_table import SeriesTable
     from cutaway.models.forecasting.predictive import ForecastSpec
     from cutaway.models.forecasting.series_windows import SeriesWindow
-    from cutaway.recipes.series.histories import Histories
-    from cutaway.recipes.series.prepared_series import PreparedSeries
-    from cutaway.recipes.series.series_subjects import SeriesSubject
     from cutaway.runs.run import Run
+    from cutaway.tasks.series.histories import Histories
+    from cutaway.tasks.series.prepared_series import PreparedSeries
+    from cutaway.tasks.series.series_subjects import SeriesSubject
     from cutaway.training.jobs import Job
 
 _ROWS_EVALUATED = 200  # validation windows looked at while training; all of them at the end
@@ -96,10 +96,10 @@ class ProbabilisticRecipe(ForecastRecipe):
     def spec(self, parts: SeriesParts) -> "ForecastSpec":
         """The model's design, from the frequency and the values of the series."""
         from cutaway.models.forecasting.running_scales import BURN
-        from cutaway.recipes.series.autoregression import own_lags
-        from cutaway.recipes.series.prepared_series import prepare
-        from cutaway.recipes.series.simple_methods import choose_own_lags
-        from cutaway.recipes.series.window_batches import covariate_names, typical_unit
+        from cutaway.tasks.series.baselines.autoregression import own_lags
+        from cutaway.tasks.series.baselines.simple_methods import choose_own_lags
+        from cutaway.tasks.series.prepared_series import prepare
+        from cutaway.tasks.series.window_batches import covariate_names, typical_unit
 
         table, horizon = parts.table, parts.horizon
         seasons = table.seasons
@@ -159,8 +159,8 @@ class ProbabilisticRecipe(ForecastRecipe):
 
     def support_for(self, train: "SeriesTable") -> str:
         """The support as asked for, or by the values of the training part."""
-        from cutaway.recipes.series.prepared_series import without_freaks
-        from cutaway.recipes.series.supports import expect_support, find_support
+        from cutaway.tasks.series.prepared_series import without_freaks
+        from cutaway.tasks.series.supports import expect_support, find_support
 
         if self.support == "auto":
             return find_support(without_freaks(train))
@@ -171,8 +171,8 @@ class ProbabilisticRecipe(ForecastRecipe):
         import torch
 
         from cutaway.models.by_spec import from_spec
-        from cutaway.recipes.series.prepared_series import freak_note, prepare
-        from cutaway.recipes.series.window_batches import WindowBatches, series_tensors
+        from cutaway.tasks.series.prepared_series import freak_note, prepare
+        from cutaway.tasks.series.window_batches import WindowBatches, series_tensors
         from cutaway.training.jobs import Job
 
         parts = self.parts()
@@ -205,7 +205,7 @@ class ProbabilisticRecipe(ForecastRecipe):
     def sample_paths(
         self, model: "nn.Module", table: "SeriesTable", horizon: int, samples: int, seed: int
     ) -> "Float[np.ndarray, 'rows samples horizon']":
-        from cutaway.recipes.series.supports import within_support
+        from cutaway.tasks.series.supports import within_support
 
         forecaster: Any = model
         paths = self._raw_paths(forecaster, table, horizon, samples, seed)
@@ -217,8 +217,8 @@ class ProbabilisticRecipe(ForecastRecipe):
         """Paths as the model draws them, in the units of the series."""
         import torch
 
-        from cutaway.recipes.series.prepared_series import prepare
-        from cutaway.recipes.series.window_batches import windows_at_end
+        from cutaway.tasks.series.prepared_series import prepare
+        from cutaway.tasks.series.window_batches import windows_at_end
 
         prepared = prepare(table, model.spec.likelihood, self.logarithm)
         window = on_device(windows_at_end(prepared.table, model.spec, horizon), model.device)
@@ -230,10 +230,10 @@ class ProbabilisticRecipe(ForecastRecipe):
         """Paths stretched about their median by what came in the last windows of each history, step by step beyond."""
         import numpy as np
 
-        from cutaway.recipes.series.backtesting import LEVELS
-        from cutaway.recipes.series.calibration import own_factors
-        from cutaway.recipes.series.histories import histories_at
-        from cutaway.recipes.series.prepared_series import without_freaks
+        from cutaway.tasks.series.backtesting import LEVELS
+        from cutaway.tasks.series.calibration import own_factors
+        from cutaway.tasks.series.histories import histories_at
+        from cutaway.tasks.series.prepared_series import without_freaks
 
         trained, steps = model.spec.horizon, paths.shape[-1]
         reach = min(steps, 3 * trained)
@@ -265,9 +265,9 @@ class ProbabilisticRecipe(ForecastRecipe):
 
     def subject(self, run: "Run", given: str | None = None) -> "SeriesSubject":
         """The last steps of a few series: of a file, else of those that it was trained on."""
-        from cutaway.recipes.series.prepared_series import prepare
-        from cutaway.recipes.series.series_subjects import SeriesSubject, step_names
-        from cutaway.recipes.series.window_batches import windows_at_end
+        from cutaway.tasks.series.prepared_series import prepare
+        from cutaway.tasks.series.series_subjects import SeriesSubject, step_names
+        from cutaway.tasks.series.window_batches import windows_at_end
 
         model: Any = run.model
         table = self.read(run, given) if given is None else self.read_new(run, given)
@@ -292,7 +292,7 @@ class _Evaluation:
         self.prepared: PreparedSeries | None = None
 
     def __call__(self, model: Any) -> dict[str, float]:
-        from cutaway.recipes.series.backtesting import measure
+        from cutaway.tasks.series.backtesting import measure
 
         if self.held is None:
             return {}
@@ -307,8 +307,8 @@ class _Evaluation:
         import numpy as np
         import torch
 
-        from cutaway.recipes.series.backtesting import LEVELS
-        from cutaway.recipes.series.calibration import widening
+        from cutaway.tasks.series.backtesting import LEVELS
+        from cutaway.tasks.series.calibration import widening
 
         model.widening.fill_(1.0)
         found = []
@@ -324,7 +324,7 @@ class _Evaluation:
 
     def _with_history(self, steps: int) -> "_Evaluation":
         """The same windows with the last ``steps`` values before them alone."""
-        from cutaway.recipes.series.histories import shortened
+        from cutaway.tasks.series.histories import shortened
 
         assert self.held is not None
         rows, samples = min(self.rows, _ROWS_EVALUATED), min(self.samples, _PATHS_EVALUATED)
@@ -334,10 +334,10 @@ class _Evaluation:
         """Paths of the windows, the same ones for the same weights, and their quantiles."""
         import torch
 
-        from cutaway.recipes.series.backtesting import LEVELS
-        from cutaway.recipes.series.prepared_series import prepare
-        from cutaway.recipes.series.supports import path_quantiles, whole_series, within_support
-        from cutaway.recipes.series.window_batches import windows_at_end
+        from cutaway.tasks.series.backtesting import LEVELS
+        from cutaway.tasks.series.prepared_series import prepare
+        from cutaway.tasks.series.supports import path_quantiles, whole_series, within_support
+        from cutaway.tasks.series.window_batches import windows_at_end
 
         assert self.held is not None
         if self.window is None:
@@ -377,7 +377,7 @@ def _without_freaks(parts: SeriesParts) -> SeriesParts:
 
     import numpy as np
 
-    from cutaway.recipes.series.prepared_series import without_freaks
+    from cutaway.tasks.series.prepared_series import without_freaks
 
     seen = without_freaks(parts.before_test).values
     values = [np.concatenate([a, b[len(a) :]]) for a, b in zip(seen, parts.table.values, strict=True)]

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import pandas
 
     from cutaway.data.series.labelled_series import LabelledSeries
-    from cutaway.recipes.subjects import Subject
     from cutaway.runs.run import Run
+    from cutaway.tasks.subjects import Subject
     from cutaway.training.jobs import Job
 
 
@@ -114,7 +114,7 @@ class SeriesClassifierRecipe(Recipe):
 
         from cutaway.atomic_files import write_json
         from cutaway.models.sequences.series_classifier import SeriesClassifier
-        from cutaway.recipes.series.series_classes import SeriesBatches, neighbour_baseline, series_cost, series_metrics
+        from cutaway.tasks.series.classify import SeriesBatches, neighbour_baseline, series_cost, series_metrics
         from cutaway.training.jobs import Job
 
         data = self.dataset()
@@ -156,7 +156,7 @@ class SeriesClassifierRecipe(Recipe):
         return f"lower batch={self.batch} or width={self.width}"
 
     def test_metrics(self, run: "Run") -> dict[str, float]:
-        from cutaway.recipes.series.series_classes import neighbour_baseline, series_metrics
+        from cutaway.tasks.series.classify import neighbour_baseline, series_metrics
 
         data = self.dataset(run)
         rows = data.open_test()
@@ -166,7 +166,7 @@ class SeriesClassifierRecipe(Recipe):
     def predict(self, run: "Run", inputs: Any) -> "pandas.DataFrame":
         """The class of each series of a file or a DataFrame, and its probabilities."""
         from cutaway.extras import need
-        from cutaway.recipes.series.series_classes import classes_of, read_new_series, series_outputs
+        from cutaway.tasks.series.classify import classes_of, read_new_series, series_outputs
 
         pd = need("pandas", "tables", "predicting for series")
         rows = read_new_series(self, run, inputs)
@@ -177,7 +177,7 @@ class SeriesClassifierRecipe(Recipe):
 
     def subject(self, run: "Run", given: str | None = None) -> "Subject":
         """Series of a file; without one, series that it was not trained on (or was, if there are no others)."""
-        from cutaway.recipes.series.series_classes import choose_each, read_new_series, series_subject
+        from cutaway.tasks.series.classify import choose_each, read_new_series, series_subject
 
         if given is not None:
             return series_subject(run, read_new_series(self, run, given), "your series")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.base import Optimizer
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import FIRST, setting
-from cutaway.recipes.tables.shared import TableRecipe
+from cutaway.recipes.tables.table_settings import TableRecipe
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -60,7 +60,7 @@ class OneLayerRecipe(TableRecipe):
         )
 
     def objective(self, table: "Table") -> Any:
-        from cutaway.recipes.tables.rows import row_cost
+        from cutaway.tasks.tables.predict import row_cost
 
         if not self.penalty:
             return row_cost
@@ -197,7 +197,7 @@ def perceptron_cost(model: "nn.Module", rows: "Encoded") -> "Tensor":
 
     ∂/∂W = xᵀ(ŷ − y),  so that descending is W ← W + ε xᵀ(y − ŷ)
     """
-    from cutaway.recipes.tables.rows import row_outputs
+    from cutaway.tasks.tables.predict import row_outputs
 
     outputs, targets = row_outputs(model, rows)
     errors, _ = perceptron_errors(outputs, targets)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import FIRST, setting
-from cutaway.recipes.tables.shared import TableRecipe
+from cutaway.recipes.tables.table_settings import TableRecipe
 
 if TYPE_CHECKING:
     from torch import Tensor

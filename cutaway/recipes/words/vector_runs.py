@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
-    from cutaway.recipes.subjects import Subject
-    from cutaway.recipes.words.word_rows import WordRows
     from cutaway.runs.run import Run
+    from cutaway.tasks.subjects import Subject
+    from cutaway.tasks.words.word_rows import WordRows
 
 WORDS = "words.txt"
 _CIRCLES, _ROUND = 4, 4  # words that pictures compare if none are given: four, each with the three nearest to it
@@ -23,7 +23,7 @@ class VectorRuns:
 
     def word_rows(self, run: "Run") -> "WordRows":
         from cutaway.data.words.word_streams import read_counted_words
-        from cutaway.recipes.words.word_rows import WordRows
+        from cutaway.tasks.words.word_rows import WordRows
 
         path = run.file(WORDS)
         if path is None:
@@ -50,7 +50,7 @@ class VectorRuns:
         """
         import torch
 
-        from cutaway.recipes.text.text_inputs import as_texts
+        from cutaway.tasks.texts.text_inputs import as_texts
 
         found = torch.stack([torch.from_numpy(vector_of_text(run.word_table, text)) for text in as_texts(inputs)])
         return found[0] if isinstance(inputs, str) else found
@@ -59,7 +59,7 @@ class VectorRuns:
         """The words that pictures compare: yours, else some that are frequent but not the most frequent."""
         import torch
 
-        from cutaway.recipes.subjects import Subject
+        from cutaway.tasks.subjects import Subject
 
         table = run.word_table
         if given is None:

@@ -10,8 +10,8 @@ from cutaway.recipes.words.vector_runs import VectorRuns
 
 if TYPE_CHECKING:
     from cutaway.data.words.word_streams import WordCorpus
-    from cutaway.recipes.words.word_rows import WordRows
     from cutaway.runs.run import Run
+    from cutaway.tasks.words.word_rows import WordRows
     from cutaway.training.jobs import Job
 
 _AUTOGRAD = {"rate": 5e-3, "steps": 2000}  # where nobody chose others, for outputs that are trained by AdamW
@@ -134,12 +134,12 @@ class WordVectorsRecipe(VectorRuns, Recipe):
         )
 
     def job(self, rank: int = 0, world: int = 1) -> "Job":
-        from cutaway.recipes.words.word_jobs import word_job
+        from cutaway.tasks.words.word_jobs import word_job
 
         return word_job(self, rank, world)
 
     def test_metrics(self, run: "Run") -> dict[str, float]:
-        from cutaway.recipes.words.word_jobs import own_loss
+        from cutaway.tasks.words.word_jobs import own_loss
 
         data = self.dataset()
         run.expect_same_data(data.fingerprint)
@@ -147,7 +147,7 @@ class WordVectorsRecipe(VectorRuns, Recipe):
 
     def scores(self, rows: "WordRows") -> dict[str, float]:
         """Similarity and analogies, where their files are given."""
-        from cutaway.recipes.words.word_jobs import word_scores, word_tests
+        from cutaway.tasks.words.word_jobs import word_scores, word_tests
 
         return word_scores(rows.words, rows.matrix, word_tests(self))
 

@@ -7,7 +7,7 @@ import numpy as np
 from cutaway.look.pages.picture import Picture
 from cutaway.look.series.marks import marked_series
 from cutaway.recipes.series.anomaly import AnomalyRecipe
-from cutaway.recipes.subjects import Subject
+from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run

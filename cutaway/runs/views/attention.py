@@ -18,7 +18,7 @@ from cutaway.look import attention_grid, attention_map, head_scores, head_summar
 from cutaway.look.charts.arrays import short_names
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.wording import number
-from cutaway.recipes.subjects import Subject
+from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run

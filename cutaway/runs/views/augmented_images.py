@@ -6,8 +6,8 @@ import torch
 
 from cutaway.look.images.image_grids import image_grid
 from cutaway.look.pages.picture import Picture
-from cutaway.recipes.images.image_base import ImageRecipe
-from cutaway.recipes.subjects import Subject
+from cutaway.recipes.images.image_settings import ImageRecipe
+from cutaway.tasks.subjects import Subject
 from cutaway.training.augmentation.image_changes import KINDS, ImageChanges, read_changes
 
 if TYPE_CHECKING:

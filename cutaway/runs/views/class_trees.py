@@ -7,7 +7,7 @@ from torch import Tensor
 from cutaway.blocks.embeddings.hierarchical import HierarchicalSoftmax
 from cutaway.look import class_tree
 from cutaway.look.pages.picture import Picture
-from cutaway.recipes.subjects import Subject, token_names
+from cutaway.tasks.subjects import Subject, token_names
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run

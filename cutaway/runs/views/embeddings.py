@@ -7,9 +7,9 @@ import torch
 
 from cutaway.look import embedding_map, neighbours, position_profile, position_similarity
 from cutaway.look.pages.picture import Picture
-from cutaway.recipes.subjects import Subject, token_names
-from cutaway.recipes.tables.rows import schema_of
 from cutaway.runs.views.tables import is_table
+from cutaway.tasks.subjects import Subject, token_names
+from cutaway.tasks.tables.predict import schema_of
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run

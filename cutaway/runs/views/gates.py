@@ -14,7 +14,7 @@ from cutaway.look.pages.picture import Picture
 from cutaway.look.recurrence.gate_panels import gate_panels, layer_values
 from cutaway.look.recurrence.input_sensitivity import input_sensitivity, sensitivity_bars
 from cutaway.look.recurrence.unit_features import mark_features, unit_followers
-from cutaway.recipes.subjects import Subject, token_names
+from cutaway.tasks.subjects import Subject, token_names
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
@@ -100,7 +100,7 @@ def reach(run: "Run", subject: Subject) -> list[Picture]:
 
 def _long_text(run: "Run", subject: Subject) -> tuple[torch.Tensor, tuple[str, ...]] | None:
     """Text that was not trained on, where the data is still there; else the subject's own."""
-    from cutaway.recipes.text.text_base import held_out
+    from cutaway.recipes.texts.text_settings import held_out
 
     try:
         ids = [int(i) for i in held_out(run.recipe.dataset_of(run))[:_READ]]  # type: ignore[attr-defined]

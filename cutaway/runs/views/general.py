@@ -6,7 +6,7 @@ from cutaway.look import curves, flow_pictures, histograms
 from cutaway.look.graph_drawing.svg import graph_picture
 from cutaway.look.graphs import graph as compute_graph
 from cutaway.look.pages.picture import Picture
-from cutaway.recipes.subjects import Subject
+from cutaway.tasks.subjects import Subject
 from cutaway.training.flow_log import read_flow
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from cutaway.look.images.overlays import tinted
 from cutaway.look.images.patch_attention import patch_attention
 from cutaway.look.images.receptive_fields import field_picture
 from cutaway.look.pages.picture import Picture
-from cutaway.recipes.images.classified_images import ImageClassifierRecipe
-from cutaway.recipes.images.pixels import image_about, image_outputs
-from cutaway.recipes.subjects import Subject
+from cutaway.recipes.images.classifier_settings import ImageClassifierRecipe
 from cutaway.runs.views.attention import declared_attention, looks_at_patches
+from cutaway.tasks.images.pixels import image_about, image_outputs
+from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
     from cutaway.data.images.image_data import ImageRows

@@ -14,7 +14,7 @@ from cutaway.look import (
 from cutaway.look.language.token_strips import token_strip
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.wording import quoted
-from cutaway.recipes.subjects import Subject
+from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run

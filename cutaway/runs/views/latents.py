@@ -10,12 +10,12 @@ from torch import Tensor
 from cutaway.look.images.image_grids import image_grid
 from cutaway.look.images.image_maps import image_map
 from cutaway.look.pages.picture import Picture
-from cutaway.recipes.generative.generative_base import GenerativeRecipe
-from cutaway.recipes.generative.latent_codes import CodedImages
-from cutaway.recipes.generative.sample_scores import nearest_rows
-from cutaway.recipes.generative.simple_codes import as_rows
-from cutaway.recipes.images.pixels import as_pixels, image_about
-from cutaway.recipes.subjects import Subject
+from cutaway.recipes.images.generative import GenerativeRecipe
+from cutaway.tasks.images.latent_codes import CodedImages
+from cutaway.tasks.images.pca_kmeans import as_rows
+from cutaway.tasks.images.pixels import as_pixels, image_about
+from cutaway.tasks.images.sample_scores import nearest_rows
+from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run

@@ -10,8 +10,8 @@ from cutaway.look.images.image_grids import image_grid
 from cutaway.look.images.image_maps import image_map
 from cutaway.look.pages.picture import Picture
 from cutaway.models.siamese import Siamese
-from cutaway.recipes.images.one_shot import draw_episodes, group_numbers, vectors_of
-from cutaway.recipes.subjects import Subject
+from cutaway.tasks.images.one_shot import draw_episodes, group_numbers, vectors_of
+from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
     from cutaway.data.images.image_data import ImageData, ImageRows

@@ -9,9 +9,9 @@ from cutaway.look.images.image_grids import image_grid
 from cutaway.look.images.resistance_curves import resistance_curves
 from cutaway.look.images.signed_pixels import signed_pixels
 from cutaway.look.pages.picture import Picture
-from cutaway.recipes.images.classified_images import ImageClassifierRecipe
-from cutaway.recipes.images.pixels import image_about
-from cutaway.recipes.subjects import Subject
+from cutaway.recipes.images.classifier_settings import ImageClassifierRecipe
+from cutaway.tasks.images.pixels import image_about
+from cutaway.tasks.subjects import Subject
 from cutaway.training.attacks.attacking import attack
 
 if TYPE_CHECKING:

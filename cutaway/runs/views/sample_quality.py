@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from cutaway.look.charts.score_panels import score_panels
 from cutaway.look.pages.picture import Picture
-from cutaway.recipes.generative.sampling_grid import Setting, sampling_grid
-from cutaway.recipes.subjects import Subject
+from cutaway.tasks.images.sampling_grid import Setting, sampling_grid
+from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run

@@ -9,12 +9,12 @@ import numpy as np
 from cutaway.look.pages.picture import Picture
 from cutaway.look.series.fans import Fan, fan_chart
 from cutaway.look.series.forecast_errors import calibration, errors_by_horizon, method_bars
-from cutaway.recipes.series.backtesting import LEVELS, Backtest, mean_of_known
-from cutaway.recipes.series.forecasting import ForecastRecipe
-from cutaway.recipes.series.forecasts import Forecast
-from cutaway.recipes.series.series_subjects import SeriesSubject
-from cutaway.recipes.series.simple_methods import fit_simple_methods
-from cutaway.recipes.subjects import Subject
+from cutaway.recipes.series.forecast_settings import ForecastRecipe
+from cutaway.tasks.series.backtesting import LEVELS, Backtest, mean_of_known
+from cutaway.tasks.series.baselines.simple_methods import fit_simple_methods
+from cutaway.tasks.series.forecasts import Forecast
+from cutaway.tasks.series.series_subjects import SeriesSubject
+from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run

@@ -9,8 +9,8 @@ from cutaway.look import confusion_matrix
 from cutaway.look.pages.picture import Picture
 from cutaway.look.series.evidence import evidence_picture
 from cutaway.models.sequences.series_classifier import SeriesClassifier
-from cutaway.recipes.series.series_classes import classes_of, series_outputs
-from cutaway.recipes.subjects import Subject
+from cutaway.tasks.series.classify import classes_of, series_outputs
+from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
     from cutaway.data.series.labelled_series import SeriesRows

@@ -11,8 +11,8 @@ from cutaway.look import confusion_matrix, scatter
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.colours import CATEGORIES
 from cutaway.models.tables import TableNet
-from cutaway.recipes.subjects import Subject
-from cutaway.recipes.tables.rows import outputs_of
+from cutaway.tasks.subjects import Subject
+from cutaway.tasks.tables.predict import outputs_of
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run

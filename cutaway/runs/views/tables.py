@@ -14,9 +14,9 @@ from cutaway.data.tables.schema import Column, Schema
 from cutaway.look import decision_map, fitted_curve, integrated_gradients, saliency_map
 from cutaway.look.pages.picture import Picture
 from cutaway.models.tables import TableNet
-from cutaway.recipes.subjects import Subject
-from cutaway.recipes.tables.rows import describe, outputs_of, schema_of
-from cutaway.recipes.tables.shared import TableRecipe
+from cutaway.recipes.tables.table_settings import TableRecipe
+from cutaway.tasks.subjects import Subject
+from cutaway.tasks.tables.predict import describe, outputs_of, schema_of
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run

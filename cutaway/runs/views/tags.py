@@ -16,9 +16,9 @@ from cutaway.look.language.token_strips import token_strip
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.wording import quoted
 from cutaway.models.sequences.tagger import TaggerInput
-from cutaway.recipes.subjects import Subject
-from cutaway.recipes.text.tagged_output import read_lexicon, sentence_input
-from cutaway.recipes.text.tagging import answers, tag_f1
+from cutaway.tasks.subjects import Subject
+from cutaway.tasks.texts.tag import answers, tag_f1
+from cutaway.tasks.texts.tagged_output import read_lexicon, sentence_input
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run

@@ -12,8 +12,8 @@ from cutaway.look.charts.text_lists import text_list
 from cutaway.look.language.token_strips import token_strip
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.wording import short
-from cutaway.recipes.labelled.classification import UNKNOWN, encoder_of, labels_of
-from cutaway.recipes.subjects import Subject
+from cutaway.tasks.subjects import Subject
+from cutaway.tasks.texts.classify import UNKNOWN, encoder_of, labels_of
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
@@ -116,7 +116,7 @@ def attended_words(run: "Run", subject: Subject) -> Picture:
 def telling_ngrams(run: "Run", subject: Subject) -> Picture:
     """The n-grams that speak most strongly for each class, of those that training had."""
     from cutaway.data.labelled.ngrams import Ngrams
-    from cutaway.recipes.labelled.classification import NGRAMS
+    from cutaway.tasks.texts.classify import NGRAMS
 
     model: Any = run.model
     path = run.file(NGRAMS)

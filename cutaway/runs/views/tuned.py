@@ -9,7 +9,7 @@ from cutaway.look.tuning.answers import Flips, flipped_images, flipped_texts
 from cutaway.look.tuning.changes import plain_weights, update_ranks
 from cutaway.look.tuning.representations import layer_similarity, similarity_pictures
 from cutaway.look.tuning.weight_changes import WeightChange, weight_change_pictures, weight_changes
-from cutaway.recipes.subjects import Subject
+from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
@@ -25,7 +25,7 @@ def is_tuned(run: "Run") -> bool:
 
 def base_of(run: "Run") -> Any:
     """The model that a run was tuned from, if it is still where it was, with the same weights."""
-    from cutaway.recipes.tuned.bases import expect_base, open_base
+    from cutaway.tuning.bases import expect_base, open_base
 
     noted = run.about["data"]["base"]
     key = (noted["path"], noted["digest"])
@@ -44,7 +44,7 @@ def share_weights(run: "Run", base: Any) -> None:
     """Lets a base read the weights that a run took from it where the run has them: the file is in memory once."""
     from safetensors import safe_open
 
-    from cutaway.training.tuning.records import named_parameters
+    from cutaway.training.adapters.records import named_parameters
 
     with safe_open(run.path / "model.safetensors", framework="pt") as file:
         own = set(file.keys())

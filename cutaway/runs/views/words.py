@@ -6,9 +6,9 @@ from cutaway.look import neighbours
 from cutaway.look.embeddings.word_maps import word_map, word_similarity
 from cutaway.look.pages.picture import Picture
 from cutaway.recipes.base import Recipe
-from cutaway.recipes.subjects import Subject
 from cutaway.runs.views.graph_views.hidden_parts import restores_graphs
 from cutaway.runs.views.graph_views.vertices import classifies_vertices
+from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run

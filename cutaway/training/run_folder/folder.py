@@ -11,7 +11,7 @@ Everything is on disk before the next thing names it, so that a power cut leaves
 the folder's own name → metrics.jsonl → a checkpoint → `state/latest` … metrics.jsonl → checksums.json → the weights.
 
 Of a tuned run it holds what was learned. The weights of the base that stay as they are are found by the path and the
-digest in config.json, or in base.safetensors of a self-contained run (recipes/tuned/bases.py); adapter/ has what LoRA
+digest in config.json, or in base.safetensors of a self-contained run (tuning/bases.py); adapter/ has what LoRA
 or adapters learned, as peft keeps it, and state/ goes when the run is done.
 """
 

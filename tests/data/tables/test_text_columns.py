@@ -6,7 +6,7 @@ import pytest
 
 from cutaway.data.tables.reading import read_table
 from cutaway.data.tables.text_columns import note_infinite, read_text_columns, row_name
-from cutaway.recipes.tables.rows import encode_rows, read_rows
+from cutaway.tasks.tables.predict import encode_rows, read_rows
 
 ROWS = 40
 

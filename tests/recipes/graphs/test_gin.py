@@ -15,8 +15,8 @@ import cutaway as cut
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.graph_set import GraphRows
 from cutaway.recipes.graphs.gin import GINRecipe
-from cutaway.recipes.graphs.graph_baselines import graph_baselines, graph_sums
-from cutaway.recipes.graphs.graph_outcomes import GraphBatches, Scale, outcome_metrics, outcome_outputs
+from cutaway.tasks.graphs.whole_graph_baselines import graph_baselines, graph_sums
+from cutaway.tasks.graphs.whole_graphs import GraphBatches, Scale, outcome_metrics, outcome_outputs
 
 LITTLE: dict[str, Any] = dict(width=8, depth=2, steps=12, batch=16, evaluate_every=4, checkpoint_every=3, log_every=2)
 ALKANES = ["C" * n for n in range(1, 25)] + ["C" * n + "O" for n in range(1, 25)]
@@ -106,7 +106,7 @@ def test_batches_are_a_function_of_seed_and_step():
 
 
 def test_outputs_do_not_depend_on_how_many_are_taken_at_once(run: cut.runs.Run, monkeypatch: pytest.MonkeyPatch):
-    from cutaway.recipes.graphs import graph_outcomes
+    from cutaway.tasks.graphs import whole_graphs as graph_outcomes
 
     graphs = run.recipe.dataset(run).train.graphs
     whole = outcome_outputs(run.model, graphs)
@@ -138,7 +138,7 @@ def test_messages(tmp_path: Path):
     with pytest.raises(ValueError, match=r"depth must be at least 1, got 0"):
         GINRecipe.make(depth=0)
     with pytest.raises(ValueError, match=r"there must be a graph to predict for, got none"):
-        from cutaway.recipes.graphs.new_graphs import read_new_graphs
+        from cutaway.tasks.graphs.new_graphs import read_new_graphs
 
         read_new_graphs([])
 

@@ -6,9 +6,9 @@ import pytest
 
 import cutaway as cut
 from cutaway.cli import run as cli
-from cutaway.recipes.series.alarms import POINT, QUIET
 from cutaway.recipes.series.anomaly import AnomalyRecipe
 from cutaway.runs.views.anomalies import odd_stretches
+from cutaway.tasks.series.alarms import POINT, QUIET
 
 
 def _series(steps=1500, seed=0):

@@ -10,8 +10,8 @@ from cutaway.data.series.series_reading import as_series_frame, read_series
 from cutaway.recipes.series.deepar import DeepARRecipe
 from cutaway.recipes.series.forecaster import ForecasterRecipe
 from cutaway.recipes.series.probabilistic import negative_log_likelihood
-from cutaway.recipes.series.window_batches import series_tensors
-from cutaway.recipes.tables.in_memory import TableInMemory
+from cutaway.tasks.series.window_batches import series_tensors
+from cutaway.tasks.tables.in_memory import TableInMemory
 
 RECIPES = [DeepARRecipe, ForecasterRecipe]
 

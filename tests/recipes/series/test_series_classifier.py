@@ -62,7 +62,7 @@ def test_files_without_names_are_predicted_with_and_without_the_class(tmp_path: 
 
 def test_batches_are_a_function_of_the_step():
     from cutaway.data.series.labelled_series import SeriesRows
-    from cutaway.recipes.series.series_classes import SeriesBatches
+    from cutaway.tasks.series.classify import SeriesBatches
 
     values = np.arange(10, dtype=np.float32)[:, None, None] + np.zeros((10, 4, 1), np.float32)
     rows = SeriesRows(values, np.array([4, 2] * 5), np.arange(10) % 2)

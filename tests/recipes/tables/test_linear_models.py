@@ -21,8 +21,8 @@ from cutaway.recipes.tables.linear_models import (
     SoftmaxRecipe,
     perceptron_cost,
 )
-from cutaway.recipes.tables.rows import RowBatches, outputs_of
 from cutaway.runs.execution import train
+from cutaway.tasks.tables.predict import RowBatches, outputs_of
 
 
 def rows_of(table):

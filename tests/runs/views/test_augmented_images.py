@@ -3,9 +3,9 @@ from typing import Any
 
 import torch
 
-from cutaway.recipes.images.classified_images import ImageClassifierRecipe
-from cutaway.recipes.subjects import Subject
+from cutaway.recipes.images.classifier_settings import ImageClassifierRecipe
 from cutaway.runs.views.augmented_images import augmented, changes_images
+from cutaway.tasks.subjects import Subject
 
 
 def run_of(augment: str) -> Any:

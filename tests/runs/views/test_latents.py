@@ -48,7 +48,7 @@ def test_three_images_are_enough_for_a_report(recipe: str, tmp_path):
 def test_your_own_images_go_in():
     run = generative.little_run("vae")
     images, _ = generative.shapes(3)
-    from cutaway.recipes.images.pixels import image_subject
+    from cutaway.tasks.images.pixels import image_subject
 
     subject = image_subject(run, run.recipe.read_new(run, images), "your images")
     (picture,) = next(view for view in views() if view.name == "reconstructions").pictures(run, subject)

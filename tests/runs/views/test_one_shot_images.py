@@ -6,8 +6,8 @@ import pytest
 
 from cutaway.data.images.image_data import ImageRows
 from cutaway.models import Siamese
-from cutaway.recipes.subjects import Subject
 from cutaway.runs.views.one_shot_images import compares_images, map_of_kinds, one_shot_answers, pairs
+from cutaway.tasks.subjects import Subject
 
 
 @pytest.fixture

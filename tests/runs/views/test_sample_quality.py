@@ -3,8 +3,8 @@
 import generative
 import pytest
 
-from cutaway.recipes.subjects import Subject
 from cutaway.runs.views.sample_quality import sampling_scores
+from cutaway.tasks.subjects import Subject
 
 NOTHING = Subject((), "nothing")
 

@@ -10,8 +10,8 @@ from cutaway.data.tables.schema import Column, Schema
 from cutaway.models import TableNet
 from cutaway.recipes.tables.linear_models import LinearRecipe, LogisticRecipe, SoftmaxRecipe
 from cutaway.recipes.tables.mlp import MLPRecipe
-from cutaway.recipes.tables.rows import outputs_of
 from cutaway.runs.views.table_results import confusion, input_names, output_names, pictures_of, weight_picture
+from cutaway.tasks.tables.predict import outputs_of
 
 
 def data_of(picture) -> list[dict]:

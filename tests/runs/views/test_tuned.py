@@ -59,7 +59,7 @@ def test_a_base_that_is_gone_or_another(run: cut.runs.Run, tmp_path: Path, monke
 
 
 def test_weights_that_tuning_left_are_in_memory_once(run: cut.runs.Run, monkeypatch: pytest.MonkeyPatch):
-    from cutaway.training.tuning.records import named_parameters
+    from cutaway.training.adapters.records import named_parameters
 
     monkeypatch.setattr(tuned, "_kept", {})
     base, own = named_parameters(tuned.base_of(run)), named_parameters(run.model)

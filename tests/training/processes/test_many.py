@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from together import train_together
 
 from cutaway.data.batches import Windows
-from cutaway.recipes.text.gpt import GPTRecipe
+from cutaway.recipes.texts.gpt import GPTRecipe
 from cutaway.runs import execution
 from cutaway.training.callbacks import Callback
 from cutaway.training.run_folder.interrupts import Stopped

@@ -12,11 +12,11 @@ from cutaway.look.charts.heatmaps import heatmap
 from cutaway.look.charts.score_panels import score_panels
 from cutaway.look.graph_signals.graph_groups import graph_groups
 from cutaway.look.pages.picture import Picture
-from cutaway.recipes.graphs.generators.graph_likelihoods import GraphParts, draw_graphs
-from cutaway.recipes.graphs.generators.graph_rnn import GraphRNNRecipe
-from cutaway.recipes.graphs.generators.graph_statistics import compare_graphs
-from cutaway.recipes.graphs.generators.random_graphs import erdos_renyi
-from cutaway.recipes.subjects import Subject
+from cutaway.recipes.graphs.graph_rnn import GraphRNNRecipe
+from cutaway.tasks.graphs.generation.likelihoods import GraphParts, draw_graphs
+from cutaway.tasks.graphs.generation.random_graphs import erdos_renyi
+from cutaway.tasks.graphs.generation.statistics import compare_graphs
+from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run

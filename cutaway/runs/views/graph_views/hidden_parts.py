@@ -13,9 +13,9 @@ from cutaway.look import confusion_matrix, embedding_map, histogram
 from cutaway.look.charts.text_lists import text_list
 from cutaway.look.graph_signals.graph_galleries import graph_gallery
 from cutaway.look.pages.picture import Picture
-from cutaway.recipes.pretraining.hidden_graphs import HiddenParts, Kinds, rows_at
-from cutaway.recipes.pretraining.restored_vertices import restore_each
-from cutaway.recipes.subjects import Subject
+from cutaway.tasks.graphs.masked import HiddenParts, Kinds, rows_at
+from cutaway.tasks.graphs.restored_vertices import restore_each
+from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run

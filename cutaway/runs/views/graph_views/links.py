@@ -11,9 +11,9 @@ from jaxtyping import Float, Int, Shaped
 from cutaway.look import confusion_matrix, draw_graph, histogram, scatter
 from cutaway.look.graph_signals.graph_galleries import ranking_curves
 from cutaway.look.pages.picture import Picture
-from cutaway.recipes.graphs.edges.link_pairs import LinkTask
 from cutaway.recipes.graphs.links import LinksRecipe
-from cutaway.recipes.subjects import Subject
+from cutaway.tasks.graphs.links import LinkTask
+from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
     from cutaway.data.graphs.graph_data import GraphData

@@ -15,13 +15,13 @@ from cutaway.look import confusion_matrix, draw_graph, embedding_map, scatter
 from cutaway.look.charts.bars import bar_chart
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.wording import number
-from cutaway.recipes.subjects import Subject
+from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
     from cutaway.blocks.graphs.graph import Graph
     from cutaway.data.graphs.graph_data import GraphData
-    from cutaway.recipes.graphs.vertex_classes import VertexTask
     from cutaway.runs.run import Run
+    from cutaway.tasks.graphs.vertices import VertexTask
 
 _read: "WeakKeyDictionary[Run, tuple[GraphData, VertexTask]]" = WeakKeyDictionary()
 _MAPPED = 1000  # vertices on a map

@@ -12,11 +12,11 @@ from cutaway.look.images.image_maps import image_map
 from cutaway.look.pages.picture import Picture
 from cutaway.models.pretraining.contrastive_encoder import ContrastiveEncoder
 from cutaway.models.pretraining.masked_vit import MaskedViT
-from cutaway.recipes.pretraining.contrasted_views import views_of
-from cutaway.recipes.pretraining.filled_patches import blurred
-from cutaway.recipes.pretraining.image_pretraining import ImagePretrainingRecipe
-from cutaway.recipes.pretraining.image_vectors import vectors_of
-from cutaway.recipes.subjects import Subject
+from cutaway.recipes.images.pretraining import ImagePretrainingRecipe
+from cutaway.tasks.images.contrast import views_of
+from cutaway.tasks.images.masked_patches import blurred
+from cutaway.tasks.images.vectors import vectors_of
+from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
     from cutaway.data.images.image_data import ImageRows

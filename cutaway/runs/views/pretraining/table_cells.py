@@ -13,7 +13,9 @@ from cutaway.look.pages.picture import Picture
 from cutaway.look.style.colours import CATEGORIES
 from cutaway.look.style.wording import short
 from cutaway.models.cells import CellNet
-from cutaway.recipes.pretraining.restored_cells import (
+from cutaway.runs.views.table_results import agreement, confusion
+from cutaway.tasks.subjects import Subject
+from cutaway.tasks.tables.masked_cells import (
     ColumnScore,
     column_outcomes,
     column_scores,
@@ -21,9 +23,7 @@ from cutaway.recipes.pretraining.restored_cells import (
     scores_of,
     true_outcomes,
 )
-from cutaway.recipes.subjects import Subject
-from cutaway.recipes.tuned.tuned_tables import cells_of_run
-from cutaway.runs.views.table_results import agreement, confusion
+from cutaway.tuning.tasks.table import cells_of_run
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run

@@ -8,9 +8,9 @@ import pytest
 from look.rendered import rows_of
 
 import cutaway as cut
-from cutaway.recipes.subjects import Subject
-from cutaway.recipes.tables.in_memory import TableInMemory
 from cutaway.runs.views.pretraining import table_cells
+from cutaway.tasks.subjects import Subject
+from cutaway.tasks.tables.in_memory import TableInMemory
 
 
 @pytest.fixture(scope="module")

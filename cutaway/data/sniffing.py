@@ -1,0 +1,214 @@
+r"""What kind of data a path holds, as far as its name and first lines tell: by this the task of a tuning is found.
+
+Each function gives what it saw, in words, or "" if the data is of another kind.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from cutaway.atomic_files import parse_json
+
+_TABLES = (".csv", ".tsv", ".parquet", ".pq", ".xlsx", ".xls", ".ods")
+_LINES = (".jsonl", ".ndjson", ".json")
+_PACKED = (".gz", ".xz", ".bz2", ".zip")
+_TAGGED = (".conllu", ".conll", ".bio", ".iob", ".iob2")
+_IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff")
+_OTHERS = [[ending] for ending in (*_IMAGES, *_LINES, ".parquet", ".pq", ".xlsx", ".xls", ".ods", ".npz", ".csv")]
+_FIRST_LINES = 1 << 16  # bytes by which tagged words are known
+_BEGINNING = 1 << 20  # bytes in which the first line of a file is looked for
+_CHATS: tuple[tuple[str, ...], ...] = (
+    *(("messages",), ("conversations",), ("prompt", "response"), ("prompt", "completion")),
+    *(("instruction", "output"), ("question", "answer")),
+)
+
+_PAIRS = (("anchor", "positive"), ("query", "passage"), ("query", "positive"), ("sentence1", "sentence2"))
+
+
+def endings(data: Any) -> list[str]:
+    """The endings of a file's name, without those that say how it is packed."""
+    found = [ending.lower() for ending in Path(str(data)).suffixes]
+    while found and found[-1] in _PACKED:
+        found.pop()
+    return found[-1:]
+
+
+def labelled_texts(data: Any) -> str:
+    """Tables with a text and a label column, folders with a folder of texts for each class, samples of that kind."""
+    if not isinstance(data, (str, os.PathLike)):
+        return "columns in memory"
+    if is_sample(data, "labelled"):
+        return "a sample of texts with labels"
+    if chats(data) or text_pairs(data):
+        return ""
+    if endings(data)[:1] and endings(data)[0] in (*_TABLES, *_LINES) and not tagged_texts(data):
+        return "a table of texts and labels"
+    path = Path(data).expanduser()
+    if path.is_dir() and _texts_below(path) and not tagged_texts(data):
+        return "a folder of texts for each class"
+    return ""
+
+
+def tables(data: Any) -> str:
+    """CSV and Parquet files, tables in memory, samples of tables."""
+    if hasattr(data, "columns") or hasattr(data, "frame") or isinstance(data, dict):
+        return "columns in memory"
+    if not isinstance(data, (str, os.PathLike)):
+        return ""
+    if is_sample(data, "table"):
+        return "a sample of a table"
+    return "a table" if endings(data)[:1] and endings(data)[0] in _TABLES else ""
+
+
+def tagged_texts(data: Any) -> str:
+    """CoNLL-U and its like by their endings; other plain columns of words and tags by their lines."""
+    if not isinstance(data, (str, os.PathLike)):
+        return ""
+    if is_sample(data, "tagged text"):
+        return "a sample of tagged sentences"
+    path = Path(data).expanduser()
+    names: list[Path] = sorted(path.rglob("*")) if path.is_dir() else [path]
+    if any(set(endings(name)) & set(_TAGGED) for name in names):
+        return "words with a tag each"
+    plain = [name for name in names if name.is_file() and endings(name)[:1] not in _OTHERS]
+    return "words with a tag each" if plain and _beginning_is_tagged(plain[0]) else ""
+
+
+def _beginning_is_tagged(path: Path) -> bool:
+    from cutaway.data.files import open_plain
+    from cutaway.data.text.conllu import looks_tagged
+
+    try:
+        with open_plain(path) as stream:
+            text = stream.read(_FIRST_LINES).decode("utf-8", errors="replace")
+    except (OSError, ValueError):
+        return False
+    return looks_tagged(text.rsplit("\n", 1)[0] if len(text) >= _FIRST_LINES // 4 else text)
+
+
+def plain_texts(data: Any) -> str:
+    """Text files, folders of them, samples of text."""
+    if not isinstance(data, (str, os.PathLike)):
+        return ""
+    if is_sample(data, "text"):
+        return "a sample of plain text"
+    path = Path(data).expanduser()
+    if tagged_texts(data):
+        return ""
+    if path.is_dir():
+        below = [one for one in path.iterdir() if not one.name.startswith(".")]
+        return "a folder of plain text" if below and all(endings(one) == [".txt"] for one in below) else ""
+    return "plain text" if endings(data)[:1] in ([".txt"], [".md"], []) and path.is_file() else ""
+
+
+def chats(data: Any) -> str:
+    """JSON lines, or a table, of messages or of prompts and answers."""
+    if not isinstance(data, (str, os.PathLike)):
+        return ""
+    names = _columns(Path(data).expanduser())
+    found = next((kind for kind in _CHATS if set(kind) <= names), None)
+    return "" if found is None else f"conversations ({' and '.join(found)})"
+
+
+def text_pairs(data: Any) -> str:
+    """Tables whose columns are named as pairs are: anchor and positive, sentence1 and sentence2 …; or whose first row
+    is two sentences, not names."""
+    from cutaway.data.labelled.text_pairs import are_sentences
+
+    if not isinstance(data, (str, os.PathLike)):
+        return ""
+    names = _columns(Path(data).expanduser())
+    if are_sentences(list(names)):
+        return "pairs of sentences"
+    found = next((pair for pair in _PAIRS if set(pair) <= names), None)
+    return "" if found is None else f"pairs of texts ({' and '.join(found)})"
+
+
+def one_graph(data: Any) -> str:
+    """Lists of edges, files of graphs, samples of a graph, graphs of networkx, SciPy and PyG."""
+    if not isinstance(data, (str, os.PathLike)):
+        parts = ("edges", "edge_index", "tocsr", "graph")
+        return "a graph in memory" if any(hasattr(data, name) for name in parts) else ""
+    if is_sample(data, "graph"):
+        return "a sample of a graph"
+    if many_graphs(data):
+        return ""
+    known = (".npz", ".graphml", ".gml", ".gexf", ".mtx", ".edges", ".edgelist", *_TABLES[:4], ".txt")
+    return "a graph" if endings(data)[:1] and endings(data)[0] in known else ""
+
+
+def many_graphs(data: Any) -> str:
+    """Tables of molecules, folders and files of many graphs, samples and lists of such."""
+    from cutaway.tasks.graphs.masked_data import are_graphs, looks_like_many
+
+    if not isinstance(data, (str, os.PathLike)):
+        return "graphs in memory" if are_graphs(data) else ""
+    if is_sample(data, "graphs"):
+        return "a sample of many graphs"
+    path = Path(data).expanduser()
+    if path.is_dir():
+        named = ("_graph_indicator.txt", ".graphml", ".gml", ".gexf", ".mtx", ".npz", ".csv", ".edges")
+        return "a folder of graphs" if any(one.name.endswith(named) for one in path.rglob("*")) else ""
+    try:  # every byte is a letter of latin-1; what the file's encoding is, and what it cannot be, the task tells
+        return "many graphs" if path.is_file() and looks_like_many(os.fspath(data), "latin-1") else ""
+    except ValueError:
+        return ""
+
+
+def images(data: Any) -> str:
+    """Folders of images, idx files, arrays, samples of images."""
+    if not isinstance(data, (str, os.PathLike)):
+        return "" if hasattr(data, "columns") or isinstance(data, dict) else "images in memory"
+    if is_sample(data, "images"):
+        return "a sample of images"
+    path = Path(data).expanduser()
+    if path.is_dir():
+        found = any(set(endings(one)) & set(_IMAGES) or "idx3" in one.name for one in path.rglob("*"))
+        return "a folder of images" if found else ""
+    return "images" if endings(data) == [".npz"] or "idx3" in path.name else ""
+
+
+def is_sample(data: Any, kind: str) -> bool:
+    """Whether there is an embedded sample of that name and kind, and no file of that name."""
+    from cutaway.data.samples.embedded import list_samples
+
+    if Path(data).exists():
+        return False
+    return any(sample.name == os.fspath(data) and sample.kind == kind for sample in list_samples())
+
+
+def _columns(path: Path) -> set[str]:
+    """The names in the first row of a table or the first line of JSON lines."""
+    if not path.is_file() or endings(path)[:1] not in ([".csv"], [".tsv"], *([ending] for ending in _LINES)):
+        return set()
+    from cutaway.data.files import open_plain
+
+    with open_plain(path) as stream:
+        first = stream.read(_BEGINNING).decode("utf-8", errors="replace").lstrip("\ufeff").split("\n")[0]
+    if endings(path)[0] in _LINES:
+        try:
+            found = parse_json(first)
+        except ValueError:
+            return set()
+        return set(found) if isinstance(found, dict) else set()
+    return {name.strip().strip('"').casefold() for name in first.split("\t" if "\t" in first else ",")}
+
+
+def _texts_below(path: Path) -> bool:
+    below = [one for one in path.iterdir() if not one.name.startswith(".")]
+    folders = [one for one in below if one.is_dir()]
+    return len(folders) > 1 and all(endings(one) in ([".txt"], []) for folder in folders for one in folder.iterdir())
+
+
+__all__ = [
+    "chats",
+    "images",
+    "is_sample",
+    "labelled_texts",
+    "many_graphs",
+    "one_graph",
+    "plain_texts",
+    "tables",
+    "tagged_texts",
+    "text_pairs",
+]

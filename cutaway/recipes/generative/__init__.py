@@ -1,1 +1,0 @@
-"""Recipes that compress, denoise and make images."""

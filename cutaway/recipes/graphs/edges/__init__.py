@@ -1,1 +1,0 @@
-"""Pairs of vertices and edges: what a step asks for, metrics, rules without a model."""

@@ -1,1 +1,0 @@
-"""Recipes that learn to draw new graphs."""

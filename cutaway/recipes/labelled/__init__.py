@@ -1,1 +1,0 @@
-"""Recipes for texts with labels."""

@@ -1,0 +1,315 @@
+r"""`classifier`: which class a text belongs to, learned from texts with labels."""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from cutaway.recipes.base import Recipe
+from cutaway.recipes.checks import expect_at_least, expect_share
+from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
+from cutaway.tasks.tables.in_memory import STORED, TableInMemory
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from cutaway.data.labelled.labelled_texts import LabelledTexts, TextRows
+    from cutaway.data.text.tokenizers import Tokenizer
+    from cutaway.models.sequences.text_classifier import TextClassifierSpec
+    from cutaway.runs.run import Run
+    from cutaway.tasks.subjects import Subject
+    from cutaway.training.jobs import Job
+
+_WORDS = 50_000  # of a vocabulary of words, at most
+_BAG = 10_000_000  # weights of the bag, one for each n-gram and class: of hundreds of classes each has fewer n-grams
+
+
+@dataclass(frozen=True)
+class ClassifierRecipe(Recipe):
+    """Learns which class a text belongs to: reviews and their tone, questions and their topic, names by language.
+
+    Readers of the words (convolutions, an LSTM or a transformer, pooled by maximum and attention) and a bag of n-grams
+    (words, pairs of words, letter groups, each weighed by naive Bayes) vote. The bag is a linear model, fitted before
+    the first step; the readers learn beside it, each from its own errors.
+    """
+
+    name: ClassVar[str] = "classifier"
+    quality: ClassVar[str] = (
+        "Which of 12 modules a docstring is from: 92.3 % of 195 held-out texts right, log loss 0.33 (TF-IDF with "
+        "logistic regression: 90.3 %, 0.62). Sentence polarity with GloVe's 50 numbers, mean of ten folds: 80.65 % "
+        "right, 26 s of one thread each (NB-weighted bigrams 78.70, TF-IDF 77.95; published: NBSVM 79.4, Kim's CNN "
+        "with 300 numbers 81.5). `python benchmarks/run.py sentence_classes` measures it."
+    )
+    unit: ClassVar[str] = "nats a text"
+    input: ClassVar[str] = '"a text of yours"'
+    prediction: ClassVar[str] = (
+        "a text, lines or a table with a column of texts in; the label and P(label) for every label out"
+    )
+
+    data: str = "python-modules"  # in Python a DataFrame, too, or a dict of columns
+    """CSV, TSV, JSON lines or Parquet with a text and a label column; a folder or zip with a folder or file for each
+    class; or the name of an embedded sample (`cutaway list data`)"""
+    text: str = setting("", FIRST, "COLUMN")
+    """the column of texts; several with commas between are joined (default: found and told)"""
+    target: str = setting("", FIRST, "COLUMN")
+    """the column of labels (default: found and told)"""
+    model: Literal["cnn", "rnn", "transformer"] = setting("cnn", FIRST)
+    """who reads the words: convolutions, a bidirectional LSTM or a transformer"""
+    validation: float = setting(0.1, DATA)
+    """share of the texts to evaluate on; 0 for none"""
+    test: float = setting(0.1, DATA)
+    """share of the texts for `cutaway test`; 0 for none"""
+    test_file: str = setting("", DATA, "PATH")
+    """test texts of their own, in a file or folder, instead of a share"""
+    encoding: str = setting("utf-8", DATA)
+    """encoding of the texts"""
+    header: bool | None = setting(None, DATA)
+    """whether the first row of a table holds the names of the columns; without it, it is found and told"""
+    tokenizer: str = "words"
+    """what readers read: words, words-N for the N most frequent, characters, or bpe-N for pieces of words"""
+    vectors: str = setting("", FIRST, "PATH")
+    """word vectors to begin with: word2vec's or GloVe's file; words that training has not get theirs too"""
+    ngrams: int = 300_000
+    """n-grams in the bag, at most, and fewer where classes are hundreds; 0 for no bag"""
+    penalty: float = 4.0
+    """pull of the n-grams' weights towards zero: more where texts are few or labels are noisy"""
+    trust: float = 0.67
+    """weight of the n-grams' vote beside the readers', from 0 to 1"""
+    readers: int = 1
+    """readers of the words that vote, each with weights of its own on the same word vectors"""
+    vector_width: int = 64
+    """width of a word's vector, if none are given"""
+    width: int = 50
+    """filters of each kernel; units of the LSTM each way; width of the transformer"""
+    depth: int = 1
+    """layers of the LSTM or the transformer"""
+    heads: int = 4
+    """attention heads of the transformer"""
+    context: int = 256
+    """tokens of a text that readers see; n-grams are those of the whole text"""
+    dropout: float = 0.5
+    """share of pooled values dropped in training"""
+    hide: float = 0.1
+    """share of words hidden in training, from which it is learned what to do about unknown ones"""
+
+    augment: float = setting(0.0, DATA)
+    """share of words that training leaves out or moves, anew each time that readers see a text, which helps where texts
+    are few, if at all: compare; 0 for none"""
+
+    steps: int = setting(800, FIRST)
+    """optimizer steps"""
+    batch: int = setting(50, FIRST)
+    """texts in a batch, of similar length"""
+    rate: float = 3e-3
+    """full learning rate"""
+    beta: float = 0.98
+    """how long Adam remembers squared gradients"""
+    calibrate: bool = setting(True, RESULTS)
+    """at the end, make the probabilities as sure as they are right on validation (a temperature in the last layers)"""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.data, str):
+            object.__setattr__(self, "data", TableInMemory.of(self.data))
+        super().__post_init__()
+        expect_at_least(self, 1, "readers", "vector_width", "width", "depth", "heads", "context")
+        expect_at_least(self, 0, "ngrams")
+        expect_share(self, "validation", "test", "dropout", "hide", "trust", "augment")
+        if self.patience and not self.validation:
+            raise ValueError(
+                f"patience needs texts to evaluate on, got patience={self.patience} with validation=0; "
+                "set patience=0 too"
+            )
+        _expect_tokenizer(self.tokenizer)
+        if not self.penalty > 0:
+            raise ValueError(f"penalty must be above 0, got {self.penalty}; try penalty=4")
+        if self.vectors and not self.tokenizer.startswith("words"):
+            raise ValueError(
+                f"vectors are those of words, got vectors={self.vectors!r} with tokenizer={self.tokenizer!r}; "
+                "use tokenizer='words'"
+            )
+        if self.model == "transformer":
+            from cutaway.recipes.checks import expect_heads
+
+            expect_heads(self)
+
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def dataset(self, run: "Run | None" = None) -> "LabelledTexts":
+        """The texts in their three parts; those of a ``run`` must be what they were."""
+        from cutaway.tasks.texts.text_parts import read_parts
+
+        return read_parts(self, run)
+
+    def make_tokenizer(self, texts: list[str], more: "list[str]") -> "Tokenizer":
+        """The tokenizer of the settings, learned from the training texts; ``more`` are words that have a vector."""
+        from cutaway.data.text.tokenizers import train_bpe
+        from cutaway.data.text.word_tokens import PAD, train_letters, train_words
+
+        kind, _, size = self.tokenizer.partition("-")
+        if kind == "words":
+            return train_words(texts, int(size or _WORDS), more)
+        return train_letters(texts) if kind == "characters" else train_bpe(texts, int(size or 8000), [PAD, "<unk>"])
+
+    def spec(self, classes: int, vocabulary: int, features: int, vector_width: int) -> "TextClassifierSpec":
+        """The model's design."""
+        from cutaway.models.sequences.text_classifier import TextClassifierSpec
+
+        return TextClassifierSpec(
+            classes=classes,
+            vocabulary=vocabulary,
+            features=features,
+            reader=self.model,
+            readers=self.readers,
+            vector_width=vector_width,
+            width=self.width,
+            depth=self.depth,
+            heads=self.heads,
+            dropout=self.dropout,
+            hide=self.hide,
+            trust=self.trust,
+        )
+
+    def job(self, rank: int = 0, world: int = 1) -> "Job":
+        import torch
+
+        from cutaway.atomic_files import write_bytes
+        from cutaway.data.labelled.ngrams import Ngrams
+        from cutaway.data.labelled.text_batches import TextBatches
+        from cutaway.models.sequences.text_classifier import TextClassifier
+        from cutaway.tasks.texts import classify as classification
+        from cutaway.tasks.texts.bag_fitting import fit_bag
+        from cutaway.tasks.texts.bag_of_words import text_baseline
+        from cutaway.training.jobs import Job
+        from cutaway.waiting import doing
+
+        with doing(f"reading {self.data}"):
+            texts = self.dataset()
+        words, matrix = classification.given_vectors(self.vectors, self.encoding) if self.vectors else ([], None)
+        tokenizer = self.make_tokenizer(texts.train.texts, words)
+        most = min(self.ngrams, max(_BAG // len(texts.labels), 1000))
+        with doing(f"counting the n-grams of {len(texts.train.texts):,} texts"):
+            ngrams = Ngrams.of(texts.train.texts, most) if self.ngrams else None
+            encoder = classification.TextEncoder(tokenizer, ngrams, self.context)
+            train = encoder.encode(texts.train)
+            validation = None if texts.validation is None else encoder.encode(texts.validation)
+        torch.manual_seed(self.seed)
+        vector_width = self.vector_width if matrix is None else matrix.shape[1]
+        features = 0 if ngrams is None else len(ngrams)
+        model = TextClassifier(self.spec(len(texts.labels), tokenizer.vocabulary, features, vector_width))
+        told: dict[str, Any] = {
+            "summary": texts.summary(),
+            "fingerprint": texts.fingerprint.to_dict(),
+            "source": self.data,
+        }
+        told["summary"] += f"\ntokenizer: {self.tokenizer}, vocabulary {tokenizer.vocabulary:,}; n-grams {features:,}"
+        if matrix is not None:
+            found = classification.place_vectors(model, tokenizer, words, matrix)
+            told["summary"] += f"\nvectors: {found:,} of {matrix.shape[1]} numbers"
+        if ngrams is not None:
+            assert model.ngrams is not None
+            counts = ngrams.counts(train.features, train.labels, len(texts.labels))
+            model.ngrams.set_counts(torch.from_numpy(counts), torch.from_numpy(ngrams.strengths()).float())
+            fit_bag(model.ngrams, train.features, train.labels, self.penalty)
+        if texts.validation is not None:
+            told["baseline"] = text_baseline(texts.train, texts.validation, texts.labels)
+        files = {
+            "tokenizer.json": tokenizer.save,
+            classification.LABELS: lambda path: classification.save_labels(path, texts.labels, texts.columns),
+        }
+        if ngrams is not None:
+            files[classification.NGRAMS] = ngrams.save
+        if isinstance(self.data, TableInMemory):
+            content = self.data.content
+            files[STORED] = lambda path: write_bytes(path, content)
+            told["stored"] = STORED
+        evaluate = lambda m: classification.text_metrics(m, validation)
+        return Job(
+            model=model,
+            batches=TextBatches(train, self.batch, self.seed, rank, world),
+            objective=partial(classification.vote_cost, augment=self.augment),
+            evaluate=evaluate,
+            whole=evaluate,  # the weights that are kept need not be those of the last evaluation
+            # by one process: shards of weights cannot be divided alone
+            calibrate=partial(classification.calibrate_votes, texts=validation)
+            if self.calibrate and world == 1
+            else None,
+            better="accuracy",
+            more_is_better=True,
+            start_counts=ngrams is not None,  # the bag is fitted: it may be better than what readers learn beside it
+            units=self.batch,
+            unit="texts",
+            files=files,
+            data=told,
+        )
+
+    def smaller(self) -> str:
+        return f"lower batch={self.batch}, context={self.context}, ngrams={self.ngrams} or width={self.width}"
+
+    def probabilities(self, run: "Run", rows: "TextRows") -> "np.ndarray":
+        """P(label) of some texts, (n, labels)."""
+        from cutaway.tasks.texts.classify import class_probabilities, encoder_of
+
+        return class_probabilities(run.model, encoder_of(run, self.context).encode(rows))
+
+    def test_metrics(self, run: "Run") -> dict[str, float]:
+        import warnings
+
+        from cutaway.data.labelled.labelled_texts import count_shared
+        from cutaway.tasks.texts.bag_of_words import text_baseline
+        from cutaway.tasks.texts.classify import encoder_of, text_metrics
+
+        texts = self.dataset(run)
+        rows = texts.open_test()
+        shared = count_shared(texts.train, rows)
+        if shared:
+            warnings.warn(
+                f"{shared:,} of {len(rows.texts):,} test texts are also in training: they test memory", stacklevel=2
+            )
+        naive = text_baseline(texts.train, rows, texts.labels)["metrics"]
+        found = text_metrics(run.model, encoder_of(run, self.context).encode(rows))
+        return found | {f"baseline_{name}": value for name, value in naive.items()}
+
+    def read_inputs(self, source: str) -> Any:
+        """A path, or a text itself: what a file holds is read when the run says which column."""
+        from cutaway.tasks.texts.text_inputs import expect_text, is_file
+
+        if is_file(source):
+            return Path(source)
+        expect_text(source)
+        return source
+
+    def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:
+        """The label of a text, of several, of the rows of a file or a DataFrame; and P(label) for every label."""
+        from cutaway.tasks.texts.classified_inputs import texts_to_classify
+        from cutaway.tasks.texts.classify import class_probabilities, encoder_of, labels_of
+
+        about = labels_of(run)
+        texts = texts_to_classify(inputs, about["text"], self.encoding)
+        p = class_probabilities(run.model, encoder_of(run, self.context).encode_texts(texts))
+        labels = about["labels"]
+        return [
+            {"text": text, about["target"]: labels[int(row.argmax())]}
+            | {f"P({label})": float(value) for label, value in zip(labels, row, strict=True)}
+            for text, row in zip(texts, p, strict=True)
+        ]
+
+    def subject(self, run: "Run", given: str | None = None) -> "Subject":
+        """Your text; without one, a text that it was not trained on and is unsure of."""
+        from cutaway.tasks.texts.text_inputs import first_line
+        from cutaway.tasks.texts.text_subjects import classified_subject, least_sure
+
+        if given is not None:
+            return classified_subject(run, first_line(given, self.encoding), "your text")
+        texts = self.dataset(run)
+        rows, words = texts.train, "a text that it was trained on"
+        if texts.validation is not None:
+            rows, words = texts.validation, "a text that it was not trained on"
+        return classified_subject(run, least_sure(run, rows), words)
+
+
+def _expect_tokenizer(tokenizer: str) -> None:
+    kind, dash, size = tokenizer.partition("-")
+    if kind not in ("words", "characters", "bpe") or (dash and (not size.isdigit() or kind == "characters")):
+        raise ValueError(
+            f"tokenizer must be words, words-N, characters or bpe-N, got {tokenizer!r}; try tokenizer='words'"
+        )

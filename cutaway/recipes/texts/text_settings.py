@@ -1,0 +1,105 @@
+r"""What the recipes for text share: settings of the text and of a transformer, and the data of a run read again."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from cutaway.recipes.base import Optimizer, Recipe
+from cutaway.recipes.checks import expect_at_least, expect_heads, expect_share
+from cutaway.recipes.settings import DATA, FIRST, setting
+
+if TYPE_CHECKING:
+    from cutaway.runs.run import Run
+
+
+@dataclass(frozen=True)
+class CorpusRecipe(Recipe):
+    """A model of any kind, trained on text."""
+
+    least_context: ClassVar[int] = 1  # tokens without which the model cannot do anything
+
+    encoding: str = setting("utf-8", DATA)
+    """encoding of the text"""
+    tokenizer: str = setting("characters", FIRST, "NAME|PATH")
+    """characters, bytes, words or bpe (words-N, bpe-N: a vocabulary of N), or the path of a tokenizer.json"""
+    validation: float = setting(0.05, DATA)
+    """share of the text to evaluate on; 0 for none"""
+    test: float = setting(0.05, DATA)
+    """share of the text for `cutaway test`; 0 for none"""
+    context: int = setting(128, FIRST)
+    """tokens that the model sees at once"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expect_at_least(self, self.least_context, "context")
+        expect_share(self, "validation", "test")
+        if self.patience and not self.validation:
+            raise ValueError(
+                f"patience needs data to evaluate on, got patience={self.patience} with validation=0; "
+                "set patience=0 too"
+            )
+
+    def dataset(self, tokenizer: Any = None) -> Any:
+        """The data in its three parts, by the settings' tokenizer or by one that is there already."""
+        raise self._cannot("read data")
+
+    def dataset_of(self, run: "Run") -> Any:
+        """The data of a run, which must be what it was, in the run's own tokens."""
+        data = self.dataset()
+        run.expect_same_data(data.fingerprint)
+        # The same settings make the same tokenizer of the same text, unless its library has learned something new.
+        return data if data.tokenizer.key == run.tokenizer.key else self.dataset(run.tokenizer)
+
+    def read_inputs(self, source: str) -> list[str]:
+        from cutaway.tasks.texts.text_inputs import read_lines
+
+        return read_lines(source, self.encoding)
+
+
+@dataclass(frozen=True)
+class TextRecipe(CorpusRecipe):
+    """A transformer of a size of your choice, trained on text."""
+
+    width: int = setting(128, FIRST)
+    """width of the residual stream"""
+    depth: int = setting(2, FIRST)
+    """layers"""
+    heads: int = 4
+    """attention heads"""
+    dropout: float = 0.0
+    """share of values dropped in training"""
+    checkpointing: bool = False
+    """recompute layers in backward: less memory, more time"""
+    optimizer: Optimizer = "muon"
+    """rule that turns gradients into steps"""
+    rate: float = 1e-2
+    """full learning rate of AdamW"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expect_at_least(self, 1, "width", "depth", "heads")
+        expect_share(self, "dropout")
+        expect_heads(self)
+
+    def smaller(self) -> str:
+        return (
+            f"lower batch={self.batch} (a higher accumulate={self.accumulate} makes up for it), "
+            f"context={self.context}, width={self.width} or depth={self.depth}"
+            + ("" if self.checkpointing else ", or turn on checkpointing")
+        )
+
+
+def held_out(data: Any) -> Any:
+    """The validation part, which was not trained on; the training part where there is no other."""
+    return data.train if data.validation is None else data.validation
+
+
+def corpus_facts(corpus: Any, source: str) -> dict[str, Any]:
+    """What config.json says of a text: its size, its digest, and what one would reach on it without a model."""
+    from cutaway.tasks.texts.unigrams import unigram_baseline
+
+    facts = {"summary": corpus.summary(), "fingerprint": corpus.fingerprint.to_dict(), "source": source}
+    baseline = unigram_baseline(corpus.train, corpus.validation, corpus.vocabulary)
+    return facts | ({"baseline": baseline} if baseline else {})
+
+
+__all__ = ["CorpusRecipe", "TextRecipe", "corpus_facts", "held_out"]

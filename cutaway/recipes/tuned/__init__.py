@@ -1,1 +1,0 @@
-"""Tuning: models that are trained already, made ready for a task of yours."""

@@ -1,0 +1,1 @@
+"""Tasks (data and answers) and learners (a model and how rows become its inputs)."""

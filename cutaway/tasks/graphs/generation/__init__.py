@@ -1,0 +1,1 @@
+"""Drawing new graphs: sequences, likelihoods, statistics."""

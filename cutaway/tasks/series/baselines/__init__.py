@@ -1,0 +1,1 @@
+"""Simple methods that a forecast is compared with."""

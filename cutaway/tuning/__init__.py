@@ -1,0 +1,1 @@
+"""Tuning: a trained base, a method, and one of the tasks."""

@@ -1,0 +1,1 @@
+"""Recipes of tuning, one for each task."""

@@ -1,0 +1,117 @@
+"""Tables that the caller holds in memory: the run keeps a copy, and is then like any other.
+
+The setting is text, and takes a table all the same: hence without the check of types.
+"""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import load_file
+from tabular import INPUTS, QUICK, little_frame, little_table
+
+from cutaway.runs.execution import load, train
+from cutaway.tasks.tables.in_memory import STORED, TableInMemory, as_parquet
+from cutaway.training.callbacks import Callback
+
+pytestmark = pytest.mark.untyped
+SMALL = dict(width=8, depth=1, embedding=3)
+TARGETS = {"linear": "price", "logistic": "sold", "softmax": "grade", "perceptron": "sold", "mlp": "grade"}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_frame_trains_like_a_file(name: str, tmp_path: Path):
+    target, settings = TARGETS[name], QUICK | (SMALL if name == "mlp" else {})
+    frame = little_frame()[[*INPUTS, TARGETS[name]]]
+    run = train(name, data=frame, out=tmp_path / "run", **settings)
+    file = train(name, data=str(little_table(tmp_path, target)), out=tmp_path / "file", **settings)
+    one, two = (load_file(each.path / "model.safetensors") for each in (run, file))
+    assert all(torch.equal(one[key], two[key]) for key in two)
+    # the run can be moved, loaded, tested and asked, without the frame
+    shutil.move(tmp_path / "run", tmp_path / "moved")
+    moved = load(tmp_path / "moved")
+    assert moved.test() == file.test()
+    pd.testing.assert_frame_equal(moved.predict(little_frame(5)[INPUTS]), file.predict(little_frame(5)[INPUTS]))
+    assert (tmp_path / "moved" / STORED).is_file()
+    assert moved.about["config"]["data"] == "a table in memory"
+
+
+def test_a_dict_of_columns(tmp_path: Path):
+    frame = little_frame()
+    columns = {"size": list(frame["size"]), "sold": list(frame["sold"])}
+    run = train("logistic", data=columns, out=tmp_path / "run", **QUICK)
+    predicted = run.predict({"size": [40.0, 60.0]})
+    assert list(predicted.columns) == ["sold", "P(no!)", "P(yes!)"]
+    assert len(predicted) == 2
+    assert len(run.predict({"size": 40.0})) == 1
+
+
+class Broken(Callback):
+    """A power cut after step 3."""
+
+    def step(self, loop, metrics):
+        if loop.step == 3:
+            raise RuntimeError("power cut")
+
+
+def test_a_broken_run_goes_on_from_its_copy(tmp_path: Path):
+    frame = little_frame()[[*INPUTS, "sold"]]
+    settings = dict(data=frame, batch=16, dropout=0.3) | QUICK | SMALL
+    train("mlp", out=tmp_path / "one", **settings)
+    for name in ("two", "three"):
+        with pytest.raises(RuntimeError, match="power cut"):
+            train("mlp", out=tmp_path / name, callbacks=[Broken()], **settings)
+    train("mlp", out=tmp_path / "two", resume=True, show="quiet")
+    train("mlp", out=tmp_path / "three", resume=True, show="quiet", data=frame)  # the same table again
+    one, two, three = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "two", "three"))
+    assert all(torch.equal(one[key], two[key]) and torch.equal(one[key], three[key]) for key in one)
+
+
+def test_a_run_does_not_go_on_with_another_table(tmp_path: Path):
+    frame = little_frame()[[*INPUTS, "sold"]]
+    with pytest.raises(RuntimeError, match="power cut"):
+        train("mlp", data=frame, out=tmp_path / "run", callbacks=[Broken()], **QUICK | SMALL)
+    with pytest.raises(ValueError, match=r"have the data that it began with, got .*data.parquet of"):
+        train("mlp", data=frame[::-1], out=tmp_path / "run", resume=True, show="quiet")
+
+
+def test_without_its_copy_a_run_says_so(tmp_path: Path):
+    run = train("logistic", data=little_frame()[[*INPUTS, "sold"]], out=tmp_path / "run", **QUICK)
+    (tmp_path / "run" / STORED).unlink()
+    assert len(run.predict(little_frame(3)[INPUTS])) == 3
+    with pytest.raises(ValueError, match=r"data must be a file, a folder or a sample, got .*data\.parquet"):
+        load(tmp_path / "run").test()
+
+
+def test_types_survive():
+    frame = pd.DataFrame(
+        {
+            "n": [1, 2],
+            "x": [0.5, np.nan],
+            "w": ["a", None],
+            "d": pd.to_datetime(["2024-01-01", "2024-02-01"]),
+            "c": pd.Categorical(["u", "v"]),
+            7: [True, False],
+        }
+    )
+    held = TableInMemory.of(frame)
+    pd.testing.assert_frame_equal(held.frame(), frame.rename(columns={7: "7"}), check_column_type=False)
+    assert held == "a table in memory"
+    assert held.fingerprint().digest == TableInMemory.of(frame).fingerprint().digest
+
+
+def test_what_cannot_be_stored_is_named():
+    with pytest.raises(
+        ValueError, match=r"got the column 'odd' of type object, which cannot be stored \(.*\); convert it"
+    ):
+        as_parquet(pd.DataFrame({"fine": [1, 2], "odd": [1, {"a": object()}]}))
+    with pytest.raises(ValueError, match="columns must have different names, got 'a' twice; rename one of them"):
+        as_parquet(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+
+
+def test_what_is_no_table():
+    with pytest.raises(ValueError, match="a table must be a path, a DataFrame or a dict of columns, got list; give it"):
+        train("mlp", data=[1, 2, 3])

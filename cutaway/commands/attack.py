@@ -81,12 +81,13 @@ def main(argv: Sequence[str]) -> None:
     asked = parse_flags(AttackImages, "cutaway attack", argv)
     _expect(asked)
     from cutaway.runs.execution import load
+    from cutaway.runs.views.robustness import attackable
     from cutaway.training.attacks.robustness import robust_accuracy
 
     run = load(asked.run)
     sources = {Path(asked.source).name: _source(run, asked.source)} if asked.source else {}
     part = "test" if asked.test else "validation"
-    images, labels, words = run.recipe.labelled_inputs(run, asked.images or None, part, asked.count)
+    images, labels, words = attackable(run)(asked.images or None, part, asked.count)
     step = asked.step or max(2.5 * asked.epsilon / asked.steps, 1e-6)
     rates = robust_accuracy(
         run.model,

@@ -74,7 +74,7 @@ def main(argv: Sequence[str]) -> None:
             f"a vertex stands in place of the input, got both {asked.vertex!r} and {asked.input!r}; leave one"
         )
     with tempfile.TemporaryDirectory() as folder, telling_changed_config(run.path):
-        subject = run.recipe.subject(run, _given(run, asked.vertex or asked.input, Path(folder)))
+        subject = run.subject(_given(run, asked.vertex or asked.input, Path(folder)))
     if any(not 1 <= perplexity < float("inf") for perplexity in asked.perplexity):
         raise ValueError(f"--perplexity must be 1 or more, got {min(asked.perplexity):g}; try --perplexity 5 30 100")
     subject = dataclasses.replace(subject, perplexity=asked.perplexity)

@@ -78,7 +78,7 @@ def nearest_texts(asked: Nearest, questions: Sequence[str]) -> dict[str, list[tu
 
     run = open_source(asked.run)
     if asked.vectors:
-        pieces = run.recipe.embedded_items(run, asked.texts, asked.column, asked.encoding)
+        pieces = run.method("embedded_items")(asked.texts, asked.column, asked.encoding)
         names, vectors = [name for part, _ in pieces for name in part], read_vectors(asked.vectors)
         if len(names) != len(vectors):
             raise ValueError(

@@ -100,7 +100,7 @@ def _by_recipe() -> str:
 
 
 def _predicted(run: "Run", asked: Predict, source: str) -> Any:
-    inputs = run.recipe.read_inputs(source) if source else None
+    inputs = run.method("read_inputs")(source) if source else None
     return run.predict(inputs, asked.data or None, asked.vertices or None)
 
 

@@ -130,18 +130,19 @@ def print_end(run: "Run") -> None:
         print(f"{', '.join(figures)} (whole validation split, weights {kept})")
     print(f"run: {run.path}   report: {run.path / 'report.html'}")
     examples = {"input": run.recipe.input, "word": "WORD" if run.recipe.word_noun == "words" else "NAME"}
-    ways = [
-        f"cutaway {verb} {run.path}{more.format(**examples)}"
-        for verb, more in VERBS.items()
-        if can(run.recipe, verb) and run.recipe.offers(run, verb)
-    ]
+    ways = [f"cutaway {verb} {run.path}{more.format(**examples)}" for verb, more in VERBS.items() if can(run, verb)]
     print(f"next: {'   '.join(ways)}")
 
 
-def can(recipe: Recipe, verb: str) -> bool:
-    """Whether a recipe does what a verb asks of it."""
+def can(run: "Run", verb: str) -> bool:
+    """Whether a run does what a verb asks of it."""
+    from cutaway.tasks.abilities.dispatch import find_method
+
     method = {"test": "test_metrics", "nearest": "word_rows", "sample": "make_samples"}.get(verb, verb)
-    return getattr(type(recipe), method) is not getattr(Recipe, method)
+    if verb == "predict" and run.recipe.kind and hasattr(run.task, "answers"):
+        return True
+    offers = find_method(run, "offers")
+    return find_method(run, method) is not None and (offers is None or offers(verb))
 
 
 def summary(kind: type[Recipe]) -> str:

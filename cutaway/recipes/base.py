@@ -5,7 +5,6 @@ Nothing heavy is imported before a recipe is used: `cutaway train gpt --help` ne
 
 import dataclasses
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -21,10 +20,8 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from cutaway.runs.run import Run
-    from cutaway.tasks.series.backtesting import Backtest
-    from cutaway.tasks.series.forecasts import Forecast
-    from cutaway.tasks.subjects import Subject
-    from cutaway.tasks.words.word_rows import WordRows
+    from cutaway.tasks.learner import Learner
+    from cutaway.tasks.task import Task
     from cutaway.training.jobs import Job
 
 
@@ -49,6 +46,7 @@ class Recipe:
     may_move: ClassVar[tuple[str, ...]] = ("data",)  # paths that a resumed run can be given anew; content is compared
     sample_files: ClassVar[str] = ""  # the module that writes what `make_samples` gives, as runs/sampled_images.py does
     open_settings: ClassVar[tuple[str, ...]] = ()  # that may be 0, until `settled` chooses them by the data
+    kind: ClassVar[str] = ""  # of the task: "texts/classify" stands in tasks/texts/classify.py
 
     data: str = setting("", FIRST, "PATH")
     """what to train on: a path, or the name of an embedded sample (`cutaway list data`)"""
@@ -121,9 +119,6 @@ class Recipe:
             if not getattr(self, field) > 0 and field not in self.open_settings:
                 raise ValueError(f"{field} must be above 0, got {getattr(self, field)}; try {field}=0.001")
         if self.steps:
-            usual = next(field.default for field in dataclasses.fields(self) if field.name == "warmup")
-            if self.warmup == usual:  # nobody's choice: a short run has a shorter one
-                object.__setattr__(self, "warmup", fitting_warmup(usual, self.steps))
             self.rate_schedule()  # both check what they are made of
             self.batches_per_step()
         if self.seed >= 1 << 63:
@@ -144,13 +139,43 @@ class Recipe:
             Schedule(self.steps, self.schedule, settings["warmup"], self.floor)
         return self
 
-    def settled(self) -> "Recipe":
-        """The recipe with its open settings chosen by the data, before a run begins."""
+    # From settings to a job: what is read, what is chosen by it, what is built.
+
+    def open_base(self) -> Any:
+        """What a tuned run starts from (`tuning.bases.Base`); None for a model that starts from nothing."""
+        return None
+
+    def read(self, base: Any = None) -> "Task":
+        """The task: the data that the settings name, and what is asked of it."""
+        raise self._cannot("be trained")
+
+    def settled(self, task: "Task", base: Any = None) -> "Recipe":
+        """New settings, in which what was left open (0 for what suits) is chosen by the data."""
         return self
 
+    def build(self, task: "Task", base: Any = None, model: "nn.Module | None" = None) -> "Learner":
+        """A model for the task and how it learns; of a run that is there, with its trained ``model``."""
+        raise self._cannot("be trained")
+
+    def begin(self) -> "Begun":
+        """Everything that comes before the run folder: data is read once, and passed on."""
+        if type(self).job is not Recipe.job:  # a recipe of yours that makes its job itself
+            return Begun(self.settled(None))  # type: ignore[arg-type]
+        base = self.open_base()
+        task = self.read(base)
+        return Begun(self.settled(task, base), task, base)
+
+    def task_of(self, run: "Run") -> "Task":
+        """The task of a run that is there, by its files."""
+        from cutaway.tasks.task import task_of_kind
+
+        return task_of_kind(self.kind).of_run(run)
+
     def rate_schedule(self) -> Schedule:
-        """The share of the full learning rate at every step."""
-        return Schedule(self.steps, self.schedule, self.warmup, self.floor)
+        """The share of the full learning rate at every step. A warm-up that nobody chose is shorter in a short run."""
+        usual = next(field.default for field in dataclasses.fields(self) if field.name == "warmup")
+        warmup = fitting_warmup(usual, self.steps) if self.warmup == usual else self.warmup
+        return Schedule(self.steps, self.schedule, warmup, self.floor)
 
     def batches_per_step(self) -> BatchSizes:
         """How many batches each step sums."""
@@ -162,18 +187,11 @@ class Recipe:
     # What a recipe does. Those that a kind of model cannot do say so.
 
     def job(self, rank: int = 0, world: int = 1) -> "Job":
-        """Data, model and objective."""
-        raise self._cannot("be trained")
+        """Data, model and objective, all at once: a recipe of yours may make them here, without task and learner."""
+        return self.begin().job(rank, world)
 
     def expect_resumable(self, run: "Run") -> None:
         """What a run that goes on needs, besides its data and its checkpoints, must be there as it was."""
-
-    def rate_shares(self, model: "nn.Module") -> "dict[nn.Parameter, float] | None":
-        """The share of the learning rate that each parameter gets; None for all the same."""
-        return None
-
-    def write_more(self, model: "nn.Module", folder: "Path") -> None:
-        """Writes what a finished run has beside its weights."""
 
     def smaller(self) -> str:
         """What to lower when memory runs out."""
@@ -216,114 +234,23 @@ class Recipe:
     def loaded(self, model: "nn.Module") -> None:
         """Completes a model of `open_model` that was given its weights."""
 
-    def test_metrics(self, run: "Run") -> dict[str, float]:
-        """Metrics on the test split."""
-        raise self._cannot("be tested")
-
-    def generate(self, run: "Run", prompt: Any, **sampling: Any) -> str:
-        """Text that goes on from a prompt."""
-        raise self._cannot("generate text")
-
-    def read_inputs(self, source: str) -> Any:
-        """What `cutaway predict` was given (a path, or for some recipes a text) as `predict` takes it."""
-        return source
-
-    def predict(self, run: "Run", inputs: Any) -> Any:
-        """Predictions for new inputs."""
-        raise self._cannot("predict")
-
-    def predict_in(self, run: "Run", inputs: Any, data: Any, vertices: Any = None) -> Any:
-        """Predictions for inputs in other data than the run's own: vertices and pairs of another graph."""
-        raise self._cannot("predict in other data than its own: its inputs are the data")
-
-    def embed(self, run: "Run", inputs: Any) -> "Tensor":
-        """A vector for each input (n, width): by default of texts, if the model has vectors of texts."""
-        model: Any = run.model
-        if not hasattr(model, "token_states"):
-            raise self._cannot("embed: its model has no vectors of its inputs")
-        return model.embed(inputs)
-
-    def embedded_items(
-        self, run: "Run", source: str, column: str = "", encoding: str = "utf-8"
-    ) -> "Iterator[tuple[list[str], Any]]":
-        """What `cutaway embed` was given, piece by piece: names, and inputs as `embed` takes them."""
-        from cutaway.data.labelled.unlabelled_texts import read_texts
-        from cutaway.data.text.chunks import batched
-
-        return ((texts, texts) for texts in batched(read_texts(source, column, encoding), 2048))
-
-    def asked_item(self, question: str, names: Sequence[str]) -> int | None:
-        """The place of the item that a question of `cutaway nearest` names; None if the question is to be embedded."""
-        return None
-
-    def forecast(
-        self,
-        run: "Run",
-        history: Any = None,
-        horizon: int | None = None,
-        future: Any = None,
-        quantiles: Sequence[float] = (0.1, 0.5, 0.9),
-        samples: int = 200,
-        seed: int = 0,
-    ) -> "Forecast":
-        """What comes after some series."""
-        raise self._cannot("forecast")
-
-    def backtest(self, run: "Run", windows: int | None = None, samples: int = 200, seed: int = 0) -> "Backtest":
-        """Forecasts of windows in the past beside what came."""
-        raise self._cannot("forecast")
-
-    def labelled_inputs(
-        self, run: "Run", given: Any = None, part: str = "validation", most: int = 1000
-    ) -> "tuple[Tensor, Tensor, str]":
-        """Inputs of the model that can be changed little by little, their classes, and what they are: for attacks."""
-        raise self._cannot("be attacked: it does not give classes to images")
-
-    def make_samples(
-        self,
-        run: "Run",
-        count: int = 16,
-        label: Any = None,
-        guidance: float | None = None,
-        steps: int | None = None,
-        seed: int = 0,
-    ) -> Any:
-        """New images, or new graphs: what ``sample_files`` writes."""
-        raise self._cannot("make images or graphs")
-
-    def encode(self, run: "Run", images: Any) -> "Tensor":
-        """Codes of images."""
-        raise self._cannot("encode images")
-
-    def decode(self, run: "Run", codes: Any) -> "Tensor":
-        """Images of codes."""
-        raise self._cannot("decode codes")
-
-    def offers(self, run: "Run", verb: str) -> bool:
-        """Whether a run does what a verb of the command line asks, where this depends on its model."""
-        return True
-
-    def word_rows(self, run: "Run") -> "WordRows":
-        """The words of a run and their vectors, which `run.nearest` searches: by default, its tokens' embeddings."""
-        from cutaway.tasks.words.word_rows import embedded_tokens
-
-        return embedded_tokens(run)
-
-    def export(self, run: "Run", to: str) -> "Path | None":
-        """Writes what `cutaway export` is asked for; None where it is the model, as a Hugging Face checkpoint."""
-        return None
-
-    def subject(self, run: "Run", given: str | None = None) -> "Subject":
-        """What `cutaway look` and the report put into the model: what was given, else data that it was not trained on.
-
-        By default a text, if the model says that it takes one (`Model.input_kind`).
-        """
-        from cutaway.tasks.subjects import subject_by_model
-
-        return subject_by_model(run, given)
-
     def _cannot(self, what: str) -> ValueError:
         return ValueError(f"a run of {self.name!r} cannot {what}; `cutaway list recipes` tells what each can do")
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A run before its folder is made: settled settings, the task with its data, and the base of a tuned run."""
+
+    recipe: Recipe
+    task: "Task | None" = None
+    base: Any = None
+
+    def job(self, rank: int = 0, world: int = 1) -> "Job":
+        """What the loop runs."""
+        if self.task is None:
+            return self.recipe.job(rank, world)
+        return self.recipe.build(self.task, self.base).job(rank, world)
 
 
 def memory_advice(recipe: Recipe) -> str:

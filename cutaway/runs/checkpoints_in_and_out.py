@@ -132,7 +132,7 @@ def export_run(path: str, to: str, adapter: bool = False) -> Path:
         with _writable(Path(to)), writing_folder(to) as part:
             export_adapter(run, str(part))
         return Path(to)
-    if (written := run.recipe.export(run, to)) is not None:
+    if (written := run.method("export")(to)) is not None:
         return written
     folder = Path(to)
     _expect_empty(folder)

@@ -47,7 +47,7 @@ def embed_pieces(run: "Run", source: str, column: str = "", encoding: str = "utf
     """The vectors of all items of a source; texts that were cut and empty ones are told once, at the end."""
     empty, total = 0, 0
     with cut_texts_told_once():
-        for names, inputs in run.recipe.embedded_items(run, source, column, encoding):
+        for names, inputs in run.method("embedded_items")(source, column, encoding):
             vectors = run.recipe.embed(run, inputs).float().cpu().numpy()
             empty, total = empty + sum(not name.strip() for name in names), total + len(names)
             yield EmbeddedPiece(names, vectors)
@@ -223,7 +223,7 @@ def search(run: "Run", question: str, names: Sequence[str], index: VectorIndex, 
 
     A row that is asked for by its name is not among the answers.
     """
-    place = run.recipe.asked_item(question, names)
+    place = run.method("asked_item")(question, names)
     asked = index.matrix[[place]] if place is not None else run.recipe.embed(run, [question]).float().cpu().numpy()
     if asked.shape[1] != index.matrix.shape[1]:
         raise ValueError(

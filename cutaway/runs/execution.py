@@ -22,7 +22,7 @@ from cutaway.checksums import FILE as CHECKSUMS
 from cutaway.checksums import find_file_damage
 from cutaway.data.fingerprints import Fingerprint
 from cutaway.look.pages.renderer import RendererError
-from cutaway.recipes.base import Recipe, memory_advice
+from cutaway.recipes.base import Begun, Recipe, memory_advice
 from cutaway.recipes.checks import expect_settings
 from cutaway.recipes.index import IMPORTED, find_recipe, register_recipe
 from cutaway.recipes.settings import paths
@@ -140,24 +140,25 @@ def _known(name: str) -> type[Recipe] | None:
 
 def _begin(recipe: Recipe, out: Path | None, execution: Execution) -> Run:
     processes = _processes_for(recipe, execution)
-    with watching_memory(recipe.smaller_before()), telling_waits("looking at the data", execution.shown):
-        recipe = recipe.settled()
+    begun = _read(recipe, processes, execution)
+    recipe = begun.recipe
     root = Path("runs")
     folder = _open_folder(
         processes, lambda: RunFolder.create_next(root, recipe.name) if out is None else RunFolder.create(out)
     )
     try:
         find_precision(recipe.precision, processes.device)
-        _train_new(recipe, folder, processes, execution)
+        _train_new(begun, folder, processes, execution)
         return _reported(Run(folder.path), processes, execution)
     finally:
         folder.release()
 
 
-def _train_new(recipe: Recipe, folder: RunFolder, processes: Alone, execution: Execution) -> None:
+def _train_new(begun: Begun, folder: RunFolder, processes: Alone, execution: Execution) -> None:
     """Trains a new run to its end; what it needs in memory is free again for the report."""
+    recipe = begun.recipe
     with watching_memory(recipe.smaller_before()):
-        job = _job(recipe, processes, execution)
+        job = _job(begun, processes, execution)
     folder.write_files(job.files)
     folder.write_config(
         {
@@ -211,9 +212,16 @@ def _open_folder(processes: Alone, make: Callable[[], RunFolder]) -> RunFolder:
     return made[0] if made else ReadOnlyRunFolder(path)
 
 
-def _job(recipe: Recipe, processes: Alone, execution: Execution) -> Job:
-    with processes.local_first(), telling_waits("reading the data and building the model", execution.shown):
-        job = recipe.job(processes.rank, processes.world)
+def _read(recipe: Recipe, processes: Alone, execution: Execution) -> Begun:
+    """Base and data, read once; settings that depend on them are chosen."""
+    waits = telling_waits("reading the data", execution.shown)
+    with processes.local_first(), watching_memory(recipe.smaller_before()), waits:
+        return recipe.begin()
+
+
+def _job(begun: Begun, processes: Alone, execution: Execution) -> Job:
+    with processes.local_first(), telling_waits("building the model", execution.shown):
+        job = begun.job(processes.rank, processes.world)
     processes.expect_same(job.data.get("fingerprint", {}).get("digest"))
     return job
 
@@ -250,8 +258,9 @@ def _resume(
 def _train_on(run: Run, own: Recipe, folder: RunFolder, processes: Alone, execution: Execution) -> None:
     """Trains a run to its end from its newest checkpoint on."""
     about = run.about
+    begun = _read(own, processes, execution)
     with watching_memory(own.smaller_before()):
-        job = _job(own, processes, execution)
+        job = _job(begun, processes, execution)
     _expect_fit(run, job)
     data = about["data"] | _base_beside(job, folder)
     if any(getattr(own, name) != getattr(run.recipe, name) for name in own.may_move):
@@ -369,7 +378,7 @@ def _carry_out(
         own.append(EarlyStopping(recipe.patience, job.better, job.more_is_better))
     if recipe.flow_every:
         own.append(FlowCallback(recipe.flow_every))
-    optimizers = [] if job.update is not None else optimizers_of(recipe, job.model)
+    optimizers = [] if job.update is not None else optimizers_of(recipe, job.model, job.shares)
     plan = plan_of(recipe, processes.device)
     loop = Loop(job, optimizers, plan, folder, [*own, *job.callbacks, *execution.callbacks], processes)
     if resume:
@@ -381,16 +390,13 @@ def _carry_out(
         raise Stopped(f"{stop}; to go on: {resume_command(recipe.name, folder.path)}", stop.code) from None
     state = loop.evaluated.state_dict()
     weights = processes.whole({name: x for name, x in state.items() if name not in job.left_out})
-    processes.first(
-        lambda: _write_weights(weights, job, folder, lambda: recipe.write_more(loop.evaluated, folder.path))
-    )
+    processes.first(lambda: _write_weights(weights, job, folder, loop.evaluated))
 
 
-def _write_weights(
-    weights: dict[str, torch.Tensor], job: Job, folder: RunFolder, write_more: Callable[[], None]
-) -> None:
+def _write_weights(weights: dict[str, torch.Tensor], job: Job, folder: RunFolder, model: nn.Module) -> None:
     def save() -> None:
-        write_more()  # first: weights say that a run is finished
+        if job.finish is not None:
+            job.finish(model, folder.path)  # first: weights say that a run is finished
         folder.write_checksums()
         folder.write_weights(weights)
         if not job.keeps_state:
@@ -420,7 +426,7 @@ def _report(run: Run) -> None:
         warnings.warn(f"the run is whole, but for its report.html: {error}", stacklevel=2)
 
 
-def optimizers_of(recipe: Recipe, model: nn.Module) -> list[Any]:
+def optimizers_of(recipe: Recipe, model: nn.Module, shares: dict[nn.Parameter, float] | None = None) -> list[Any]:
     """The optimizers that a recipe's settings ask for."""
     betas = (0.9, recipe.beta)
     return build_optimizers(
@@ -431,7 +437,7 @@ def optimizers_of(recipe: Recipe, model: nn.Module) -> list[Any]:
         betas,
         recipe.momentum,
         recipe.muon_rate,
-        shares=recipe.rate_shares(model),
+        shares=shares,
     )
 
 

@@ -36,7 +36,7 @@ def look_page(run: Run, given: str | None = None, at: str | None = None) -> Page
     ``at`` is an address, or a pattern of them: the page then shows these values alone.
     """
     with telling_changed_config(run.path):
-        page, _ = make_page(run, run.recipe.subject(run, given), at)
+        page, _ = make_page(run, run.subject(given), at)
         return page
 
 

@@ -21,7 +21,7 @@ def report_run(run: Run) -> Path:
 
 def _report(run: Run) -> Path:
     results = run.test_results
-    subject = run.recipe.subject(run)
+    subject = run.subject()
     inside: list[Part] = [part for _, part, _ in draw_views(run, subject, report=True)]
     if inside and subject.words:
         inside.insert(0, f"What goes in: {subject.words}.")

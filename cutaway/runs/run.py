@@ -20,6 +20,10 @@ from cutaway.recipes.checks import expect_settings
 from cutaway.recipes.index import find_recipe
 from cutaway.recipes.trained_models import read_trained
 from cutaway.runs.metric_rows import MetricRows
+from cutaway.tasks.abilities.dispatch import method_or_default
+from cutaway.tasks.learner import Learner
+from cutaway.tasks.subjects import Subject
+from cutaway.tasks.task import Task
 from cutaway.training.run_folder.checkpoints import latest_checkpoint, newest_weights, writing_to
 from cutaway.training.run_folder.folder import (
     expect_file,
@@ -109,6 +113,16 @@ class Run:
         path = self.file("tokenizer.json")
         return None if path is None else load_tokenizer(path)
 
+    @cached_property
+    def task(self) -> Task:
+        """What is asked of the run's data, by the files of its folder; the data is read when somebody asks for it."""
+        return self.recipe.task_of(self)
+
+    @cached_property
+    def learner(self) -> Learner:
+        """The run's model and how rows become its inputs."""
+        return self.recipe.build(self.task, model=self.model)
+
     def file(self, name: str) -> Path | None:
         """A file that was written when the run began, if it is as it was written; None if the run has no such file."""
         return expect_file(self.path, self.about, name)
@@ -151,7 +165,7 @@ class Run:
                     "models use the validation split, else the test is none any more (to start over, delete test.json)"
                 )
             return before["metrics"]
-        metrics = self.recipe.test_metrics(self)
+        metrics = self.method("test_metrics", "be tested")()
         results = {"weights": weights, "metrics": metrics}
         with writing_to(self.path):
             write_json(self.path / "test.json", results | {"crc32": crc32_of_json(results)}, parents=False)
@@ -208,13 +222,25 @@ class Run:
     def _way_on(self) -> str:
         return f"to go on: {resume_command(self.recipe.name, self.path)}"
 
+    def method(self, name: str, what: str = "do that") -> Callable[..., Any]:
+        """What does that for this run."""
+        method = method_or_default(self, name)
+        if method is None:
+            own = self.recipe.name
+            raise ValueError(f"a run of {own!r} cannot {what}; `cutaway list recipes` tells what each can do")
+        return method
+
+    def subject(self, given: str | None = None) -> Subject:
+        """What a look puts into the model: what was given, else data that it was not trained on."""
+        return self.method("subject", "be looked at")(given)
+
     @_by_config
     def generate(self, prompt: Any = "\n", tokens: int = 200, **how: Any) -> str:
         """Text that goes on from the prompt, a text or a list of chat messages.
 
         ``how``: temperature, top_k, top_p, min_p, seed, stop, speculate, special …
         """
-        return self.recipe.generate(self, prompt, tokens=tokens, **how)
+        return self.method("generate", "generate text")(prompt, tokens=tokens, **how)
 
     @_by_config
     def predict(self, inputs: Any = None, data: Any = None, vertices: Any = None) -> Any:
@@ -225,17 +251,22 @@ class Run:
         """
         inputs = (self.recipe.whole_input or None) if inputs is None else inputs
         if data is not None:
-            return self.recipe.predict_in(self, inputs or "", data, vertices)
+            cannot = "predict in other data than its own: its inputs are the data"
+            return self.method("predict_in", cannot)(inputs or "", data, vertices)
         if vertices is not None:
             raise ValueError("a table of vertices goes with other data, got vertices without data; give its edges too")
         if inputs is None:
             raise ValueError(f"there must be something to predict for, got no inputs; give {self.recipe.input}")
-        return self.recipe.predict(self, inputs)
+        if not hasattr(type(self.recipe), "predict") and self.recipe.kind and hasattr(self.task, "answers"):
+            task: Any = self.task
+            rows = task.inputs(inputs)
+            return task.answers(self.learner.outputs(rows), rows)  # type: ignore[attr-defined]
+        return self.method("predict", "predict")(inputs)
 
     @_by_config
     def embed(self, inputs: Any) -> Tensor:
         """A vector for each input (n, width): texts, words or images, as the recipe says; of a single text (width,)."""
-        return self.recipe.embed(self, inputs)
+        return self.method("embed", "embed")(inputs)
 
     @_by_config
     def sample(
@@ -252,24 +283,24 @@ class Run:
         with ``guidance=0`` images of no class); the same ``seed`` gives the same images. A run of `graph-rnn` gives a
         list of graphs, each a `cut.blocks.Graph`.
         """
-        return self.recipe.make_samples(self, count, label, guidance, steps, seed)
+        return self.method("make_samples", "make images or graphs")(count, label, guidance, steps, seed)
 
     @_by_config
     def encode(self, images: Any) -> Tensor:
         """Codes (n, width) of images: a path, several, arrays, tensors."""
-        return self.recipe.encode(self, images)
+        return self.method("encode", "encode images")(images)
 
     @_by_config
     def decode(self, codes: Any) -> Tensor:
         """Images (n, channels, height, width) of codes (n, width), pixels from 0 to 1."""
-        return self.recipe.decode(self, codes)
+        return self.method("decode", "decode codes")(codes)
 
     @cached_property
     def word_table(self) -> "WordTable":
         """The run's words and their vectors, read once."""
         from cutaway.runs.word_tables import WordTable
 
-        return WordTable(*self.recipe.word_rows(self))
+        return WordTable(*self.method("word_rows", "list words")())
 
     @_by_config
     def nearest(
@@ -306,7 +337,7 @@ class Run:
         ``history`` are other series than those trained on: a file, a DataFrame, a dict of arrays … ``future`` holds the
         covariates known ahead, if the history does not.
         """
-        return self.recipe.forecast(self, history, horizon, future, quantiles, samples, seed)
+        return self.method("forecast", "forecast")(history, horizon, future, quantiles, samples, seed)
 
     @_by_config
     def backtest(self, windows: int | None = None, samples: int = 200, seed: int = 0) -> "Backtest":
@@ -314,7 +345,7 @@ class Run:
 
         ``samples`` paths are drawn for each.
         """
-        return self.recipe.backtest(self, windows, samples, seed)
+        return self.method("backtest", "forecast")(windows, samples, seed)
 
     def __repr__(self) -> str:
         metrics = self.metrics

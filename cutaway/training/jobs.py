@@ -51,6 +51,8 @@ class Job:
         None  # of a batch, each with its share of the cost: computed one after another, they take less memory
     )
     update: Callable[[nn.Module, Any, float], dict[str, float]] | None = None  # in place of gradients and optimizers
+    shares: "dict[nn.Parameter, float] | None" = None  # of the learning rate, by parameter; None for all the same
+    finish: Callable[[nn.Module, Path], None] | None = None  # writes what a finished run has beside its weights
     left_out: frozenset[str] = frozenset()  # weights that no step changes and that stand in the file of a base
     keeps_state: bool = True  # whether a finished run keeps its last checkpoints
     better: str = "loss"  # the figure: the metric that says which weights are best; "loss" breaks ties

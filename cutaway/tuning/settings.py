@@ -26,7 +26,7 @@ import dataclasses
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
@@ -37,9 +37,8 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from cutaway.runs.run import Run
-    from cutaway.training.jobs import Job
     from cutaway.tuning.bases import Base
-    from cutaway.tuning.comparison import Answers
+    from cutaway.tuning.learner import TunedLearner
 
 WAYS = ("lora", "adapter", "head_only", "last", "full")
 RATES = {"lora": 2e-3, "adapter": 3e-3, "head_only": 3e-3, "last": 1e-4, "full": 1e-4}
@@ -52,13 +51,6 @@ _HEAD_STEPS = 300  # of a head alone, at least: few examples need as many as man
 _WARMUP = 0.06  # of the steps
 _MOST_CHECKPOINTS = 4  # of a run, where nobody chose: those of --full hold all weights
 _LOOKS, _MOST_LOOKS = 4, 20  # evaluations in an epoch, and in all
-
-
-class Prepared(NamedTuple):
-    """A base and the data read for it."""
-
-    base: "Base"
-    data: Any
 
 
 @dataclass(frozen=True)
@@ -188,13 +180,9 @@ class TunedRecipe(Recipe):
         """What makes ``data`` plainly that of this task, in words; "" if it is not."""
         return ""
 
-    def read(self, base: "Base") -> Any:
-        """The data, read for this base."""
-        raise self._cannot("be tuned")
-
-    def count(self, data: Any) -> int:
+    def count(self, task: Any) -> int:
         """Training examples."""
-        raise self._cannot("be tuned")
+        return task.count()
 
     def headed(self, base: "Base", data: Any) -> "nn.Module":
         """The base's model with the head of the task."""
@@ -204,37 +192,34 @@ class TunedRecipe(Recipe):
         """Whether a head alone is learned by one step, which solves for its last layer."""
         return False
 
-    def task_job(self, model: "nn.Module", base: "Base", data: Any, rank: int, world: int) -> "Job":
-        """The job of the task, for a model of which the right part learns."""
-        raise self._cannot("be tuned")
-
-    def held_out_inputs(self, run: "Run") -> "list[tuple[Any, ...]]":
-        """Arguments of the model that it was not tuned on, a dict of those by name last; [] for what `subject` has."""
-        return []
-
-    def answers_before_and_after(self, run: "Run", base: Any) -> "Answers | None":
-        """What the base and the tuned model answer to held-out examples; None if the task has no such answers."""
-        return None
-
     # What is made of it.
 
-    def settled(self) -> "TunedRecipe":
-        """The recipe with what depends on base and data chosen: way, rate, steps."""
+    def open_base(self) -> "Base":
+        from cutaway.tuning.bases import open_base
+
+        if not self.base:
+            raise ValueError("tuning needs a trained model, got none; give the folder of a run or a checkpoint as base")
+        base = open_base(self.base)
+        base.expect_task(self.task)
+        return base
+
+    def settled(self, task: Any, base: Any = None) -> "TunedRecipe":
+        """New settings, in which what depends on base and data is chosen: way, rate, steps."""
         from cutaway.tuning.methods import usual_rank
 
-        prepared = self.prepare()
-        way = self.way or prepared.base.usual_way
+        way = self.way or base.usual_way
         self._expect_lora_for(way)
         chosen: dict[str, Any] = {}
         if not self.way:
-            chosen[way] = usual_rank(prepared.base.model, self) if way == "lora" else True
-        batch = min(self.batch, self.count(prepared.data))
-        epoch = -(-self.count(prepared.data) // (batch * self.accumulate))
+            chosen[way] = usual_rank(base.model, self) if way == "lora" else True
+        count = self.count(task)
+        batch = min(self.batch, count)
+        epoch = -(-count // (batch * self.accumulate))
         epochs = self.epochs or self.usual_epochs(way)
         steps = self.steps or max(1 if self.epochs else self.least_steps, round(epochs * epoch))
         if way == "head_only" and not (self.steps or self.epochs):
             steps = max(steps, _HEAD_STEPS)
-            if not self.rate and self.head_is_solved(*prepared):
+            if not self.rate and self.head_is_solved(base, task):
                 steps, epochs = 1, 1.0
         chosen |= {
             "epochs": float(epochs),
@@ -245,83 +230,23 @@ class TunedRecipe(Recipe):
             "evaluate_every": self.evaluate_every or max(1, epoch // _LOOKS, steps // _MOST_LOOKS),
             "checkpoint_every": self.checkpoint_every or max(epoch, steps // _MOST_CHECKPOINTS),
         }
-        new = dataclasses.replace(self, **chosen)
-        object.__setattr__(new, "_prepared", prepared)
-        return new
+        return dataclasses.replace(self, **chosen)
 
-    def prepare(self) -> Prepared:
-        """The base and the data; they are read once."""
-        from cutaway.tuning.bases import open_base
+    def learner_kind(self) -> "type[TunedLearner]":
+        """How a model of text, images … learns the task."""
+        from cutaway.tuning.learner import RecipeLearner
 
-        known: Prepared | None = getattr(self, "_prepared", None)
-        if known is not None:
-            object.__delattr__(self, "_prepared")  # training changes the weights: a second job begins anew
-            return known
-        if not self.base:
-            raise ValueError("tuning needs a trained model, got none; give the folder of a run or a checkpoint as base")
-        base = open_base(self.base)
-        base.expect_task(self.task)
-        return Prepared(base, self.read(base))
+        return RecipeLearner
 
-    def job(self, rank: int = 0, world: int = 1) -> "Job":
+    def build(self, task: Any, base: Any = None, model: "nn.Module | None" = None) -> "TunedLearner":
         import torch
 
-        from cutaway.tuning.label_heads import SAME_HEAD, head_in_words
-        from cutaway.tuning.methods import (
-            apply_way,
-            own_memory,
-            places_in_memory,
-            trainable_share,
-            unchanged_weights,
-        )
+        from cutaway.tuning.learner import tuned_learner
 
-        if not self.way:
-            return self.settled().job(rank, world)
-        base, data = self.prepare()
+        if model is not None:
+            return self.learner_kind()(self, task, model)
         torch.manual_seed(self.seed)
-        places = places_in_memory(base.model)
-        old: Any = getattr(getattr(base.model, "spec", None), "head", None)
-        told = base.in_words()  # before anything is added to it
-        model: Any = self.headed(base, data)
-        same = self.head_learns and model is base.model
-        head = SAME_HEAD if same else head_in_words(old, getattr(getattr(model, "spec", None), "head", None))
-        learns = self.head_learns or getattr(model, "head", None) is not getattr(base.model, "head", None)
-        if self.head_only and not learns:
-            raise ValueError(
-                f"head_only trains a head of labels or one that is new, got the task {self.task!r}, which goes on with "
-                "the base as it is; try lora=8"
-            )
-        apply_way(model, self, learns)
-        of_base = unchanged_weights(model, places)
-        own_memory(model)
-        job = self.task_job(model, base, data, rank, world)
-        share = trainable_share(model)
-        job.data["base"] = base.facts() | self._keep_base(base, job, of_base)
-        job.data["tuning"] = {"task": self.task, "way": self.way, "what": self.way_in_words(), "head_learns": learns}
-        job.data["tuning"] |= share
-        if same or not learns:
-            job.data["tuning"]["head"] = BASE_HEAD
-        lines = [job.data["summary"], told, head, self.in_words(share)]
-        job.data["summary"] = "\n".join(line for line in lines if line)
-        job.files = base.files() | job.files
-        job.keeps_state = False
-        return job
-
-    def _keep_base(self, base: "Base", job: "Job", names: frozenset[str]) -> dict[str, str]:
-        """Leaves the base's own weights out of what the run writes; they are found by its path, or copied once."""
-        from cutaway.training.run_folder.weights import write_tensors
-        from cutaway.tuning.bases import COPIED, COPY, REFERENCED
-
-        job.left_out = names
-        if not names or (base.finished and not self.self_contained):
-            return {"weights": REFERENCED}
-        state = job.model.state_dict()
-
-        def write(path: "Path") -> None:
-            write_tensors(path, {name: state[name] for name in names})
-
-        job.files[COPY] = write
-        return {"weights": COPIED}
+        return tuned_learner(self.learner_kind(), self, task, base)
 
     def expect_resumable(self, run: "Run") -> None:
         from cutaway.tuning.bases import expect_same_base
@@ -373,18 +298,6 @@ class TunedRecipe(Recipe):
         noted = about["data"].get("base") or {}
         return read_base_shapes(about, noted, folder) if noted.get("weights") else []
 
-    def rate_shares(self, model: "nn.Module") -> "dict[nn.Parameter, float] | None":
-        from cutaway.training.adapters.layer_rates import rate_shares
-
-        return rate_shares(model, self.layer_decay) if self.layer_decay < 1 else None
-
-    def write_more(self, model: "nn.Module", folder: Path) -> None:
-        """What LoRA or adapters learned, alone, as peft keeps it."""
-        from cutaway.hub.adapters import write_adapter
-
-        if self.way in ("lora", "adapter"):
-            write_adapter(model, folder / ADAPTER)
-
     def loaded(self, model: "nn.Module") -> None:
         from cutaway.training.adapters.records import settle_values
 
@@ -428,4 +341,4 @@ def features_in_words(features: list[Any], most: int) -> str:
 
 Files = dict[str, Callable[[Path], None]]
 
-__all__ = ["ADAPTER", "BASE_HEAD", "RATES", "WAYS", "Files", "Prepared", "TunedRecipe", "features_in_words"]
+__all__ = ["ADAPTER", "BASE_HEAD", "RATES", "WAYS", "Files", "TunedRecipe", "features_in_words"]

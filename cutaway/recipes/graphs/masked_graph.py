@@ -98,7 +98,7 @@ class MaskedGraphRecipe(GraphRecipe):
             if not 0 < getattr(self, name) < 1:
                 raise ValueError(f"{name} must be above 0 and below 1, got {getattr(self, name)}; try {name}=0.5")
 
-    def settled(self) -> "MaskedGraphRecipe":
+    def settled(self, task: Any = None, base: Any = None) -> "MaskedGraphRecipe":
         """The recipe with what depends on one graph or many chosen."""
         from cutaway.models.graphs.layer_kinds import LAYERS
         from cutaway.tasks.graphs.edge_inputs import expect_readable_edges

@@ -104,7 +104,7 @@ class Node2VecRecipe(WordVectorsRecipe):
             repeats=self.repeats,
         )
 
-    def settled(self) -> "Node2VecRecipe":
+    def settled(self, task: Any = None, base: Any = None) -> "Node2VecRecipe":
         """The recipe with walks, passes and steps chosen by the size of the graph, where nobody chose them.
 
         A run stops, and is saved, between two steps; so a large graph has more of them, that each take seconds.

@@ -110,7 +110,7 @@ class DiffusionRecipe(GenerativeRecipe):
                 "predicts='flow' or noise_schedule='cosine'"
             )
 
-    def settled(self) -> "DiffusionRecipe":
+    def settled(self, task: Any = None, base: Any = None) -> "DiffusionRecipe":
         """The recipe with what depends on grey or colour chosen: photographs take a larger network and longer."""
         data = self.dataset()
         usual = _GREY if data.shape[0] == 1 else _COLOUR

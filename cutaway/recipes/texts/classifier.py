@@ -1,27 +1,20 @@
 r"""`classifier`: which class a text belongs to, learned from texts with labels."""
 
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
-from cutaway.tasks.tables.in_memory import STORED, TableInMemory
+from cutaway.tasks.tables.in_memory import TableInMemory
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from cutaway.data.labelled.labelled_texts import LabelledTexts, TextRows
     from cutaway.data.text.tokenizers import Tokenizer
     from cutaway.models.sequences.text_classifier import TextClassifierSpec
-    from cutaway.runs.run import Run
-    from cutaway.tasks.subjects import Subject
-    from cutaway.training.jobs import Job
+    from cutaway.tasks.texts.classify import TextClasses
+    from cutaway.tasks.texts.text_readers import VotingReaders
 
 _WORDS = 50_000  # of a vocabulary of words, at most
-_BAG = 10_000_000  # weights of the bag, one for each n-gram and class: of hundreds of classes each has fewer n-grams
 
 
 @dataclass(frozen=True)
@@ -34,6 +27,7 @@ class ClassifierRecipe(Recipe):
     """
 
     name: ClassVar[str] = "classifier"
+    kind: ClassVar[str] = "texts/classify"
     quality: ClassVar[str] = (
         "Which of 12 modules a docstring is from: 92.3 % of 195 held-out texts right, log loss 0.33 (TF-IDF with "
         "logistic regression: 90.3 %, 0.62). Sentence polarity with GloVe's 50 numbers, mean of ten folds: 80.65 % "
@@ -134,12 +128,6 @@ class ClassifierRecipe(Recipe):
 
     # ------------------------------------------------------------------------------------------------------------------
 
-    def dataset(self, run: "Run | None" = None) -> "LabelledTexts":
-        """The texts in their three parts; those of a ``run`` must be what they were."""
-        from cutaway.tasks.texts.text_parts import read_parts
-
-        return read_parts(self, run)
-
     def make_tokenizer(self, texts: list[str], more: "list[str]") -> "Tokenizer":
         """The tokenizer of the settings, learned from the training texts; ``more`` are words that have a vector."""
         from cutaway.data.text.tokenizers import train_bpe
@@ -169,142 +157,20 @@ class ClassifierRecipe(Recipe):
             trust=self.trust,
         )
 
-    def job(self, rank: int = 0, world: int = 1) -> "Job":
-        import torch
+    def read(self, base: Any = None) -> "TextClasses":
+        from cutaway.tasks.texts.classify import TextClasses
 
-        from cutaway.atomic_files import write_bytes
-        from cutaway.data.labelled.ngrams import Ngrams
-        from cutaway.data.labelled.text_batches import TextBatches
-        from cutaway.models.sequences.text_classifier import TextClassifier
-        from cutaway.tasks.texts import classify as classification
-        from cutaway.tasks.texts.bag_fitting import fit_bag
-        from cutaway.tasks.texts.bag_of_words import text_baseline
-        from cutaway.training.jobs import Job
-        from cutaway.waiting import doing
+        task = TextClasses(self)
+        task.parts  # noqa: B018 -- reads them
+        return task
 
-        with doing(f"reading {self.data}"):
-            texts = self.dataset()
-        words, matrix = classification.given_vectors(self.vectors, self.encoding) if self.vectors else ([], None)
-        tokenizer = self.make_tokenizer(texts.train.texts, words)
-        most = min(self.ngrams, max(_BAG // len(texts.labels), 1000))
-        with doing(f"counting the n-grams of {len(texts.train.texts):,} texts"):
-            ngrams = Ngrams.of(texts.train.texts, most) if self.ngrams else None
-            encoder = classification.TextEncoder(tokenizer, ngrams, self.context)
-            train = encoder.encode(texts.train)
-            validation = None if texts.validation is None else encoder.encode(texts.validation)
-        torch.manual_seed(self.seed)
-        vector_width = self.vector_width if matrix is None else matrix.shape[1]
-        features = 0 if ngrams is None else len(ngrams)
-        model = TextClassifier(self.spec(len(texts.labels), tokenizer.vocabulary, features, vector_width))
-        told: dict[str, Any] = {
-            "summary": texts.summary(),
-            "fingerprint": texts.fingerprint.to_dict(),
-            "source": self.data,
-        }
-        told["summary"] += f"\ntokenizer: {self.tokenizer}, vocabulary {tokenizer.vocabulary:,}; n-grams {features:,}"
-        if matrix is not None:
-            found = classification.place_vectors(model, tokenizer, words, matrix)
-            told["summary"] += f"\nvectors: {found:,} of {matrix.shape[1]} numbers"
-        if ngrams is not None:
-            assert model.ngrams is not None
-            counts = ngrams.counts(train.features, train.labels, len(texts.labels))
-            model.ngrams.set_counts(torch.from_numpy(counts), torch.from_numpy(ngrams.strengths()).float())
-            fit_bag(model.ngrams, train.features, train.labels, self.penalty)
-        if texts.validation is not None:
-            told["baseline"] = text_baseline(texts.train, texts.validation, texts.labels)
-        files = {
-            "tokenizer.json": tokenizer.save,
-            classification.LABELS: lambda path: classification.save_labels(path, texts.labels, texts.columns),
-        }
-        if ngrams is not None:
-            files[classification.NGRAMS] = ngrams.save
-        if isinstance(self.data, TableInMemory):
-            content = self.data.content
-            files[STORED] = lambda path: write_bytes(path, content)
-            told["stored"] = STORED
-        evaluate = lambda m: classification.text_metrics(m, validation)
-        return Job(
-            model=model,
-            batches=TextBatches(train, self.batch, self.seed, rank, world),
-            objective=partial(classification.vote_cost, augment=self.augment),
-            evaluate=evaluate,
-            whole=evaluate,  # the weights that are kept need not be those of the last evaluation
-            # by one process: shards of weights cannot be divided alone
-            calibrate=partial(classification.calibrate_votes, texts=validation)
-            if self.calibrate and world == 1
-            else None,
-            better="accuracy",
-            more_is_better=True,
-            start_counts=ngrams is not None,  # the bag is fitted: it may be better than what readers learn beside it
-            units=self.batch,
-            unit="texts",
-            files=files,
-            data=told,
-        )
+    def build(self, task: Any, base: Any = None, model: Any = None) -> "VotingReaders":
+        from cutaway.tasks.texts.text_readers import VotingReaders
+
+        return VotingReaders.new(self, task) if model is None else VotingReaders.of_run(self, task, model)
 
     def smaller(self) -> str:
         return f"lower batch={self.batch}, context={self.context}, ngrams={self.ngrams} or width={self.width}"
-
-    def probabilities(self, run: "Run", rows: "TextRows") -> "np.ndarray":
-        """P(label) of some texts, (n, labels)."""
-        from cutaway.tasks.texts.classify import class_probabilities, encoder_of
-
-        return class_probabilities(run.model, encoder_of(run, self.context).encode(rows))
-
-    def test_metrics(self, run: "Run") -> dict[str, float]:
-        import warnings
-
-        from cutaway.data.labelled.labelled_texts import count_shared
-        from cutaway.tasks.texts.bag_of_words import text_baseline
-        from cutaway.tasks.texts.classify import encoder_of, text_metrics
-
-        texts = self.dataset(run)
-        rows = texts.open_test()
-        shared = count_shared(texts.train, rows)
-        if shared:
-            warnings.warn(
-                f"{shared:,} of {len(rows.texts):,} test texts are also in training: they test memory", stacklevel=2
-            )
-        naive = text_baseline(texts.train, rows, texts.labels)["metrics"]
-        found = text_metrics(run.model, encoder_of(run, self.context).encode(rows))
-        return found | {f"baseline_{name}": value for name, value in naive.items()}
-
-    def read_inputs(self, source: str) -> Any:
-        """A path, or a text itself: what a file holds is read when the run says which column."""
-        from cutaway.tasks.texts.text_inputs import expect_text, is_file
-
-        if is_file(source):
-            return Path(source)
-        expect_text(source)
-        return source
-
-    def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:
-        """The label of a text, of several, of the rows of a file or a DataFrame; and P(label) for every label."""
-        from cutaway.tasks.texts.classified_inputs import texts_to_classify
-        from cutaway.tasks.texts.classify import class_probabilities, encoder_of, labels_of
-
-        about = labels_of(run)
-        texts = texts_to_classify(inputs, about["text"], self.encoding)
-        p = class_probabilities(run.model, encoder_of(run, self.context).encode_texts(texts))
-        labels = about["labels"]
-        return [
-            {"text": text, about["target"]: labels[int(row.argmax())]}
-            | {f"P({label})": float(value) for label, value in zip(labels, row, strict=True)}
-            for text, row in zip(texts, p, strict=True)
-        ]
-
-    def subject(self, run: "Run", given: str | None = None) -> "Subject":
-        """Your text; without one, a text that it was not trained on and is unsure of."""
-        from cutaway.tasks.texts.text_inputs import first_line
-        from cutaway.tasks.texts.text_subjects import classified_subject, least_sure
-
-        if given is not None:
-            return classified_subject(run, first_line(given, self.encoding), "your text")
-        texts = self.dataset(run)
-        rows, words = texts.train, "a text that it was trained on"
-        if texts.validation is not None:
-            rows, words = texts.validation, "a text that it was not trained on"
-        return classified_subject(run, least_sure(run, rows), words)
 
 
 def _expect_tokenizer(tokenizer: str) -> None:

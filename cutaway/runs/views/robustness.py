@@ -45,16 +45,21 @@ def learned_from_images_as_they_are(run: "Run") -> bool:
     return classifies_images(run) and not run.recipe.adversarial  # type: ignore[attr-defined]
 
 
+def attackable(run: "Run") -> Any:
+    """A function that gives images that can be changed little by little, their classes, and words for them."""
+    return run.method("labelled_inputs", "be attacked: it does not give classes to images")
+
+
 def attacked(run: "Run", subject: Subject) -> Picture:
     """What must change in some images for another class."""
-    images, labels, _ = run.recipe.labelled_inputs(run, None, "validation", 100)
+    images, labels, _ = attackable(run)(None, "validation", 100)
     epsilon = run.recipe.adversarial or 0.1  # type: ignore[attr-defined]
     return attack_picture(run, images, labels, epsilon, _STEPS, 2.5 * epsilon / _STEPS)
 
 
 def resistance(run: "Run", subject: Subject) -> Picture:
     """How many images keep their class as changes grow: aimed ones beside noise."""
-    images, labels, words = run.recipe.labelled_inputs(run, None, "validation", _COUNT)
+    images, labels, words = attackable(run)(None, "validation", _COUNT)
     most = run.recipe.adversarial or 0.2  # type: ignore[attr-defined]
     model: Any = run.model
     sizes = [most * i / 6 for i in range(9)]

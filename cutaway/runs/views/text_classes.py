@@ -13,7 +13,7 @@ from cutaway.look.language.token_strips import token_strip
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.wording import short
 from cutaway.tasks.subjects import Subject
-from cutaway.tasks.texts.classify import UNKNOWN, encoder_of, labels_of
+from cutaway.tasks.texts.text_readers import UNKNOWN
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
@@ -30,7 +30,7 @@ def has_votes(run: "Run") -> bool:
 
 def classifies_texts(run: "Run") -> bool:
     """Runs that give texts probabilities of labels."""
-    return hasattr(run.recipe, "probabilities") and run.tokenizer is not None
+    return run.recipe.kind == "texts/classify"
 
 
 def has_readers(run: "Run") -> bool:
@@ -45,12 +45,12 @@ def has_ngrams(run: "Run") -> bool:
 
 def text_results(run: "Run", subject: Subject) -> list[Picture]:
     """What each class is taken for, and the texts that the model is most wrong about."""
-    recipe: Any = run.recipe
-    texts = recipe.dataset(run)
+    texts = run.task.parts
     rows = texts.validation
     if rows is None:
         return []
-    p = recipe.probabilities(run, rows)
+    learner: Any = run.learner
+    p = learner.outputs(rows)
     counts = np.zeros((len(texts.labels),) * 2, dtype=np.int64)
     np.add.at(counts, (rows.labels, p.argmax(1)), 1)
     title = f"What each text is, and what it is taken for: {len(rows.texts):,} texts not trained on"
@@ -70,7 +70,7 @@ def text_results(run: "Run", subject: Subject) -> list[Picture]:
 
 def telling_words(run: "Run", subject: Subject) -> Picture:
     """Which words of the text speak for its class, and which against: what changes when one is hidden."""
-    labels = labels_of(run)["labels"]
+    labels = run.task.labels  # type: ignore[attr-defined]
     logits = subject.output(run.model)[0]
     best, second = logits.topk(2).indices.tolist()
     without = hidden_one_by_one(run, subject)
@@ -92,14 +92,14 @@ def _shown(subject: Subject) -> list[str]:
 @torch.no_grad()
 def hidden_one_by_one(run: "Run", subject: Subject) -> torch.Tensor:
     """The logits of the text with each of its words hidden in turn: from readers, and from its n-grams."""
-    recipe: Any = run.recipe
+    learner: Any = run.learner
     tokens, features = subject.arguments
     count = tokens.shape[1]
     hidden = tokens.repeat(count, 1)
     hidden[torch.arange(count), torch.arange(count)] = UNKNOWN
     pieces = list(subject.tokens)
     texts = ["".join([*pieces[:i], " ", *pieces[i + 1 :]]) for i in range(count)]
-    bags = encoder_of(run, recipe.context).encode_texts(texts).features.padded(np.arange(count))
+    bags = learner.encoder.encode_texts(texts).features.padded(np.arange(count))
     return run.model(hidden, torch.from_numpy(bags).to(features.device)).cpu()
 
 
@@ -116,7 +116,7 @@ def attended_words(run: "Run", subject: Subject) -> Picture:
 def telling_ngrams(run: "Run", subject: Subject) -> Picture:
     """The n-grams that speak most strongly for each class, of those that training had."""
     from cutaway.data.labelled.ngrams import Ngrams
-    from cutaway.tasks.texts.classify import NGRAMS
+    from cutaway.tasks.texts.text_readers import NGRAMS
 
     model: Any = run.model
     path = run.file(NGRAMS)
@@ -126,7 +126,7 @@ def telling_ngrams(run: "Run", subject: Subject) -> Picture:
     strength = strength - strength.mean(1, keepdim=True)
     kinds = [parts_of(name)[0] for name in names]
     words_alone = torch.tensor([kind in ("word", "pair") for kind in kinds])
-    labels = labels_of(run)["labels"]
+    labels = run.task.labels  # type: ignore[attr-defined]
     groups = {}
     for number, label in enumerate(labels[:_CLASSES]):
         column = strength[:, number].masked_fill(~words_alone, -torch.inf)

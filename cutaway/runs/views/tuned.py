@@ -9,7 +9,9 @@ from cutaway.look.tuning.answers import Flips, flipped_images, flipped_texts
 from cutaway.look.tuning.changes import plain_weights, update_ranks
 from cutaway.look.tuning.representations import layer_similarity, similarity_pictures
 from cutaway.look.tuning.weight_changes import WeightChange, weight_change_pictures, weight_changes
+from cutaway.tasks.abilities.dispatch import find_method
 from cutaway.tasks.subjects import Subject
+from cutaway.tuning.settings import TunedRecipe
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
@@ -20,7 +22,7 @@ _kept: dict[tuple[str, str], Any] = {}  # the base that was opened last: three v
 
 def is_tuned(run: "Run") -> bool:
     """Runs that `cutaway tune` made."""
-    return bool(run.about["data"].get("base")) and hasattr(run.recipe, "held_out_inputs")
+    return bool(run.about["data"].get("base")) and isinstance(run.recipe, TunedRecipe)
 
 
 def base_of(run: "Run") -> Any:
@@ -78,7 +80,8 @@ def changed_representations(run: "Run", subject: Subject) -> list[Picture]:
     recipe: Any = run.recipe
     if recipe.way == "head_only":
         return []  # nothing below the head moved
-    inputs = recipe.held_out_inputs(run) or ([subject.arguments] if subject.arguments else [])
+    held_out = find_method(run, "held_out_inputs")
+    inputs = (held_out() if held_out else []) or ([subject.arguments] if subject.arguments else [])
     if not inputs:
         return []
     layers, similarity = layer_similarity(base_of(run), run.model, inputs)
@@ -87,8 +90,8 @@ def changed_representations(run: "Run", subject: Subject) -> list[Picture]:
 
 def flipped_answers(run: "Run", subject: Subject) -> list[Picture]:
     """Held-out examples whose answer tuning turned from wrong to right, or from right to wrong."""
-    recipe: Any = run.recipe
-    found = recipe.answers_before_and_after(run, base_of(run))
+    answers = find_method(run, "answers_before_and_after")
+    found = None if answers is None else answers(base_of(run))
     if found is None:
         return []
     flips = Flips.of(found.right_before, found.right_after)

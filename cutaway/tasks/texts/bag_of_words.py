@@ -1,4 +1,4 @@
-r"""What one reaches on labelled texts without a network: the most frequent class, and a linear model of words.
+r"""Baselines of labelled texts, without a network: the most frequent class, and a linear model of words.
 
     majority       ŷ = the most frequent class of training
     TF-IDF         logistic regression on the words and word pairs of a text, rare ones weighing more (scikit-learn)
@@ -16,6 +16,7 @@ from jaxtyping import Float, Int
 
 from cutaway.data.labelled.labelled_texts import TextRows
 from cutaway.extras import need
+from cutaway.tasks.classes import answer_metrics
 from cutaway.waiting import doing
 
 _TEXTS = 20_000  # training texts that the linear model sees, at most: it stands beside the model, it must not slow it
@@ -23,27 +24,6 @@ _MANY = 50  # classes, from which on it sees the most frequent words alone
 _WEIGHTS = 2_000_000  # of the linear model, at most, one for each word and class
 _WORK = 30_000_000  # words of all texts times classes, at most: logistic regression passes over them some 50 times
 _PROBABILITIES = 4_000_000  # that are held at once
-
-
-def class_metrics(p: Float[np.ndarray, "n c"], truth: Int[np.ndarray, "n"]) -> dict[str, float]:
-    """Mean −log p of the true class, share of right answers, and the mean of the classes' F1.
-
-    >>> class_metrics(np.array([[0.5, 0.5], [0.25, 0.75]]), np.array([1, 1]))["accuracy"]
-    0.5
-    """
-    return answer_metrics(p[np.arange(len(truth)), truth], p.argmax(1), truth, p.shape[1])
-
-
-def answer_metrics(
-    p: Float[np.ndarray, "n"], predicted: Int[np.ndarray, "n"], truth: Int[np.ndarray, "n"], classes: int
-) -> dict[str, float]:
-    """The same of the probability of each true class, and of the class that is most probable."""
-    right = float((predicted == truth).mean())
-    found = np.bincount(predicted, minlength=classes) + np.bincount(truth, minlength=classes)
-    hits = np.bincount(truth[predicted == truth], minlength=classes)
-    f1 = 2 * hits[found > 0] / found[found > 0]  # a class that is neither there nor guessed says nothing
-    loss = -np.log(np.clip(p, 1e-12, None)).mean()
-    return {"loss": float(loss), "accuracy": right, "macro_f1": float(f1.mean())}
 
 
 def text_baseline(train: TextRows, rows: TextRows, labels: tuple[str, ...]) -> dict[str, Any]:
@@ -137,4 +117,4 @@ class LinearBaseline(NamedTuple):
         return answer_metrics(np.concatenate(chances), np.concatenate(predicted), rows.labels, self.classes)
 
 
-__all__ = ["LinearBaseline", "answer_metrics", "class_metrics", "text_baseline"]
+__all__ = ["LinearBaseline", "text_baseline"]

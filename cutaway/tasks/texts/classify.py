@@ -1,178 +1,166 @@
-r"""Classifying texts: the cost of a batch, the probabilities of many texts, their metrics, and texts as arrays.
+r"""The task of classifying texts: labelled texts in three parts, the classes of new ones, and how well they fit.
 
-    cost = Σ_readers mean −log softmax(v)_y             every reader learns from its own errors
-    p = softmax((1 − τ) mean v + τ u)                   what readers and n-grams say together
+    P(label)      a row for each text, by a learner
+    metrics       mean −log P of the true label, accuracy, the mean of the classes' F1
+    baseline      a linear model of words, and the most frequent class (`bag_of_words.py`)
 
-The votes v and u are those of `TextClassifier`.
+`cutaway train classifier` learns it by readers of words and n-grams (`text_readers.py`), `cutaway tune BASE --task
+classify` by a trained model of text.
 """
 
+import os
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
-import torch
-from jaxtyping import Float, Int
-from torch import Tensor, nn
+from jaxtyping import Float
 
-from cutaway.atomic_files import read_json, write_json
-from cutaway.data.labelled.labelled_texts import TextRows
-from cutaway.data.labelled.ngrams import Ngrams
-from cutaway.data.labelled.text_batches import EncodedTexts, TextBatch, every_text
-from cutaway.data.text.token_rows import TokenRows
-from cutaway.data.text.tokenizers import Tokenizer
-from cutaway.tasks.temperature import FEW, find_temperature
-from cutaway.training.augmentation.words import delete_words, swap_words
+from cutaway.atomic_files import read_json, write_bytes, write_json
+from cutaway.data.checks import nearest
+from cutaway.data.labelled.labelled_columns import find_text
+from cutaway.data.labelled.labelled_sources import read_columns
+from cutaway.data.labelled.labelled_texts import LabelledTexts, TextRows, count_shared, read_labelled
+from cutaway.tasks.classes import class_metrics, label_rows
+from cutaway.tasks.tables.in_memory import STORED, TableInMemory
+from cutaway.tasks.task import Files, Task
+from cutaway.tasks.texts.bag_of_words import text_baseline
+from cutaway.tasks.texts.text_inputs import as_texts, expect_text, first_line, is_file, read_lines
+from cutaway.waiting import doing
 
-if TYPE_CHECKING:
-    from cutaway.runs.run import Run
-
-_TEXTS = 256  # evaluated or predicted at a time
-LABELS, NGRAMS = "labels.json", "ngrams.txt"  # in the run folder
-UNKNOWN = 1
+LABELS = "labels.json"  # in the run folder
+_TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq")
+_LOOKED_THROUGH = 500  # texts, for one that a model is unsure of
 
 
-@dataclass(frozen=True)
-class TextEncoder:
-    """Texts to arrays: tokens, at most ``context`` of each, and n-grams of the whole text (none if there are none)."""
+class TextClasses(Task):
+    """Texts with a label each, from a file, a folder or a table in memory."""
 
-    tokenizer: Tokenizer
-    ngrams: Ngrams | None
-    context: int
+    kind: ClassVar[str] = "texts/classify"
+    figure = "accuracy"
+    more_is_better = True
+    parts: LabelledTexts
 
-    def encode(self, rows: TextRows) -> EncodedTexts:
-        ids = [found[: self.context] for found in self.tokenizer.encode_each(rows.texts)]
-        # A text without any token is one unknown word: a row must have something to read.
-        ids = [found if len(found) else np.array([UNKNOWN]) for found in ids]
-        features = [np.empty(0, np.int64)] * len(ids)
-        if self.ngrams is not None:
-            features = [self.ngrams.encode(text) for text in rows.texts]
-        return EncodedTexts(TokenRows.from_rows(ids), TokenRows.from_rows(features), rows.labels)
+    def read_parts(self) -> LabelledTexts:
+        settings = self.settings
+        held = settings.data if isinstance(settings.data, TableInMemory) else None
+        with doing(f"reading {settings.data}"):
+            texts = read_labelled(
+                settings.data if held is None else held.frame(),
+                text=settings.text or None,
+                target=settings.target or None,
+                validation=settings.validation,
+                test=settings.test_file or settings.test,
+                seed=settings.seed,
+                encoding=settings.encoding,
+                header=settings.header,
+            )
+        return texts if held is None else replace(texts, fingerprint=held.fingerprint())
 
-    def encode_texts(self, texts: Sequence[str]) -> EncodedTexts:
-        """New texts, whose labels are not known."""
-        return self.encode(TextRows(list(texts), np.zeros(len(texts), np.int64)))
+    def count(self) -> int:
+        return len(self.parts.train.texts)
 
+    @cached_property
+    def columns(self) -> dict[str, Any]:
+        """The labels, and what the file called the columns of texts and of labels."""
+        if self.run is not None:
+            return read_json(self.file_of_run(LABELS, "of a classifier"), "labels", "text", "target")
+        text, target = self.parts.columns
+        return {"labels": list(self.parts.labels), "text": list(text), "target": target}
 
-def vote_cost(model: nn.Module, batch: TextBatch, augment: float = 0.0) -> Tensor:
-    """The sum of the readers' losses, each as if it were alone; on texts with words missing or moved, if asked."""
-    tokens, _, labels = as_tensors(model, batch)
-    if augment:
-        tokens = shaken(tokens, augment)
-    votes = model(tokens, apart=True)
-    return nn.functional.cross_entropy(votes.flatten(0, 1), labels.repeat(len(votes))) * len(votes)
+    @property
+    def labels(self) -> Sequence[str]:
+        return self.columns["labels"]
 
+    def facts(self) -> dict[str, Any]:
+        facts = super().facts()
+        if self.parts.validation is not None:
+            facts["baseline"] = self.baseline(self.parts.validation)
+        if isinstance(self.settings.data, TableInMemory):
+            facts["stored"] = STORED
+        return facts
 
-def shaken(tokens: Int[Tensor, "b t"], rate: float) -> Int[Tensor, "b t"]:
-    """Texts of which each token is left out with probability ``rate``, and as large a share of pairs change places.
+    def files(self) -> Files:
+        files: Files = {LABELS: lambda path: write_json(path, {"version": 1} | self.columns)}
+        if isinstance(self.settings.data, TableInMemory):
+            content = self.settings.data.content
+            files[STORED] = lambda path: write_bytes(path, content)
+        return files
 
-    Padding (0) stays at the end. Wei and Zou 2019; see `cutaway.training.augmentation.words`.
-    """
-    rows = [row[row != 0].tolist() for row in tokens]
-    rows = swap_words(delete_words(rows, rate), rate)
-    padded = [row + [0] * (tokens.shape[1] - len(row)) for row in rows]
-    return torch.tensor(padded, dtype=tokens.dtype, device=tokens.device)
+    def baseline(self, rows: TextRows) -> dict[str, Any]:
+        """A rule in words, and its metrics on some texts."""
+        return text_baseline(self.parts.train, rows, self.parts.labels)
 
+    def metrics(self, p: Float[np.ndarray, "n c"], rows: TextRows) -> dict[str, float]:
+        """Loss, accuracy and macro F1 of P(label)."""
+        return class_metrics(p, rows.labels)
 
-def as_tensors(model: nn.Module, batch: TextBatch) -> tuple[Tensor, Tensor, Tensor]:
-    """A batch on the model's device."""
-    device = next(model.parameters()).device
-    tokens, features, labels = (torch.from_numpy(part).to(device) for part in batch)
-    return tokens, features, labels
+    def test_metrics(self, learner: Any) -> dict[str, float]:
+        """Metrics of the test part, beside those of the baseline."""
+        rows = self.parts.open_test()
+        shared = count_shared(self.parts.train, rows)
+        if shared:
+            warnings.warn(
+                f"{shared:,} of {len(rows.texts):,} test texts are also in training: they test memory", stacklevel=2
+            )
+        naive = self.baseline(rows)["metrics"]
+        return self.metrics(learner.outputs(rows), rows) | {f"baseline_{name}": x for name, x in naive.items()}
 
+    # What a person gives, and what they get.
 
-@torch.no_grad()
-def class_probabilities(model: Any, texts: EncodedTexts) -> Float[np.ndarray, "n c"]:
-    """The probability of every class for any number of texts."""
-    found = np.zeros((len(texts.labels), model.spec.classes))
-    for rows, batch in every_text(texts, _TEXTS):
-        tokens, features, _ = as_tensors(model, batch)
-        found[rows] = model(tokens, features).double().softmax(-1).cpu().numpy()
-    return found
+    def read_inputs(self, source: str) -> Any:
+        """A path, or a text itself: what a file holds is read when the columns of training are known."""
+        if is_file(source):
+            return Path(source)
+        expect_text(source)
+        return source
 
+    def inputs(self, source: Any) -> TextRows:
+        """The texts of what was given; of a table, those in the columns of training, or in the one of texts."""
+        texts = texts_of(source, self.columns["text"], self.settings.encoding)
+        return TextRows(texts, np.zeros(len(texts), np.int64))
 
-@torch.no_grad()
-def calibrate_votes(model: Any, texts: EncodedTexts | None) -> dict[str, float]:
-    """Divides the votes of readers and n-grams by the temperature of some texts, if they are enough; returns it."""
-    if texts is None or len(texts.labels) < FEW:
-        return {}
-    log_p = torch.from_numpy(np.log(np.clip(class_probabilities(model, texts), 1e-300, None)))
-    temperature = find_temperature(log_p, torch.from_numpy(texts.labels))
-    for layer in [*(reader.classify for reader in model.readers), *([model.ngrams] if model.ngrams else [])]:
-        layer.weight.div_(temperature)
-        layer.bias.div_(temperature)
-    return {"temperature": temperature}
+    def answers(self, p: Float[np.ndarray, "n c"], rows: TextRows) -> list[dict[str, Any]]:
+        """The label of each text and P(label) for every label."""
+        return label_rows([{"text": text} for text in rows.texts], self.columns["target"], self.labels, p)
 
-
-def text_metrics(model: nn.Module, texts: EncodedTexts | None) -> dict[str, float]:
-    """Loss, accuracy and macro F1; {} if there are no texts."""
-    from cutaway.tasks.texts.bag_of_words import class_metrics
-
-    return {} if texts is None else class_metrics(class_probabilities(model, texts), texts.labels)
-
-
-def given_vectors(path: str, encoding: str) -> "tuple[list[str], Float[np.ndarray, 'n v']]":
-    """Words of a file and their vectors, scaled so that their entries have a spread of a half: files differ in that."""
-    from cutaway.data.text.vector_files import read_vectors
-
-    words, matrix = read_vectors(path, encoding=encoding)
-    if not words:
-        raise ValueError(f"vectors must hold at least one word, got {path} with none; give another file")
-    return words, matrix * (0.5 / max(float(matrix.std()), 1e-8))
-
-
-def place_vectors(model: Any, tokenizer: Tokenizer, words: Sequence[str], matrix: Float[np.ndarray, "n v"]) -> int:
-    """Gives the words of the vocabulary that have a vector theirs; returns how many."""
-    ids = [tokenizer.inner.token_to_id(word) for word in words]
-    known = [i for i, number in enumerate(ids) if number is not None]
-    if known:
-        model.set_vectors(torch.tensor([ids[i] for i in known]), torch.from_numpy(matrix[known]))
-    return len(known)
-
-
-def save_labels(path: Path, labels: Sequence[str], columns: tuple[tuple[str, ...], str]) -> None:
-    write_json(path, {"version": 1, "labels": list(labels), "text": list(columns[0]), "target": columns[1]})
-
-
-def labels_of(run: "Run") -> dict[str, Any]:
-    """The labels of a run, and what its file called the columns."""
-    path = run.file(LABELS)
-    if path is None:
-        raise ValueError(f"a run of a classifier needs its {LABELS}, got {run.path} without it; take it from a copy")
-    return read_json(path, "labels", "text", "target")
+    def text_to_show(self, given: str | None, learner: Any) -> tuple[str, str]:
+        """A text for a look and what it is: one that was given, else one not trained on that the model is unsure of."""
+        if given is not None:
+            return first_line(given, self.settings.encoding), "your text"
+        rows, words = self.parts.train, "a text that it was trained on"
+        if self.parts.validation is not None:
+            rows, words = self.parts.validation, "a text that it was not trained on"
+        texts = [text for text in rows.texts if 5 <= len(text.split()) <= 40] or rows.texts
+        texts = texts[:_LOOKED_THROUGH]
+        p = np.sort(learner.outputs(TextRows(texts, np.zeros(len(texts), np.int64))), axis=1)
+        return texts[int((p[:, -1] - p[:, -2]).argmin())], words
 
 
-def encoder_of(run: "Run", context: int) -> TextEncoder:
-    """Texts to arrays as the run was trained."""
-    path = run.file(NGRAMS)
-    return TextEncoder(run.tokenizer, None if path is None else Ngrams.load(path), context)
+def texts_of(inputs: Any, columns: Sequence[str], encoding: str = "utf-8") -> list[str]:
+    """Texts to classify: one, several, the lines of a file, or the text columns of a table."""
+    if isinstance(inputs, os.PathLike):
+        path = Path(inputs)
+        if not any(ending in path.name.casefold() for ending in _TABLES):
+            return read_lines(os.fspath(path), encoding)
+        return _of_table(read_columns(path, encoding), columns, path.name)
+    if hasattr(inputs, "columns") or isinstance(inputs, dict):
+        return _of_table(read_columns(inputs, encoding), columns, "a table in memory")
+    return as_texts(inputs)
 
 
-def token_texts(tokenizer: Tokenizer, text: str, ids: Int[np.ndarray, "t"]) -> tuple[str, ...]:
-    """What each token reads as in its text, with the spaces before it; joined they are the text."""
-    ends = [end for _, end in tokenizer.inner.encode(text, add_special_tokens=False).offsets][: len(ids)]
-    if len(ends) != len(ids):  # a text without any token
-        return (text or " ",) * len(ids)
-    starts = [0, *ends[:-1]]
-    return tuple(text[start:end] for start, end in zip(starts, ends, strict=True))
-
-
-__all__ = [
-    "LABELS",
-    "NGRAMS",
-    "UNKNOWN",
-    "TextEncoder",
-    "as_tensors",
-    "calibrate_votes",
-    "class_probabilities",
-    "encoder_of",
-    "given_vectors",
-    "labels_of",
-    "place_vectors",
-    "save_labels",
-    "shaken",
-    "text_metrics",
-    "token_texts",
-    "vote_cost",
-]
+def _of_table(table: dict[str, list[str]], columns: Sequence[str], name: str) -> list[str]:
+    if all(column in table for column in columns):
+        chosen = tuple(columns)
+    elif len(columns) == 1:
+        chosen = (find_text(table),)
+    else:
+        missing = next(column for column in columns if column not in table)
+        raise ValueError(
+            f"texts must have the columns of training, got {name} without {missing!r}; the nearest of its "
+            f"{len(table)} columns are: {nearest(missing, table)}"
+        )
+    return ["\n".join(filter(None, parts)) for parts in zip(*(table[one] for one in chosen), strict=True)]

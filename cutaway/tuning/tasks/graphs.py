@@ -86,18 +86,15 @@ class TunedGraphsRecipe(TunedRecipe):
 
         return many_graphs(data)
 
-    def settled(self) -> "TunedRecipe":
-        new = super().settled()
+    def settled(self, task: Any = None, base: Any = None) -> "TunedRecipe":
+        new = super().settled(task, base)
         more: dict[str, Any] = {} if self.rate else {"rate": _RATES[new.way]}
         if not self.steps:
             steps = min(max(new.steps, _FEWEST), _MOST)
             more |= {"steps": steps, "warmup": self.warmup or steps // 16}
             more |= {"evaluate_every": self.evaluate_every or max(1, steps // 20)}
             more |= {"checkpoint_every": self.checkpoint_every or max(1, steps // 2)}
-        prepared = new._prepared  # type: ignore[attr-defined]
-        new = dataclasses.replace(new, **more)
-        object.__setattr__(new, "_prepared", prepared)
-        return new
+        return dataclasses.replace(new, **more)
 
     def reader(self) -> GINRecipe:
         """The recipe whose way of reading graphs with targets is taken."""

@@ -85,15 +85,15 @@ class TunedTableRecipe(RowVectors, TunedRecipe):
 
         return tables(data)
 
-    def settled(self) -> "TunedRecipe":
-        new = super().settled()
+    def settled(self, task: Any = None, base: Any = None) -> "TunedRecipe":
+        new = super().settled(task, base)
         way = new.way
         if not self.rate:
-            new = _changed(new, rate=_RATES[way])
+            new = dataclasses.replace(new, rate=_RATES[way])
         if not self.steps:
             steps = min(max(new.steps, _FEWEST), _MOST)
             looks = self.evaluate_every or max(1, steps // 20)
-            new = _changed(new, steps=steps, warmup=self.warmup or steps // 16, evaluate_every=looks)
+            new = dataclasses.replace(new, steps=steps, warmup=self.warmup or steps // 16, evaluate_every=looks)
         return new
 
     def read(self, base: "Base") -> "Table":
@@ -227,13 +227,6 @@ class TunedTableRecipe(RowVectors, TunedRecipe):
             raise ValueError("a table to look at must have a row, got none; give it some")
         device = next(run.model.parameters()).device
         return Subject(tuple(torch.from_numpy(part).to(device) for part in cells.take(slice(0, SHOWN))[:3]), words)
-
-
-def _changed(recipe: "TunedRecipe", **settings: Any) -> "TunedRecipe":
-    """The same recipe with other settings, and what it has read already."""
-    new = dataclasses.replace(recipe, **settings)
-    object.__setattr__(new, "_prepared", recipe._prepared)  # type: ignore[attr-defined]
-    return new
 
 
 def cells_of_base(base: "Base") -> "Schema":

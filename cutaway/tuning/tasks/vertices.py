@@ -99,16 +99,13 @@ class TunedVerticesRecipe(VertexVectors, TunedRecipe):
 
         return one_graph(data)
 
-    def settled(self) -> "TunedRecipe":
-        new = super().settled()
+    def settled(self, task: Any = None, base: Any = None) -> "TunedRecipe":
+        new = super().settled(task, base)
         more: dict[str, Any] = {} if self.rate else {"rate": _RATES[new.way]}
         more |= {} if self.evaluate_every else {"evaluate_every": max(1, new.steps // 50)}
         more |= {} if self.checkpoint_every else {"checkpoint_every": max(1, new.steps // 2)}
         more |= {} if self.warmup else {"warmup": 0}
-        prepared = new._prepared  # type: ignore[attr-defined]
-        new = dataclasses.replace(new, **more)
-        object.__setattr__(new, "_prepared", prepared)
-        return new
+        return dataclasses.replace(new, **more)
 
     def reader(self) -> GCNRecipe:
         """The recipe whose way of reading a graph with classes is taken."""

@@ -187,9 +187,9 @@ def test_looking(own_run: Callable[[str], Any]):
 
 def test_hundreds_of_classes_have_fewer_ngrams_each(monkeypatch: pytest.MonkeyPatch):
     """The bag has a weight for each n-gram and class: both cannot grow."""
-    from cutaway.recipes.texts import classifier
+    from cutaway.tasks.texts import text_readers
 
-    monkeypatch.setattr(classifier, "_BAG", 60_000)
+    monkeypatch.setattr(text_readers, "_BAG", 60_000)
     lines = "".join(f"c{i % 60}\tw{i % 60} x{i} y{i}\n" for i in range(600))
     Path("many.tsv").write_text("label\ttext\n" + lines)
     job = ClassifierRecipe(data="many.tsv", steps=1).job()

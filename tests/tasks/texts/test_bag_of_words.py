@@ -7,8 +7,9 @@ from sklearn.metrics import accuracy_score, f1_score, log_loss
 from sklearn.naive_bayes import MultinomialNB
 
 from cutaway.data.labelled.labelled_texts import TextRows
+from cutaway.tasks.classes import class_metrics
 from cutaway.tasks.texts import bag_of_words
-from cutaway.tasks.texts.bag_of_words import LinearBaseline, NaiveBayes, class_metrics, text_baseline
+from cutaway.tasks.texts.bag_of_words import LinearBaseline, NaiveBayes, text_baseline
 
 
 def test_metrics_against_scikit_learn():

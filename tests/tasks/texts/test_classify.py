@@ -1,86 +1,76 @@
-"""Texts as arrays, the readers' cost, probabilities in any order, and tokens that read as their text."""
+"""The task of classifying texts: its parts from files and memory, texts from lines and tables, what a look shows."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
-import torch
 
 from cutaway.data.labelled.labelled_texts import TextRows
-from cutaway.data.labelled.ngrams import Ngrams
-from cutaway.data.text.word_tokens import train_letters, train_words
-from cutaway.models import TextClassifier
-from cutaway.tasks.texts.classify import (
-    TextEncoder,
-    class_probabilities,
-    given_vectors,
-    place_vectors,
-    token_texts,
-    vote_cost,
-)
-
-TEXTS = ["so good, so charming", "dull", "", "a film that isn't over when it is over"]
-WORDS = train_words(TEXTS, 100)
-NGRAMS = Ngrams.of(TEXTS, 1000)
-ENCODED = TextEncoder(WORDS, NGRAMS, 5).encode(TextRows(TEXTS, np.array([0, 1, 1, 0])))
+from cutaway.recipes.texts.classifier import ClassifierRecipe
+from cutaway.tasks.texts.classify import TextClasses, texts_of
 
 
-def model(**more) -> TextClassifier:
-    sizes = dict(classes=2, vocabulary=WORDS.vocabulary, features=len(NGRAMS), vector_width=4, width=3, dropout=0.0)
-    return TextClassifier(**sizes | more).eval()
+def test_kinds(tmp_path: Path):
+    assert texts_of("one", ["text"]) == ["one"]
+    assert texts_of(["one", "two"], ["text"]) == ["one", "two"]
+    assert texts_of({"review": ["a b", "c d"], "n": ["1", "2"]}, ["review"]) == ["a b", "c d"]
+    lines = tmp_path / "lines.txt"
+    lines.write_text("one, of them\n\ntwo\n")
+    assert texts_of(lines, ["text"]) == ["one, of them", "", "two"]
+    table = tmp_path / "table.csv"
+    table.write_text('n,words\n1,"one, of them"\n2,two and more\n')
+    assert texts_of(table, ["review"]) == ["one, of them", "two and more"]  # found by its length
 
 
-def test_texts_are_cut_and_never_empty():
-    assert ENCODED.tokens.lengths.tolist() == [5, 1, 1, 5]
-    assert ENCODED.tokens[2].tolist() == [1]
-    assert ENCODED.features.lengths[2] == 0
+def test_joined_columns():
+    frame = pd.DataFrame({"title": ["A"], "body": ["b"]})
+    assert texts_of(frame, ["title", "body"]) == ["A\nb"]
+    with pytest.raises(ValueError, match=r"got a table in memory without 'bodi'; .* 2 columns are: body"):
+        texts_of(frame, ["title", "bodi"])
 
 
-def test_the_cost_is_the_sum_of_the_readers():
-    net, batch = model(readers=2), ENCODED.batch(np.arange(4))
-    votes = net(torch.from_numpy(batch.tokens), apart=True)
-    each = [torch.nn.functional.cross_entropy(vote, torch.from_numpy(batch.labels)) for vote in votes]
-    torch.testing.assert_close(vote_cost(net, batch), sum(each))
+def parts_of(recipe: ClassifierRecipe) -> Any:
+    return TextClasses(recipe).parts
 
 
-def test_probabilities_come_in_the_order_of_the_texts():
-    net = model()
-    together = class_probabilities(net, ENCODED)
-    np.testing.assert_allclose(together.sum(1), 1)
-    for i, text in enumerate(TEXTS):
-        alone = class_probabilities(net, TextEncoder(WORDS, NGRAMS, 5).encode_texts([text]))
-        np.testing.assert_allclose(alone[0], together[i], atol=1e-6)
+def rows() -> pd.DataFrame:
+    return pd.DataFrame({"text": [f"review number {i}" for i in range(40)], "label": ["good", "bad"] * 20})
 
 
-def test_tokens_read_as_their_text():
-    text = "So GOOD,  isn't it?  "
-    for tokenizer in (WORDS, train_letters([text])):
-        found = token_texts(tokenizer, text, tokenizer.encode(text))
-        assert "".join(found) == (text if tokenizer.kind == "letters" else text.rstrip())
-    assert token_texts(WORDS, "", np.array([1])) == (" ",)
+@pytest.mark.untyped
+def test_a_file_and_a_table_in_memory_give_the_same_parts(tmp_path: Path):
+    rows().to_csv(tmp_path / "reviews.csv", index=False)
+    from_file = parts_of(ClassifierRecipe(data=str(tmp_path / "reviews.csv")))
+    in_memory = parts_of(ClassifierRecipe(data=rows()))
+    assert list(from_file.train.texts) == list(in_memory.train.texts)
+    assert list(from_file.validation.texts) == list(in_memory.validation.texts)
+    assert set(from_file.labels) == {"good", "bad"}
+    assert len(set(from_file.train.texts) & set(from_file.open_test().texts)) == 0
 
 
-def test_vectors_are_scaled_and_placed(tmp_path):
-    path = tmp_path / "vectors.txt"
-    path.write_text("good 10 -10\nunseen 30 -30\ndull 0 20\n")
-    words, matrix = given_vectors(str(path), "utf-8")
-    assert words == ["good", "unseen", "dull"]
-    assert matrix.std() == pytest.approx(0.5)
-    net = model(vector_width=2)
-    assert place_vectors(net, WORDS, words, matrix) == 2
-    row = net.embed.weight[WORDS.inner.token_to_id("good")].detach().numpy()
-    np.testing.assert_allclose(row, matrix[0])
+def test_the_settings_of_the_recipe_are_used(tmp_path: Path):
+    rows().rename(columns={"text": "words", "label": "kind"}).to_csv(tmp_path / "own.csv", index=False)
+    parts = parts_of(ClassifierRecipe(data=str(tmp_path / "own.csv"), text="words", target="kind", validation=0.25))
+    assert len(parts.validation.texts) == 10
+    with pytest.raises(ValueError, match="'text'"):
+        parts_of(ClassifierRecipe(data=str(tmp_path / "own.csv"), text="text"))
 
 
-def test_shaken_texts_have_fewer_words_in_another_order():
-    from cutaway.tasks.texts.classify import shaken
+def test_a_subject_is_what_the_model_would_be_given(own_run: Callable[[str], Any]):
+    run = own_run("classifier")
+    text = "a bad film number 3"
+    subject = run.subject(text)
+    p = run.learner.outputs(TextRows([text], np.zeros(1, np.int64)))
+    np.testing.assert_allclose(subject.output(run.model).double().softmax(-1).numpy(), p, atol=1e-6)
 
-    torch.manual_seed(0)
-    tokens = torch.tensor([[*range(1, 41), 0, 0], [7, *[0] * 41]])
-    new = shaken(tokens, 0.3)
-    assert new.shape == tokens.shape
-    left = new[0][new[0] != 0].tolist()
-    assert 15 < len(left) < 40
-    assert len(set(left)) == len(left)  # no word twice
-    assert left != sorted(left)
-    assert new[1].tolist() == tokens[1].tolist()  # the last word of a text stays
-    assert new[0][len(left) :].sum() == 0
-    assert torch.equal(shaken(tokens, 0.0), tokens)
+
+def test_a_look_shows_the_text_that_it_is_least_sure_of(own_run: Callable[[str], Any]):
+    run = own_run("classifier")
+    texts = ["a good film number 7", "it is all the same to me", "a bad film number 8"]
+    task = TextClasses(run.recipe, run)
+    task.parts = SimpleNamespace(train=None, validation=TextRows(texts, np.zeros(3, np.int64)))
+    assert task.text_to_show(None, run.learner) == (texts[1], "a text that it was not trained on")

@@ -36,8 +36,8 @@ def run(place: Path) -> cut.runs.Run:
 
 def test_a_base_with_the_same_labels_answers_itself(place: Path, run: cut.runs.Run):
     again = cut.tune(run.path, data=place / "reviews.csv", lora=2, out=place / "again", **QUICK)
-    found = again.recipe.answers_before_and_after(again, run.model)
-    texts = again.recipe.dataset(again).validation.texts
+    found = again.learner.answers_before_and_after(run.model)
+    texts = again.task.parts.validation.texts
     assert found.before == [answer["label"] for answer in run.predict(texts)]
     assert "those of the base" in found.rule
 
@@ -108,8 +108,8 @@ def test_a_head_alone_is_solved_for_in_one_step(place: Path, tmp_path: Path, poo
         settings = dict(head_only=True, pooling=pooling, features_memory=memory, validation=0.0, show="quiet")
         run = cut.tune(place / "bert", data=tmp_path / "few.csv", out=tmp_path / f"run-{memory}", **settings)
         assert run.config.steps == 1
-        said.append([row["P(pos)"] for row in run.predict(run.recipe.dataset(run).train.texts)])
-        first = run.recipe.dataset(run).train
+        said.append([row["P(pos)"] for row in run.predict(run.task.parts.train.texts)])
+        first = run.task.parts.train
         right = np.mean([(p > 0.5) == (label == 1) for p, label in zip(said[-1], first.labels, strict=True)])
         assert right > 0.6
     np.testing.assert_allclose(said[0], said[1], atol=1e-3)

@@ -1,0 +1,1 @@
+"""Abilities: the verbs that a run can be asked for."""

@@ -1,0 +1,1 @@
+"""Learners that start from a base, one for each task."""

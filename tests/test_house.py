@@ -161,6 +161,12 @@ def test_git_ignores_no_source():
 
 # Code files, or folders of them, without a test file of their own: the file that tests them instead, and why.
 TESTED_THROUGH = {
+    "tasks/task.py": "recipes/texts/test_classifier.py: a task is read, kept in a run and opened again",
+    "tasks/learner.py": "recipes/texts/test_classifier.py: a learner is trained, resumed and asked",
+    "tasks/classes.py": "tasks/texts/test_bag_of_words.py: metrics by hand; rows are a doctest",
+    "tasks/abilities/dispatch.py": "runs/test_run.py: what a run does, and what it cannot do",
+    "tuning/learner.py": "tuning/tasks/test_classify.py: tried through a task on top of it",
+    "tuning/learners/classify.py": "tuning/tasks/test_classify.py: what the recipe learns from and answers",
     "blocks/attention/shapes.py": "blocks/attention/test_dot_product.py: its checks speak where attention is called",
     "blocks/attention_masks/algebra.py": "blocks/attention_masks/test_patterns.py: its laws hold for whole patterns",
     "blocks/attention_masks/by_example.py": "blocks/attention_masks/test_patterns.py: its patterns are two of many",

@@ -161,6 +161,8 @@ def test_git_ignores_no_source():
 
 # Code files, or folders of them, without a test file of their own: the file that tests them instead, and why.
 TESTED_THROUGH = {
+    "tasks/tables/rows.py": "recipes/tables/test_linear_models.py: what statistics solves for, by each learner",
+    "tasks/tables/cell_restoring.py": "recipes/tables/test_masked_table.py: the learner of the recipe",
     "tasks/task.py": "recipes/texts/test_classifier.py: a task is read, kept in a run and opened again",
     "tasks/learner.py": "recipes/texts/test_classifier.py: a learner is trained, resumed and asked",
     "tasks/classes.py": "tasks/texts/test_bag_of_words.py: metrics by hand; rows are a doctest",

@@ -8,21 +8,98 @@ never asked for. Numbers are asked for by their bin.
 
 import copy
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from cutaway.atomic_files import read_json, write_bytes, write_json
 from cutaway.blocks.losses.metrics import accuracy, r_squared
 from cutaway.blocks.losses.restoration import cell_losses, mean_where
 from cutaway.data.batches import Batches, ShuffledRows
 from cutaway.data.seeded_draws import draw_uniform
-from cutaway.data.tables.cells import Cells
+from cutaway.data.tables.cells import Cells, CellTable, read_cells
+from cutaway.data.tables.schema import Schema
 from cutaway.models.cells import CellNet
+from cutaway.tasks.tables.in_memory import STORED, TableInMemory
+from cutaway.tasks.tables.predict import SCHEMA, read_rows, schema_of
+from cutaway.tasks.task import Files, Task
 
+if TYPE_CHECKING:
+    import pandas
+
+WHOLE = "whole_numbers.json"  # in the run folder: the columns of whole numbers
 _ROWS = 4096  # evaluated or filled at a time
+
+
+class HiddenCellsTask(Task):
+    """The rows of a table without a target, and how well their cells are restored."""
+
+    kind: ClassVar[str] = "tables/masked_cells"
+    parts: CellTable
+
+    def read_parts(self) -> CellTable:
+        settings = self.settings
+        held = settings.data if isinstance(settings.data, TableInMemory) else None
+        table = read_cells(
+            settings.data if held is None else held.frame(),
+            leave_out=[name.strip() for name in settings.leave_out.split(",") if name.strip()],
+            validation=settings.validation,
+            test=settings.test,
+            seed=settings.seed,
+            encoding=settings.encoding,
+            header=settings.header,
+        )
+        return table if held is None else replace(table, fingerprint=held.fingerprint())
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.parts.schema if self.run is None else schema_of(self.run)
+
+    @cached_property
+    def whole(self) -> tuple[str, ...]:
+        """The columns of whole numbers."""
+        if self.run is None:
+            return self.parts.whole
+        path = self.run.file(WHOLE)
+        return () if path is None else tuple(read_json(path, "columns")["columns"])
+
+    def facts(self) -> dict[str, Any]:
+        facts = super().facts() | {"source": str(self.settings.data)}
+        if isinstance(self.settings.data, TableInMemory):
+            facts["stored"] = STORED
+        return facts
+
+    def files(self) -> Files:
+        schema, whole, data = self.schema, self.whole, self.settings.data
+        files: Files = {
+            SCHEMA: lambda path: write_json(path, schema.to_dict()),
+            WHOLE: lambda path: write_json(path, {"columns": list(whole)}),
+        }
+        if isinstance(data, TableInMemory):
+            files[STORED] = lambda path: write_bytes(path, data.content)
+        return files
+
+    def inputs(self, source: Any) -> "pandas.DataFrame":
+        """Rows of a person, some of whose cells may be empty."""
+        return read_rows(self.schema, source, self.settings.encoding)
+
+    def rows_to_show(self) -> tuple[Cells, str]:
+        """Rows that a model was not trained on, and what they are; those of training if there are no others."""
+        if self.parts.validation is None:
+            return self.parts.train, "rows that it was trained on"
+        return self.parts.validation, "rows that it was not trained on"
+
+    def test_metrics(self, learner: Any) -> dict[str, float]:
+        rows, model = self.parts.open_test(), learner.model
+        scores = column_scores(model, rows, outcome_frequencies(model, self.parts.train))
+        numbers = len(model.spec.inputs)
+        naive = {f"baseline_{name}": value for name, value in summary_metrics(scores, numbers, naive=True).items()}
+        return hidden_metrics(model, rows, self.settings.hidden) | summary_metrics(scores, numbers) | naive
 
 
 class HiddenCells(NamedTuple):
@@ -179,20 +256,3 @@ def naive_loss(model: CellNet, cells: Cells, frequencies: Sequence[Tensor], shar
 def _first_inputs(inputs: Sequence[int]) -> list[int]:
     """The place of each number column's value among all inputs."""
     return [sum(inputs[:j]) for j in range(len(inputs))]
-
-
-__all__ = [
-    "CellBatches",
-    "ColumnScore",
-    "HiddenCells",
-    "column_outcomes",
-    "column_scores",
-    "draw_hidden",
-    "hidden_cost",
-    "hidden_metrics",
-    "naive_loss",
-    "outcome_frequencies",
-    "scores_of",
-    "summary_metrics",
-    "true_outcomes",
-]

@@ -16,8 +16,8 @@ def filled(frame: pd.DataFrame, rows: pd.DataFrame, **settings: Any) -> pd.DataF
     recipe = MaskedTableRecipe(
         data=TableInMemory.of(frame), validation=0.0, test=0.0, patience=0, width=8, depth=1, **settings
     )
-    table = recipe.table()
-    return fill_table(recipe.build(table).eval(), table.schema, rows, table.whole)
+    task = recipe.read()
+    return fill_table(recipe.build(task).model.eval(), task.schema, rows, task.whole)
 
 
 def test_dates_are_written_as_before():

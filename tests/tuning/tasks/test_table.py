@@ -11,7 +11,7 @@ from killing import expect_same_after_death
 
 import cutaway as cut
 from cutaway.tasks.tables.in_memory import TableInMemory
-from cutaway.tuning.tasks.table import TunedTableRecipe, cells_of_run
+from cutaway.tuning.tasks.table import TunedTableRecipe
 
 held = TableInMemory.of
 
@@ -64,7 +64,7 @@ def test_rows_are_read_as_those_of_the_base(base: Path, tmp_path: Path):
     few.loc[0, "town"] = "island"  # never seen by the base: not known
     run = cut.tune(base, data=held(few), target="pool", out=tmp_path / "run", steps=5, validation=0.0, test=0.0)
     recipe: Any = run.recipe
-    schema = cells_of_run(run)
+    schema = run.task.cells
     cells = recipe.table(schema).splits.train
     size = next(column for column in schema.columns if column.name == "size")
     np.testing.assert_allclose(cells.numbers[:, 0] * size.std + size.mean, few["size"], rtol=1e-4)
@@ -84,9 +84,9 @@ def test_numbers_and_a_column_that_the_base_knows(base: Path, tmp_path: Path):
 
 def test_the_steps_and_the_rate_that_nobody_chose(base: Path):
     data = held(houses(60, 1))
-    recipe = TunedTableRecipe(base=str(base), data=data, target="pool", head_only=True).settled()
+    recipe = TunedTableRecipe(base=str(base), data=data, target="pool", head_only=True).begin().recipe
     assert (recipe.steps, recipe.rate) == (100, 0.01)
-    assert TunedTableRecipe(base=str(base), data=data, target="pool").settled().full
+    assert TunedTableRecipe(base=str(base), data=data, target="pool").begin().recipe.full
 
 
 def test_bad_input(base: Path, tmp_path: Path):

@@ -414,6 +414,7 @@ def text_pairs() -> None:
         alike.append(f"{words[a]} {words[b]} {i},{words[b]} {words[a]} {i}")
         second = f"{words[b]} {words[a]}" if i % 2 else f"{words[rng.integers(8)]} {words[(a + b + 1) % 8]}"
         scored.append(f"{words[a]} {words[b]},{second},{i % 2}")
+    (PLACE / "texts.txt").write_text("\n".join(line.split(",")[0] for line in alike[1:]) + "\n", encoding="utf-8")
     (PLACE / "pairs.csv").write_text("\n".join(alike) + "\n", encoding="utf-8")
     (PLACE / "scored.csv").write_text("\n".join(scored) + "\n", encoding="utf-8")
 
@@ -428,6 +429,17 @@ def cnn_run() -> None:
 def vit_run() -> None:
     images()()
     base("vit", data="images.npz", **VIT | dict(ema=0.0))
+
+
+def contrastive_run() -> None:
+    images()()
+    settings = dict(LITTLE, width=8, depth=1, batch=16, hidden=16, projected=8, augment="shift:1", warmup=2)
+    base("contrastive", data="images.npz", **settings)
+
+
+def gin_run() -> None:
+    molecules(value=True)()
+    base("gin", data="molecules.csv", **LITTLE, width=8, depth=2, batch=16)
 
 
 def vertices_run() -> None:
@@ -738,6 +750,20 @@ VARIANTS: dict[str, Case] = {
     "classifier-memory": Case(
         "classifier", CLASSIFIER, CLASSES, labelled, lambda: pd.read_csv("labelled.tsv", sep="\t")
     ),
+    "bert-words": Case(
+        "bert",
+        LITTLE
+        | dict(data="little.txt", width=8, depth=1, heads=2, context=16, batch=4, tokenizer="bpe-280", warmup=2)
+        | dict(mask="words", accumulate=2, batch_growth=2, ema=0.5),
+        [q("predict", "the [MASK] ate"), q("embed", ["the dog"]), q("nearest", "the", k=3)],
+        texts,
+    ),
+    "wordvectors-phrases": Case(
+        "wordvectors",
+        WORDS | dict(data="circles.txt", phrases=1, phrase_threshold=1.0),
+        [q("nearest", "counts_one", k=3), q("embed", ["counts_one"])],
+        circles,
+    ),
     "wordvectors-subwords": Case("wordvectors", WORDS | dict(data="circles.txt", subwords=60), NEAR, circles),
     "wordvectors-tree": Case(
         "wordvectors",
@@ -822,6 +848,10 @@ VARIANTS: dict[str, Case] = {
         VERTICES,
         towns,
     ),
+    "gcn-citations": Case(
+        "gcn", LITTLE | dict(data="citations", width=4), [q("predict", "all"), q("embed", "all")], stop=10
+    ),
+    "gin-trees": Case("gin", LITTLE | dict(data="trees", width=8, depth=2, batch=16, split="random"), [], stop=10),
     "gin-molecules": Case("gin", LITTLE | dict(data="molecules.csv", width=8, depth=2, batch=16), SMILES, molecules()),
     "gin-number": Case(
         "gin", LITTLE | dict(data="molecules.csv", width=8, depth=2, batch=16), SMILES, molecules(value=True)
@@ -981,14 +1011,22 @@ TUNINGS: dict[str, Case] = {
     ),
     "tuned-images": Case("tuned-images", TUNING | dict(data="images.npz", full=True), SORTS, cnn_run),
     "tuned-images-head": Case("tuned-images", TUNING | dict(data="images.npz", head_only=True), SORTS, cnn_run),
+    "tuned-images-contrastive": Case("tuned-images", TUNING | dict(data="images.npz", last=1), SORTS, contrastive_run),
     "tuned-images-vit": Case("tuned-images", TUNING | dict(data="images.npz", lora=2), SORTS, vit_run),
     "tuned-pairs": Case("tuned-pairs", TUNING | dict(data="pairs.csv", task="pairs", full=True), COMPARES, bert_run),
+    "tuned-pairs-texts": Case(
+        "tuned-pairs", TUNING | dict(data="texts.txt", task="pairs", full=True), COMPARES[1:], bert_checkpoint()
+    ),
     "tuned-pairs-scored": Case(
         "tuned-pairs", TUNING | dict(data="scored.csv", task="pairs", lora=2), COMPARES, bert_checkpoint()
     ),
     "tuned-vertices": Case("tuned-vertices", TUNING | TOWNS | dict(task="vertices", full=True), VERTICES, vertices_run),
+    "tuned-vertices-values": Case(
+        "tuned-vertices", TUNING | INCOMES | dict(task="vertices", lora=2), VERTICES, vertices_run
+    ),
     "tuned-vertices-gcn": Case("tuned-vertices", TUNING | TOWNS | dict(head_only=True), VERTICES, gcn_run),
     "tuned-graphs": Case("tuned-graphs", TUNING | dict(data="chains.txt", lora=2), GRAPHS, chains_run),
+    "tuned-graphs-number": Case("tuned-graphs", TUNING | dict(data="molecules.csv", last=1), SMILES, gin_run),
     "tuned-graphs-head": Case("tuned-graphs", TUNING | dict(data="chains.txt", head_only=True), GRAPHS, chains_run),
     "tuned-table": Case("tuned-table", TUNING | dict(data="table.csv", target="sold", full=True), ROWS, cells_run),
     "tuned-table-number": Case(
@@ -1051,7 +1089,7 @@ def _made(name: str, case: Case) -> dict[str, Any]:
         "metrics": last_rows(run),
         "verbs": verbs_offered(run),
         "views": views_that_suit(run),
-        "methods": sorted({question["ask"] for question in questions} | ({"test"} if case.test else set())),
+        "methods": _methods(case),
         "files": _files("finished"),
         "questions": questions,
     }
@@ -1088,10 +1126,7 @@ def _answered(run: Any, question: dict[str, Any]) -> dict[str, Any]:
 
 def _tell_unasked(run: Any, case: Case) -> None:
     """Names the methods that the run may have and that nothing was asked of."""
-    asked = {question["ask"] for question in case.questions} | {"test"}
-    if "decode of encode" in asked:
-        asked |= {"decode"}
-    for name in (name for name in METHODS if name not in asked):
+    for name in (name for name in METHODS if name not in (*_methods(case), "test")):
         given: dict[str, Any] = {"embed": ["the"], "nearest": "the", "encode": "asked.npz", "decode": [[0.0]]}
         try:
             getattr(run, name)(*([given.get(name, "the")] if name not in ("sample", "forecast", "backtest") else []))
@@ -1099,6 +1134,12 @@ def _tell_unasked(run: Any, case: Case) -> None:
         except Exception as error:
             if "cannot" not in str(error):
                 print(f"    {name}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
+
+
+def _methods(case: Case) -> list[str]:
+    """The methods of a run that answered."""
+    asked = {word for question in case.questions for word in question["ask"].split()} & set(METHODS)
+    return sorted(asked | {"test"} if case.test else asked)
 
 
 def _files(folder: str) -> list[str]:

@@ -21,12 +21,13 @@ from cutaway.atomic_files import parse_json
 from cutaway.data.files import TextSource, expect_encoding, find_files, open_plain, read_pieces
 from cutaway.data.fingerprints import Fingerprint, fingerprint_files
 from cutaway.data.labelled.labelled_columns import Columns, find_text_and_label
+from cutaway.data.stored import Stored
 from cutaway.data.tables.csv_files import CsvFormat, check_rows, find_layout
+from cutaway.data.tables.endings import JSON_LINES
 from cutaway.data.tables.table_files import as_frame, open_table
 
 _NOTES = re.compile(r"(readme|licen[cs]e|copying|changelog|notes?)(\.\w+)?", re.IGNORECASE)  # beside the data
 _FASTTEXT = re.compile(r"((?:__label__\S+\s+)+)(.*)")
-_ENDINGS = (".jsonl", ".ndjson", ".json")
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,11 @@ def open_labelled(data: Any, form: LabelledForm) -> LabelledSource:
     if not isinstance(data, (str, os.PathLike)):
         from cutaway.data.tables.reading import fingerprint_frame
 
-        frame = as_frame(data)
+        held = data if isinstance(data, Stored) else None
+        frame = as_frame(data) if held is None else held.frame()
         name = str(frame.attrs.get("name", "a table in memory"))
-        return _from_columns(_frame_columns(frame), name, fingerprint_frame(frame), form, (), 1)
+        fingerprint = fingerprint_frame(frame) if held is None else held.fingerprint()
+        return _from_columns(_frame_columns(frame), name, fingerprint, form, (), 1)
     path = Path(data).expanduser()
     if path.is_dir():
         return _from_folder(path, form)
@@ -78,7 +81,7 @@ def open_labelled(data: Any, form: LabelledForm) -> LabelledSource:
     if _is_parquet(path):
         return _from_columns(_frame_columns(open_table(path, form.encoding)), path.name, fingerprint, form, (), 1)
     text = _read(path, form.encoding)
-    if any(ending in path.name.casefold() for ending in _ENDINGS):
+    if any(ending in path.name.casefold() for ending in JSON_LINES):
         return _from_columns(_json_columns(text, path.name), path.name, fingerprint, form, (), 1)
     return _from_table_text(text, path.name, fingerprint, form)
 
@@ -91,7 +94,7 @@ def read_columns(table: Any, encoding: str = "utf-8") -> dict[str, list[str]]:
     if _is_parquet(path):
         return _frame_columns(open_table(path, encoding))
     text = _read(path, encoding)
-    if any(ending in path.name.casefold() for ending in _ENDINGS):
+    if any(ending in path.name.casefold() for ending in JSON_LINES):
         return _json_columns(text, path.name)
     layout, rows = _rows(text, path.name, None)
     return {column: [row[i].strip() for row in rows] for i, column in enumerate(layout.names)}

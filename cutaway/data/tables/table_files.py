@@ -193,4 +193,34 @@ def as_frame(table: Any) -> "pandas.DataFrame":
     return pd.DataFrame({str(name): list(values) for name, values in table.items()})
 
 
-__all__ = ["as_frame", "as_numbers", "column_names", "expect_columns", "load_frame", "load_rows", "open_table"]
+def as_parquet(frame: "pandas.DataFrame") -> bytes:
+    """A table as a Parquet file; a column that cannot be stored is named."""
+    need("pyarrow", "tables", "keeping a copy of a table in memory")
+    twice = frame.columns[frame.columns.astype(str).duplicated()]
+    if len(twice):
+        raise ValueError(f"columns must have different names, got {str(twice[0])!r} twice; rename one of them")
+    frame = frame.set_axis(list(map(str, frame.columns)), axis=1)
+    try:
+        return bytes(frame.to_parquet(index=False))
+    except (ValueError, TypeError, NotImplementedError) as whole:
+        for name in frame.columns:
+            try:
+                frame[[name]].to_parquet(index=False)
+            except (ValueError, TypeError, NotImplementedError) as error:
+                raise ValueError(
+                    f"a run keeps a copy of its table, got the column {name!r} of type {frame[name].dtype}, which "
+                    f"cannot be stored ({' '.join(str(error).split())}); convert it, for instance with .astype(str)"
+                ) from error
+        raise ValueError(f"a run keeps a copy of its table, got one that cannot be stored ({whole})") from whole
+
+
+__all__ = [
+    "as_frame",
+    "as_numbers",
+    "as_parquet",
+    "column_names",
+    "expect_columns",
+    "load_frame",
+    "load_rows",
+    "open_table",
+]

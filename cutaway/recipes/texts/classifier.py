@@ -5,10 +5,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.data.stored import shown
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
-from cutaway.tasks.tables.in_memory import STORED, TableInMemory
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,6 +41,7 @@ class ClassifierRecipe(Recipe):
         "with 300 numbers 81.5). `python benchmarks/run.py sentence_classes` measures it."
     )
     unit: ClassVar[str] = "nats a text"
+    memory: ClassVar[str] = "cutaway.data.stored:keep_table"
     input: ClassVar[str] = '"a text of yours"'
     prediction: ClassVar[str] = (
         "a text, lines or a table with a column of texts in; the label and P(label) for every label out"
@@ -108,8 +109,6 @@ class ClassifierRecipe(Recipe):
     """at the end, make the probabilities as sure as they are right on validation (a temperature in the last layers)"""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.data, str):
-            object.__setattr__(self, "data", TableInMemory.of(self.data))
         super().__post_init__()
         expect_at_least(self, 1, "readers", "vector_width", "width", "depth", "heads", "context")
         expect_at_least(self, 0, "ngrams")
@@ -172,7 +171,6 @@ class ClassifierRecipe(Recipe):
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         import torch
 
-        from cutaway.atomic_files import write_bytes
         from cutaway.data.labelled.ngrams import Ngrams
         from cutaway.data.labelled.text_batches import TextBatches
         from cutaway.models.sequences.text_classifier import TextClassifier
@@ -182,7 +180,7 @@ class ClassifierRecipe(Recipe):
         from cutaway.training.jobs import Job
         from cutaway.waiting import doing
 
-        with doing(f"reading {self.data}"):
+        with doing(f"reading {shown(self.data)}"):
             texts = self.dataset()
         words, matrix = classification.given_vectors(self.vectors, self.encoding) if self.vectors else ([], None)
         tokenizer = self.make_tokenizer(texts.train.texts, words)
@@ -218,10 +216,6 @@ class ClassifierRecipe(Recipe):
         }
         if ngrams is not None:
             files[classification.NGRAMS] = ngrams.save
-        if isinstance(self.data, TableInMemory):
-            content = self.data.content
-            files[STORED] = lambda path: write_bytes(path, content)
-            told["stored"] = STORED
         evaluate = lambda m: classification.text_metrics(m, validation)
         return Job(
             model=model,

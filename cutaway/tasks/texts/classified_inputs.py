@@ -8,16 +8,15 @@ from typing import Any
 from cutaway.data.checks import nearest
 from cutaway.data.labelled.labelled_columns import find_text
 from cutaway.data.labelled.labelled_sources import read_columns
+from cutaway.data.tables.endings import is_text_table
 from cutaway.tasks.texts.text_inputs import as_texts, read_lines
-
-_TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq")
 
 
 def texts_to_classify(inputs: Any, columns: Sequence[str], encoding: str = "utf-8") -> list[str]:
     """The texts of what was given; of a table, those in the columns that training had, or in the one of texts."""
     if isinstance(inputs, os.PathLike):
         path = Path(inputs)
-        if not any(ending in path.name.casefold() for ending in _TABLES):
+        if not is_text_table(path):
             return read_lines(os.fspath(path), encoding)
         return _of_table(read_columns(path, encoding), columns, path.name)
     if hasattr(inputs, "columns") or isinstance(inputs, dict):

@@ -1,9 +1,6 @@
 r"""The labelled texts of a recipe in their three parts, from a file or from a table in memory."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-from cutaway.tasks.tables.in_memory import TableInMemory
 
 if TYPE_CHECKING:
     from cutaway.data.labelled.labelled_texts import LabelledTexts
@@ -14,9 +11,8 @@ def read_parts(recipe: Any, run: "Run | None" = None) -> "LabelledTexts":
     """The texts that a recipe's settings name; those of a ``run`` must be what they were."""
     from cutaway.data.labelled.labelled_texts import read_labelled
 
-    held = recipe.data if isinstance(recipe.data, TableInMemory) else None
     texts = read_labelled(
-        recipe.data if held is None else held.frame(),
+        recipe.data,
         text=recipe.text or None,
         target=recipe.target or None,
         validation=recipe.validation,
@@ -25,8 +21,6 @@ def read_parts(recipe: Any, run: "Run | None" = None) -> "LabelledTexts":
         encoding=recipe.encoding,
         header=recipe.header,
     )
-    if held is not None:
-        texts = replace(texts, fingerprint=held.fingerprint())
     if run is not None:
         run.expect_same_data(texts.fingerprint)
     return texts

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, RESULTS, setting
-from cutaway.tasks.tables.in_memory import STORED, TableInMemory
 from cutaway.tuning.settings import TunedRecipe, features_in_words
 
 if TYPE_CHECKING:
@@ -40,6 +39,7 @@ class TunedClassesRecipe(TunedRecipe):
         "LoRA 82.2 %, all weights 83.0 % (TF-IDF 78.0 %)."
     )
     unit: ClassVar[str] = "nats a text"
+    memory: ClassVar[str] = "cutaway.data.stored:keep_table"
     input: ClassVar[str] = '"a text of yours"'
     prediction: ClassVar[str] = (
         "a text, lines or a table with a column of texts in; the label and P(label) for every label out"
@@ -73,14 +73,12 @@ class TunedClassesRecipe(TunedRecipe):
     """whether the first row of a table holds the names of the columns; without it, it is found and told"""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.data, str):
-            object.__setattr__(self, "data", TableInMemory.of(self.data))
         super().__post_init__()
         expect_at_least(self, 3, "context")
 
     @classmethod
     def suits(cls, data: Any) -> str:
-        from cutaway.data.sniffing import labelled_texts
+        from cutaway.data.kinds import labelled_texts
 
         return labelled_texts(data)
 
@@ -121,7 +119,6 @@ class TunedClassesRecipe(TunedRecipe):
     def task_job(self, model: "nn.Module", base: "Base", data: "LabelledTexts", rank: int, world: int) -> "Job":
         import torch
 
-        from cutaway.atomic_files import write_bytes
         from cutaway.data.similar_lengths import SimilarLengths
         from cutaway.tasks.texts.bag_of_words import class_metrics, text_baseline
         from cutaway.tasks.texts.classify import LABELS, save_labels
@@ -155,10 +152,6 @@ class TunedClassesRecipe(TunedRecipe):
         if data.validation is not None:
             told["baseline"] = text_baseline(data.train, data.validation, data.labels)
         files = {LABELS: lambda path: save_labels(path, data.labels, data.columns)}
-        if isinstance(self.data, TableInMemory):
-            content = self.data.content
-            files[STORED] = lambda path: write_bytes(path, content)
-            told["stored"] = STORED
         told["summary"] = "\n".join(lines)
 
         def evaluate(m: "nn.Module") -> dict[str, float]:

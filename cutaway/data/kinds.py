@@ -13,6 +13,7 @@ from typing import Any
 from cutaway.atomic_files import parse_json
 from cutaway.data.files import TextSource, open_plain
 from cutaway.data.samples.embedded import list_samples
+from cutaway.data.tables.csv_files import find_separator, split_fields
 from cutaway.data.tables.endings import CSV, JSON_LINES, PARQUET, SPREADSHEETS, TABLES, file_ending
 
 _GRAPHS = (".graphml", ".gexf", ".gml", ".mtx")
@@ -219,7 +220,9 @@ def _columns(path: Path) -> set[str]:
         except ValueError:
             return set()
         return set(found) if isinstance(found, dict) else set()
-    return {name.strip().strip('"').casefold() for name in first.split("\t" if "\t" in first else ",")}
+    separator = find_separator(first)
+    rows = split_fields(first, "," if separator == " " else separator)  # a space is inside a name
+    return {name.strip().casefold() for name in next(iter(rows), ())}
 
 
 def _texts_below(path: Path) -> bool:

@@ -14,7 +14,7 @@ import tempfile
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -110,7 +110,7 @@ def plain(kind: type, given: Mapping[str, Any], others: Mapping[str, Any] | None
     held, place = None, getattr(kind, "memory", "")
     if place and any(not isinstance(settings.get(name, ""), str) for name in _IN_MEMORY):
         module, function = place.split(":")
-        defaults = {name: field.default for name, field in kind.__dataclass_fields__.items()}  # type: ignore[attr-defined]
+        defaults = {field.name: field.default for field in fields(kind)}
         made, changed = getattr(import_module(module), function)(kind, {**defaults, **(others or {}), **settings})
         held = _HELD.setdefault(made.name, made)
         settings |= {**changed, "data": held.name}

@@ -197,9 +197,7 @@ def test_a_recipe_goes_on_with_what_it_holds(tmp_path: Path):
 @pytest.mark.untyped
 def test_paths_become_text_and_only_make_takes_objects(tmp_path: Path):
     assert MLPRecipe.make(data=tmp_path / "a.csv").data == str(tmp_path / "a.csv")
-    with pytest.raises(
-        ValueError, match=r"^data must be text, got DataFrame; MLPRecipe.make\(data=…\) takes it"
-    ):
+    with pytest.raises(ValueError, match=r"^data must be text, got DataFrame; MLPRecipe.make\(data=…\) takes it"):
         MLPRecipe(data=little_frame(5))
     with pytest.raises(ValueError, match=r"^data must be text, got PosixPath; MLPRecipe.make\(data=…\) takes it"):
         MLPRecipe(data=tmp_path)

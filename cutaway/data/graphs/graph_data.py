@@ -4,6 +4,8 @@ All vertices and edges are seen in training; the labels of validation and test v
 are numbers as they come: see vertex_tables.py. What was merged or left out is counted in the notes: see raw_graphs.py.
 """
 
+import io
+import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from cutaway.data.checks import nearest
 from cutaway.data.images.decoding import image_endings
 from cutaway.data.images.image_files import files_in_folder
-from cutaway.data.labelled.labelled_sources import read_columns
+from cutaway.data.tables.text_tables import read_columns
 
 _FILES = (
     "file",

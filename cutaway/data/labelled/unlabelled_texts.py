@@ -15,8 +15,8 @@ from typing import Any
 from cutaway.data.checks import nearest
 from cutaway.data.files import expect_encoding, find_files, open_plain, read_pieces
 from cutaway.data.labelled.labelled_columns import find_text
-from cutaway.data.labelled.labelled_sources import read_columns
 from cutaway.data.tables.endings import is_text_table
+from cutaway.data.tables.text_tables import read_columns
 
 LONGEST = 1_000_000  # characters of a line
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from cutaway.data.checks import nearest
 from cutaway.data.labelled.labelled_columns import find_text
-from cutaway.data.labelled.labelled_sources import read_columns
 from cutaway.data.tables.endings import is_text_table
+from cutaway.data.tables.text_tables import read_columns
 from cutaway.tasks.texts.text_inputs import as_texts, read_lines
 
 

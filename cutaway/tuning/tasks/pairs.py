@@ -184,8 +184,8 @@ class TunedPairsRecipe(TunedRecipe):
         """The cosine of each pair of a table: a path, a DataFrame, a dict of columns."""
         import torch
 
-        from cutaway.data.labelled.labelled_sources import read_columns
         from cutaway.data.labelled.text_pairs import find_columns, first_row_as_pair
+        from cutaway.data.tables.text_tables import read_columns
 
         asked = tuple(name.strip() for name in self.columns.split(","))[:2] if self.columns else ()
         table = first_row_as_pair(read_columns(inputs, self.encoding), inputs)

@@ -229,3 +229,19 @@ def _texts_below(path: Path) -> bool:
     below = [one for one in path.iterdir() if not one.name.startswith(".")]
     folders = [one for one in below if one.is_dir()]
     return len(folders) > 1 and all(file_ending(one) in (".txt", "") for folder in folders for one in folder.iterdir())
+
+
+__all__ = [
+    "chats",
+    "find_kind",
+    "images",
+    "is_sample",
+    "labelled_texts",
+    "looks_like_many",
+    "many_graphs",
+    "one_graph",
+    "plain_texts",
+    "tables",
+    "tagged_texts",
+    "text_pairs",
+]

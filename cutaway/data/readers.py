@@ -59,3 +59,8 @@ def open_data(
         kind = find_kind(data)
     expect_choice("kind", kind, _READERS)
     return _READERS[kind](data, **options)
+
+
+__all__ = [
+    "open_data",
+]

@@ -182,3 +182,20 @@ def keep_graph_or_graphs(kind: type, settings: Mapping[str, Any]) -> tuple[Store
     if settings["graphs"] == "one" or not are_graphs(settings["data"]):
         return keep_graph(kind, settings)
     return store_graphs(open_graphs(settings["data"])), {"target": "", "graphs": "many"}
+
+
+__all__ = [
+    "Stored",
+    "find_stored",
+    "hold",
+    "keep_graph",
+    "keep_graph_or_graphs",
+    "keep_graphs",
+    "keep_images",
+    "keep_series",
+    "keep_table",
+    "plain",
+    "shown",
+    "store_graphs",
+    "store_table",
+]

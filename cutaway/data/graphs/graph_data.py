@@ -499,4 +499,4 @@ def _parts(
     return a, b, c
 
 
-__all__ = ["KIND", "UNKNOWN", "GraphData", "as_graph", "graph_tensors", "read_graph"]
+__all__ = ["KIND", "UNKNOWN", "GraphData", "as_graph", "graph_tensors", "read_graph", "write_graph"]

@@ -235,4 +235,4 @@ def _place(key: str) -> tuple[str, str] | None:
     return (part, "images") if rest[0] in _IMAGES else (part, "labels") if rest[0] in _LABELS else None
 
 
-__all__ = ["LabelledArray", "as_images", "as_labels", "from_memory", "joined", "read_array_file"]
+__all__ = ["LabelledArray", "as_images", "as_labels", "from_memory", "joined", "read_array_file", "write_arrays"]

@@ -242,3 +242,6 @@ def _texts_of(file: str, content: str, whole: bool) -> Iterator[tuple[str, str]]
         return
     for number, line in enumerate(content.rstrip("\n").split("\n"), start=1):
         yield f"line {number:,} of {file}", line.strip()
+
+
+__all__ = ["LabelledForm", "LabelledSource", "open_labelled"]

@@ -309,3 +309,16 @@ def _expect_closed(text: str, name: str, layout: CsvFormat, before: int) -> None
                 f"a quoted field must end with a quote, got one that begins in line {before + 1:,} of {name} and goes "
                 "on to its end; close it, and double the quotes inside it"
             ) from None
+
+
+__all__ = [
+    "CsvFormat",
+    "CsvTable",
+    "check_rows",
+    "find_layout",
+    "find_separator",
+    "parse_csv",
+    "read_csv",
+    "read_layout",
+    "split_fields",
+]

@@ -37,3 +37,16 @@ def is_text_table(path: str | os.PathLike[str]) -> bool:
     (True, True, False)
     """
     return any(ending in TEXT_TABLES for ending in map(str.lower, Path(path).suffixes))
+
+
+__all__ = [
+    "CSV",
+    "JSON_LINES",
+    "PACKED",
+    "PARQUET",
+    "SPREADSHEETS",
+    "TABLES",
+    "TEXT_TABLES",
+    "file_ending",
+    "is_text_table",
+]

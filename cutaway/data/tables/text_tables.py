@@ -123,3 +123,6 @@ def json_columns(text: str, name: str) -> dict[str, list[str]]:
 
 def _plain(value: Any) -> str:
     return "" if value is None else value.strip() if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+__all__ = ["frame_columns", "json_columns", "read_columns", "read_whole", "text_rows"]

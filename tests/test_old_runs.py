@@ -29,7 +29,7 @@ def verbs_offered(run: Any) -> list[str]:
     """The verbs of the command line that the end of a training proposes."""
     from cutaway.commands.train import VERBS, can
 
-    return [verb for verb in VERBS if can(run.recipe, verb) and run.recipe.offers(run, verb)]
+    return [verb for verb in VERBS if can(run, verb)]
 
 
 def views_that_suit(run: Any) -> list[str]:
@@ -41,7 +41,7 @@ def views_that_suit(run: Any) -> list[str]:
 
 def inputs_to_attack(run: Any, most: int) -> tuple[Any, Any]:
     """Images of validation that an attack may change, and their classes."""
-    images, labels, _ = run.recipe.labelled_inputs(run, None, "validation", most)
+    images, labels, _ = run.method("labelled_inputs")(None, "validation", most)
     return images, labels
 
 

@@ -3,10 +3,9 @@ r"""`masked-table`: a model that restores any cell of a table from the others of
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from cutaway.recipes.base import Recipe
+from cutaway.recipes.base import Recipe, without_idle_patience
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
-from cutaway.tasks.tables.in_memory import TableInMemory
 
 if TYPE_CHECKING:
     from cutaway.tasks.tables.cell_restoring import CellRestorer
@@ -29,6 +28,7 @@ class MaskedTableRecipe(Recipe):
     )
     unit: ClassVar[str] = "nats a hidden cell"
     input_is_file: ClassVar[bool] = True
+    memory: ClassVar[str] = "cutaway.data.stored:keep_table"
     prediction: ClassVar[str] = (
         "rows with empty cells in; the rows with all cells filled out, with P(value) of filled categories and the "
         "10 % and 90 % quantiles of filled numbers"
@@ -76,8 +76,6 @@ class MaskedTableRecipe(Recipe):
     """steps between evaluations"""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.data, str):
-            object.__setattr__(self, "data", TableInMemory.of(self.data))
         super().__post_init__()
         expect_share(self, "validation", "test", "dropout")
         expect_at_least(self, 1, "width", "depth", "cell")
@@ -85,8 +83,9 @@ class MaskedTableRecipe(Recipe):
         expect_at_least(self, 2, "bins")
         if not 0 < self.hidden < 1:
             raise ValueError(f"hidden must be above 0 and below 1, got {self.hidden}; try hidden=0.5")
-        if self.patience and not self.validation:
-            object.__setattr__(self, "patience", 0)
+
+    def settled(self, task: Any = None, base: Any = None) -> "Recipe":
+        return without_idle_patience(self)
 
     def read(self, base: Any = None) -> "HiddenCellsTask":
         from cutaway.tasks.tables.masked_cells import HiddenCellsTask

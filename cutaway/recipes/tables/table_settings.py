@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_share
 from cutaway.recipes.settings import DATA, FIRST, setting
-from cutaway.tasks.tables.in_memory import TableInMemory
 
 if TYPE_CHECKING:
     from cutaway.data.tables.reading import Table
@@ -24,6 +23,7 @@ class TableRecipe(Recipe):
     kind: ClassVar[str] = "tables/predict"
 
     input_is_file: ClassVar[bool] = True
+    memory: ClassVar[str] = "cutaway.data.stored:keep_table"
     prediction: ClassVar[str] = (
         "rows in; the target out, and for classes P(label) for every label; categories that training never saw and "
         "empty fields are fine, a column that is not there is not"
@@ -33,7 +33,7 @@ class TableRecipe(Recipe):
     others: ClassVar[str] = "mlp"  # recipes for tasks that this one is not for
     probable: ClassVar[bool] = True  # whether its outputs tell probabilities
 
-    data: str = "iris"  # in Python a DataFrame, too, or a dict of columns: see `in_memory`
+    data: str = "iris"  # in Python a DataFrame, too, or a dict of columns
     """a CSV or Parquet file, or the name of an embedded sample (`cutaway list data`)"""
     target: str = setting("", FIRST)
     """the column to predict; several with commas between (default: one called target, label or class, else the last)"""
@@ -51,8 +51,6 @@ class TableRecipe(Recipe):
     """whether the first row of a CSV file holds the names of the columns; without it, it is found and told"""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.data, str):
-            object.__setattr__(self, "data", TableInMemory.of(self.data))
         super().__post_init__()
         expect_share(self, "validation", "test")
         if self.patience and not self.validation:

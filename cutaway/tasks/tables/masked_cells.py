@@ -8,7 +8,6 @@ never asked for. Numbers are asked for by their bin.
 
 import copy
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -17,7 +16,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from cutaway.atomic_files import read_json, write_bytes, write_json
+from cutaway.atomic_files import read_json, write_json
 from cutaway.blocks.losses.metrics import accuracy, r_squared
 from cutaway.blocks.losses.restoration import cell_losses, mean_where
 from cutaway.data.batches import Batches, ShuffledRows
@@ -25,7 +24,6 @@ from cutaway.data.seeded_draws import draw_uniform
 from cutaway.data.tables.cells import Cells, CellTable, read_cells
 from cutaway.data.tables.schema import Schema
 from cutaway.models.cells import CellNet
-from cutaway.tasks.tables.in_memory import STORED, TableInMemory
 from cutaway.tasks.tables.predict import SCHEMA, read_rows, schema_of
 from cutaway.tasks.task import Files, Task
 
@@ -44,9 +42,8 @@ class HiddenCellsTask(Task):
 
     def read_parts(self) -> CellTable:
         settings = self.settings
-        held = settings.data if isinstance(settings.data, TableInMemory) else None
-        table = read_cells(
-            settings.data if held is None else held.frame(),
+        return read_cells(
+            settings.data,
             leave_out=[name.strip() for name in settings.leave_out.split(",") if name.strip()],
             validation=settings.validation,
             test=settings.test,
@@ -54,7 +51,6 @@ class HiddenCellsTask(Task):
             encoding=settings.encoding,
             header=settings.header,
         )
-        return table if held is None else replace(table, fingerprint=held.fingerprint())
 
     @cached_property
     def schema(self) -> Schema:
@@ -68,21 +64,12 @@ class HiddenCellsTask(Task):
         path = self.run.file(WHOLE)
         return () if path is None else tuple(read_json(path, "columns")["columns"])
 
-    def facts(self) -> dict[str, Any]:
-        facts = super().facts() | {"source": str(self.settings.data)}
-        if isinstance(self.settings.data, TableInMemory):
-            facts["stored"] = STORED
-        return facts
-
     def files(self) -> Files:
-        schema, whole, data = self.schema, self.whole, self.settings.data
-        files: Files = {
+        schema, whole = self.schema, self.whole
+        return {
             SCHEMA: lambda path: write_json(path, schema.to_dict()),
             WHOLE: lambda path: write_json(path, {"columns": list(whole)}),
         }
-        if isinstance(data, TableInMemory):
-            files[STORED] = lambda path: write_bytes(path, data.content)
-        return files
 
     def inputs(self, source: Any) -> "pandas.DataFrame":
         """Rows of a person, some of whose cells may be empty."""

@@ -8,7 +8,6 @@ table` by a model that has learned to restore the cells of tables like it.
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakValueDictionary
@@ -17,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from cutaway.atomic_files import read_json, write_bytes, write_json
+from cutaway.atomic_files import read_json, write_json
 from cutaway.data.tables.cells import encode_labelled_cells
 from cutaway.data.tables.encoding import Encoded, decode, encode
 from cutaway.data.tables.numerals import is_code, read_notation
@@ -26,7 +25,6 @@ from cutaway.data.tables.schema import MISSING, UNSEEN, Column, Schema
 from cutaway.data.tables.table_files import as_frame, load_rows
 from cutaway.extras import need
 from cutaway.tasks.tables.baselines import baseline_metric, constant_baseline, figure_of, score
-from cutaway.tasks.tables.in_memory import STORED, TableInMemory
 from cutaway.tasks.task import Files, Task
 
 if TYPE_CHECKING:
@@ -81,12 +79,11 @@ class TablePrediction(Task):
 
     def _read_again(self, asked: str) -> Table:
         settings = self.settings
-        held = settings.data if isinstance(settings.data, TableInMemory) else None
         as_cells: dict[str, Callable[..., Any]] = {}
         if self.cells is not None:
             as_cells["encode"] = partial(encode_labelled_cells, cells=self.cells)
-        table = read_table(
-            settings.data if held is None else held.frame(),
+        return read_table(
+            settings.data,
             target=settings.target or None,
             task=None if asked == "auto" else asked,
             validation=settings.validation,
@@ -96,7 +93,6 @@ class TablePrediction(Task):
             header=settings.header,
             **as_cells,
         )
-        return table if held is None else replace(table, fingerprint=held.fingerprint())
 
     @cached_property
     def schema(self) -> Schema:
@@ -108,18 +104,13 @@ class TablePrediction(Task):
         return train.size if self.cells is not None else len(train.numbers)
 
     def facts(self) -> dict[str, Any]:
-        facts = super().facts() | {"source": str(self.settings.data)}
-        if isinstance(self.settings.data, TableInMemory):
-            facts["stored"] = STORED
-        return facts
+        return super().facts() | {"source": str(self.settings.data)}
 
     def files(self) -> Files:
-        schema, cells, data = self.schema, self.cells, self.settings.data
+        schema, cells = self.schema, self.cells
         files: Files = {SCHEMA: lambda path: write_json(path, schema.to_dict())}
         if cells is not None:
             files[CELLS] = lambda path: write_json(path, cells.to_dict())
-        if isinstance(data, TableInMemory):
-            files[STORED] = lambda path: write_bytes(path, data.content)
         return files
 
     def baseline(self, head: Any, rows: Any) -> dict[str, Any]:

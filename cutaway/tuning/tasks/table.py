@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, RESULTS, setting
-from cutaway.tasks.tables.in_memory import TableInMemory
 from cutaway.tuning.settings import TunedRecipe
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ class TunedTableRecipe(TunedRecipe):
 
     name: ClassVar[str] = "tuned-table"
     task: ClassVar[str] = "table"
+    memory: ClassVar[str] = "cutaway.data.stored:keep_table"
     quality: ClassVar[str] = (
         "Adult's test file, head only, 50 labels: accuracy 0.819 (mlp from scratch 0.793, logistic regression 0.810); "
         "LoRA, 1,000 labels: 0.850 (0.845, 0.844). `python benchmarks/run.py few_label_table` measures it."
@@ -65,14 +65,12 @@ class TunedTableRecipe(TunedRecipe):
     """the weights that the run ends with: last, as few rows cannot tell which are best, or best by validation"""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.data, str):
-            object.__setattr__(self, "data", TableInMemory.of(self.data))
         super().__post_init__()
         expect_at_least(self, 0, "penalty")
 
     @classmethod
     def suits(cls, data: Any) -> str:
-        from cutaway.data.sniffing import tables
+        from cutaway.data.kinds import tables
 
         return tables(data)
 

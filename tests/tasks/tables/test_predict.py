@@ -12,7 +12,7 @@ from cutaway.blocks import Head, Task
 from cutaway.data import read_table
 from cutaway.data.tables.schema import Column, Schema
 from cutaway.models import TableNet
-from cutaway.tasks.tables import predict as rows
+from cutaway.tasks.tables import rows
 from cutaway.tasks.tables.predict import describe, encode_rows, read_rows
 from cutaway.tasks.tables.rows import RowBatches, outputs_of, row_cost
 

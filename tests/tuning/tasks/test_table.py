@@ -60,7 +60,6 @@ def test_rows_are_read_as_those_of_the_base(base: Path, tmp_path: Path):
     few = houses(40, 1)
     few.loc[0, "town"] = "island"  # never seen by the base: not known
     run = cut.tune(base, data=few, target="pool", out=tmp_path / "run", steps=5, validation=0.0, test=0.0)
-    recipe: Any = run.recipe
     schema = run.task.cells
     cells = run.task.parts.splits.train
     size = next(column for column in schema.columns if column.name == "size")

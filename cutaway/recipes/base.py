@@ -5,12 +5,12 @@ Nothing heavy is imported before a recipe is used: `cutaway train gpt --help` ne
 
 import dataclasses
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least, expect_settings, expect_share, expect_types
 from cutaway.recipes.settings import FIRST, MACHINE, OPTIMIZER, RESULTS, SCHEDULE, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.training.optimizers.names import Optimizer
 from cutaway.training.optimizers.schedules import BatchSizes, Schedule, Shape, batches_per_step, fitting_warmup
 
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from cutaway.runs.run import Run
-    from cutaway.tasks.series.backtesting import Backtest
-    from cutaway.tasks.series.forecasts import Forecast
-    from cutaway.tasks.subjects import Subject
-    from cutaway.tasks.words.word_rows import WordRows
     from cutaway.training.jobs import Job
 
 
@@ -36,18 +32,9 @@ class Recipe:
     quality: ClassVar[str] = ""  # what it reaches, on what, beside what
     unit: ClassVar[str] = ""  # of the loss
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
-    prediction: ClassVar[str] = ""  # what `cutaway predict` takes and gives, in one line
-    input: ClassVar[str] = "rows.csv"  # what `cutaway predict` takes, as an example
-    answers: ClassVar[bool] = False  # whether what `generate` writes is an answer, and does not go on from the prompt
-    word_noun: ClassVar[str] = "words"  # what `word_rows` are rows of
-    whole_input: ClassVar[str] = ""  # the input that asks for everything in other data; "": there must be one
-    output_formats: ClassVar[
-        tuple[str, ...]
-    ] = ()  # endings of files that `cutaway predict --out` can write beside tables
-    input_is_file: ClassVar[bool] = False  # whether `subject` is given the path of a file; else a text
+    abilities: ClassVar[tuple[Offer, ...]] = ()  # what its runs can do, besides what its bases offer
     own_vocabulary: ClassVar[bool] = True  # whether model and tokenizer must have as many tokens
     may_move: ClassVar[tuple[str, ...]] = ("data",)  # paths that a resumed run can be given anew; content is compared
-    sample_files: ClassVar[str] = ""  # the module that writes what `make_samples` gives, as runs/sampled_images.py does
     open_settings: ClassVar[tuple[str, ...]] = ()  # that may be 0, until `settled` chooses them by the data
 
     data: str = setting("", FIRST, "PATH")
@@ -215,112 +202,6 @@ class Recipe:
 
     def loaded(self, model: "nn.Module") -> None:
         """Completes a model of `open_model` that was given its weights."""
-
-    def test_metrics(self, run: "Run") -> dict[str, float]:
-        """Metrics on the test split."""
-        raise self._cannot("be tested")
-
-    def generate(self, run: "Run", prompt: Any, **sampling: Any) -> str:
-        """Text that goes on from a prompt."""
-        raise self._cannot("generate text")
-
-    def read_inputs(self, source: str) -> Any:
-        """What `cutaway predict` was given (a path, or for some recipes a text) as `predict` takes it."""
-        return source
-
-    def predict(self, run: "Run", inputs: Any) -> Any:
-        """Predictions for new inputs."""
-        raise self._cannot("predict")
-
-    def predict_in(self, run: "Run", inputs: Any, data: Any, vertices: Any = None) -> Any:
-        """Predictions for inputs in other data than the run's own: vertices and pairs of another graph."""
-        raise self._cannot("predict in other data than its own: its inputs are the data")
-
-    def embed(self, run: "Run", inputs: Any) -> "Tensor":
-        """A vector for each input (n, width): by default of texts, if the model has vectors of texts."""
-        model: Any = run.model
-        if not hasattr(model, "token_states"):
-            raise self._cannot("embed: its model has no vectors of its inputs")
-        return model.embed(inputs)
-
-    def embedded_items(
-        self, run: "Run", source: str, column: str = "", encoding: str = "utf-8"
-    ) -> "Iterator[tuple[list[str], Any]]":
-        """What `cutaway embed` was given, piece by piece: names, and inputs as `embed` takes them."""
-        from cutaway.data.labelled.unlabelled_texts import read_texts
-        from cutaway.data.text.chunks import batched
-
-        return ((texts, texts) for texts in batched(read_texts(source, column, encoding), 2048))
-
-    def asked_item(self, question: str, names: Sequence[str]) -> int | None:
-        """The place of the item that a question of `cutaway nearest` names; None if the question is to be embedded."""
-        return None
-
-    def forecast(
-        self,
-        run: "Run",
-        history: Any = None,
-        horizon: int | None = None,
-        future: Any = None,
-        quantiles: Sequence[float] = (0.1, 0.5, 0.9),
-        samples: int = 200,
-        seed: int = 0,
-    ) -> "Forecast":
-        """What comes after some series."""
-        raise self._cannot("forecast")
-
-    def backtest(self, run: "Run", windows: int | None = None, samples: int = 200, seed: int = 0) -> "Backtest":
-        """Forecasts of windows in the past beside what came."""
-        raise self._cannot("forecast")
-
-    def labelled_inputs(
-        self, run: "Run", given: Any = None, part: str = "validation", most: int = 1000
-    ) -> "tuple[Tensor, Tensor, str]":
-        """Inputs of the model that can be changed little by little, their classes, and what they are: for attacks."""
-        raise self._cannot("be attacked: it does not give classes to images")
-
-    def make_samples(
-        self,
-        run: "Run",
-        count: int = 16,
-        label: Any = None,
-        guidance: float | None = None,
-        steps: int | None = None,
-        seed: int = 0,
-    ) -> Any:
-        """New images, or new graphs: what ``sample_files`` writes."""
-        raise self._cannot("make images or graphs")
-
-    def encode(self, run: "Run", images: Any) -> "Tensor":
-        """Codes of images."""
-        raise self._cannot("encode images")
-
-    def decode(self, run: "Run", codes: Any) -> "Tensor":
-        """Images of codes."""
-        raise self._cannot("decode codes")
-
-    def offers(self, run: "Run", verb: str) -> bool:
-        """Whether a run does what a verb of the command line asks, where this depends on its model."""
-        return True
-
-    def word_rows(self, run: "Run") -> "WordRows":
-        """The words of a run and their vectors, which `run.nearest` searches: by default, its tokens' embeddings."""
-        from cutaway.tasks.words.word_rows import embedded_tokens
-
-        return embedded_tokens(run)
-
-    def export(self, run: "Run", to: str) -> "Path | None":
-        """Writes what `cutaway export` is asked for; None where it is the model, as a Hugging Face checkpoint."""
-        return None
-
-    def subject(self, run: "Run", given: str | None = None) -> "Subject":
-        """What `cutaway look` and the report put into the model: what was given, else data that it was not trained on.
-
-        By default a text, if the model says that it takes one (`Model.input_kind`).
-        """
-        from cutaway.tasks.subjects import subject_by_model
-
-        return subject_by_model(run, given)
 
     def _cannot(self, what: str) -> ValueError:
         return ValueError(f"a run of {self.name!r} cannot {what}; `cutaway list recipes` tells what each can do")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.tasks.graphs.graphs_in_memory import STORED, GraphInMemory
 from cutaway.training.optimizers.names import Optimizer
 from cutaway.training.optimizers.schedules import Shape
@@ -31,7 +32,12 @@ class VertexVectors:
     """A mixin of recipes whose model has a vector for every vertex of the run's graph: these are embedded, and searched
     by `cutaway nearest RUN NAME`."""
 
-    word_noun: ClassVar[str] = "vertices"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("embed"),
+        Offer("nearest", noun="vertices"),
+        Offer("look", takes="NAME"),
+    )
+
     encoding: str
 
     def vertex_vectors(self, run: "Run") -> "tuple[Sequence[str], Tensor]":
@@ -71,7 +77,6 @@ class VertexVectors:
 class GraphRecipe(VertexVectors, Recipe):
     """A model of one graph."""
 
-    input: ClassVar[str] = "NAME"
     needs_labels: ClassVar[bool] = False  # whether a graph without classes is refused
 
     data: str = "citations"

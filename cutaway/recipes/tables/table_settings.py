@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_share
 from cutaway.recipes.settings import DATA, FIRST, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.tasks.tables.in_memory import STORED, TableInMemory
 from cutaway.tasks.tables.row_vectors import RowVectors
 
@@ -36,11 +37,17 @@ _IN_USE: "WeakValueDictionary[tuple[Any, ...], Table]" = WeakValueDictionary()
 class TableRecipe(RowVectors, Recipe):
     """A model of the rows of a table."""
 
-    input_is_file: ClassVar[bool] = True
-    prediction: ClassVar[str] = (
-        "rows in; the target out, and for classes P(label) for every label; categories that training never saw and "
-        "empty fields are fine, a column that is not there is not"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="rows.csv",
+            gives="rows in; the target out, and for classes P(label) for every label; categories that training never "
+            "saw and empty fields are fine, a column that is not there is not",
+        ),
+        Offer("look", takes="rows.csv"),
     )
+
     # What the table asks for → what the model does.
     heads: ClassVar[dict[str, str]] = {task: task for task in ALL_TASKS}
     others: ClassVar[str] = "mlp"  # recipes for tasks that this one is not for

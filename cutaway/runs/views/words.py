@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from cutaway.look import neighbours
 from cutaway.look.embeddings.word_maps import word_map, word_similarity
 from cutaway.look.pages.picture import Picture
-from cutaway.recipes.base import Recipe
 from cutaway.runs.views.graph_views.hidden_parts import restores_graphs
 from cutaway.runs.views.graph_views.vertices import classifies_vertices
+from cutaway.tasks.abilities.ability import Offer, method, offers_of
 from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _LEAST = 8  # words of a map
 def has_words(run: "Run") -> bool:
     """Runs of recipes that have vectors of words, or of vertices that no other map shows."""
     mapped = classifies_vertices(run) or restores_graphs(run)
-    return type(run.recipe).word_rows is not Recipe.word_rows and not mapped
+    return method(run, "word_rows") is not None and not mapped
 
 
 def similar_words(run: "Run", subject: Subject) -> list[Picture]:
@@ -41,7 +41,7 @@ def frequent_words(run: "Run", subject: Subject) -> list[Picture]:
     rows = list(dict.fromkeys([*own, *readable]))[:_MAPPED]
     if len(rows) < _LEAST:
         return []
-    noun = run.recipe.word_noun
+    noun = offers_of(type(run.recipe)).get("nearest", Offer("nearest")).noun or "words"
     title = f"Map of {noun}: {len(rows)} of {len(table.words):,}"
     words = [table.words[i] for i in rows]
     picture = word_map(table.matrix[rows], words, perplexity=subject.perplexity, title=title)

@@ -3,9 +3,10 @@ r"""Vectors of rows: what a model of a table knows of a row before it answers.
 h = the last hidden layer;      alike(row, row') = cos(h, h')
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cutaway.atomic_files import parse_json
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,6 +21,8 @@ _ROWS = 4096  # embedded at a time
 
 class RowVectors:
     """A mixin of recipes of tables. A recipe says by `model_rows` what its model is given for rows."""
+
+    abilities: ClassVar[tuple[Offer, ...]] = (Offer("embed"),)
 
     encoding: str
 

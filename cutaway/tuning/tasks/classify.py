@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, RESULTS, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.tasks.tables.in_memory import STORED, TableInMemory
 from cutaway.tuning.settings import TunedRecipe, features_in_words
 
@@ -31,6 +32,14 @@ class TunedClassesRecipe(TunedRecipe):
     """
 
     name: ClassVar[str] = "tuned-classify"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes='"a text of yours"',
+            gives="a text, lines or a table with a column of texts in; the label and P(label) for every label out",
+        ),
+    )
     task: ClassVar[str] = "classify"
     least_steps: ClassVar[int] = 60
     quality: ClassVar[str] = (
@@ -40,10 +49,6 @@ class TunedClassesRecipe(TunedRecipe):
         "LoRA 82.2 %, all weights 83.0 % (TF-IDF 78.0 %)."
     )
     unit: ClassVar[str] = "nats a text"
-    input: ClassVar[str] = '"a text of yours"'
-    prediction: ClassVar[str] = (
-        "a text, lines or a table with a column of texts in; the label and P(label) for every label out"
-    )
 
     data: str = setting("", FIRST, "PATH")  # in Python a DataFrame, too, or a dict of columns
     """CSV, TSV, JSON lines or Parquet with a text and a label column; a folder or zip with a folder or file for each

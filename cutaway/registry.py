@@ -176,7 +176,8 @@ def run_file(path: str) -> None:
     try:
         runpy.run_path(str(file), run_name=file.stem)
     except Exception as error:
-        line = traceback.extract_tb(error.__traceback__)[-1]
+        frames = traceback.extract_tb(error.__traceback__)
+        line = next((frame for frame in reversed(frames) if Path(frame.filename) == file), frames[-1])
         raise ValueError(
             f"a file to run first must run, got --with {path}, which raises {type(error).__name__}: {error} (line "
             f"{line.lineno} of {Path(line.filename).name}); mend it"

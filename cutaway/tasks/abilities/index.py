@@ -53,11 +53,17 @@ def register_ability(ability: "Ability") -> "Ability":
     """Adds an ability of your own; returns it."""
     ours = our_verbs()
     other = _own.get(ability.verb)
-    if ability.verb in ours or (other is not None and other.call != ability.call):
+    if ability.verb in ours or (other is not None and _place(other) != _place(ability)):
         whose = "Cutaway has it" if ability.verb in ours else "another was registered before"
         raise ValueError(f"the verb of an ability must be free, got {ability.verb!r}: {whose}; choose another verb")
     _own[ability.verb] = ability
     return ability
+
+
+def _place(ability: "Ability") -> object:
+    """Where its function was defined: a cell or a file that is run again registers the same ability again."""
+    call = ability.call
+    return call if isinstance(call, str) else (call.__module__, getattr(call, "__qualname__", repr(call)))
 
 
 def read_entry_points() -> None:

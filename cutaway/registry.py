@@ -143,6 +143,7 @@ def register(
     from cutaway.recipes.base import Recipe  # imports neither torch nor anything else that is heavy
     from cutaway.tasks.abilities.ability import Ability
 
+    given: Any = target
     if isinstance(target, Ability):
         from cutaway.tasks.abilities.index import register_ability
 
@@ -155,10 +156,9 @@ def register(
             raise ValueError(f"a recipe has its name inside, got name={name!r} for {target.name!r}; set `name` there")
         register_recipe(target)
     elif suits is not None and example is None:
-        draw: Any = target
-        _add(_views, View(name or target.__name__, draw, _as_suits(suits), section, report, at))
+        _add(_views, View(name or given.__name__, given, _as_suits(suits), section, report, at))
     elif example is not None and suits is None:
-        _add(_entries, Entry(name or target.__name__, target, example, extreme, kinks))
+        _add(_entries, Entry(name or given.__name__, given, example, extreme, kinks))
     else:
         which = "both" if example is not None else "neither"
         raise ValueError(

@@ -39,7 +39,19 @@ from cutaway.training.run_folder.weights import is_whole
 from cutaway.tuning.bases import find_base
 
 if TYPE_CHECKING:
+    from cutaway.runs.attacked import attack as verb_attack
+    from cutaway.runs.checkpoints_in_and_out import export as verb_export
+    from cutaway.runs.testing import test as verb_test
     from cutaway.runs.word_tables import WordTable
+    from cutaway.runs.word_tables import nearest as verb_nearest
+    from cutaway.tasks.abilities.verbs.backtest import backtest as verb_backtest
+    from cutaway.tasks.abilities.verbs.decode import decode as verb_decode
+    from cutaway.tasks.abilities.verbs.embed import embed as verb_embed
+    from cutaway.tasks.abilities.verbs.encode import encode as verb_encode
+    from cutaway.tasks.abilities.verbs.forecast import forecast as verb_forecast
+    from cutaway.tasks.abilities.verbs.generate import generate as verb_generate
+    from cutaway.tasks.abilities.verbs.predict import predict as verb_predict
+    from cutaway.tasks.abilities.verbs.sample import sample as verb_sample
 
 
 P = ParamSpec("P")
@@ -82,18 +94,18 @@ class Run:
         self._model: nn.Module | None = None
 
     if TYPE_CHECKING:  # verbs, for editors and type checkers: at run time they come from the table of abilities
-        from cutaway.runs.attacked import attack as attack
-        from cutaway.runs.checkpoints_in_and_out import export as export
-        from cutaway.runs.testing import test as test
-        from cutaway.runs.word_tables import nearest as nearest
-        from cutaway.tasks.abilities.verbs.backtest import backtest as backtest
-        from cutaway.tasks.abilities.verbs.decode import decode as decode
-        from cutaway.tasks.abilities.verbs.embed import embed as embed
-        from cutaway.tasks.abilities.verbs.encode import encode as encode
-        from cutaway.tasks.abilities.verbs.forecast import forecast as forecast
-        from cutaway.tasks.abilities.verbs.generate import generate as generate
-        from cutaway.tasks.abilities.verbs.predict import predict as predict
-        from cutaway.tasks.abilities.verbs.sample import sample as sample
+        attack = verb_attack
+        export = verb_export
+        test = verb_test
+        nearest = verb_nearest
+        backtest = verb_backtest
+        decode = verb_decode
+        embed = verb_embed
+        encode = verb_encode
+        forecast = verb_forecast
+        generate = verb_generate
+        predict = verb_predict
+        sample = verb_sample
 
     @property
     def config(self) -> Recipe:

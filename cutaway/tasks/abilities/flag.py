@@ -83,7 +83,7 @@ class Flag:
 
     def to_dict(self) -> dict[str, Any]:
         """The description as plain data, for JSON: what a form or an HTTP client needs to know."""
-        told = {"name": self.name, "kind": self.kind.__name__, "help": self.help, "holds": self.holds}
+        told: dict[str, Any] = {"name": self.name, "kind": self.kind.__name__, "help": self.help, "holds": self.holds}
         told |= {"choices": list(self.choices), "several": self.several, "required": self.required}
         default = list(self.default) if isinstance(self.default, tuple) else self.default
         return told | {"default": default, "flag": self.spelled if self.on_terminal else ""}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.training.optimizers.names import Optimizer
 from cutaway.training.optimizers.schedules import Shape
 
@@ -28,7 +29,12 @@ class VertexVectors:
     """A mixin of recipes whose model has a vector for every vertex of the run's graph: these are embedded, and searched
     by `cutaway nearest RUN NAME`."""
 
-    word_noun: ClassVar[str] = "vertices"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("embed"),
+        Offer("nearest", noun="vertices"),
+        Offer("look", takes="NAME"),
+    )
+
     encoding: str
 
     def vertex_vectors(self, run: "Run") -> "tuple[Sequence[str], Tensor]":
@@ -68,7 +74,6 @@ class VertexVectors:
 class GraphRecipe(VertexVectors, Recipe):
     """A model of one graph."""
 
-    input: ClassVar[str] = "NAME"
     memory: ClassVar[str] = "cutaway.data.stored:keep_graph"
     needs_labels: ClassVar[bool] = False  # whether a graph without classes is refused
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cutaway.recipes.base import Recipe, without_idle_patience
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from cutaway.tasks.tables.cell_restoring import CellRestorer
@@ -21,18 +22,24 @@ class MaskedTableRecipe(Recipe):
     """
 
     name: ClassVar[str] = "masked-table"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="rows.csv",
+            gives="rows with empty cells in; the rows with all cells filled out, with P(value) of filled categories "
+            "and the 10 % and 90 % quantiles of filled numbers",
+        ),
+        Offer("look", takes="rows.csv"),
+        Offer("embed"),
+    )
     kind: ClassVar[str] = "tables/masked_cells"
     quality: ClassVar[str] = (
         "Adult's 14 columns, each cell of held-out rows hidden alone: 79.1 % of categories right (the most frequent "
         "56.0 %), mean R² of the numbers 0.29, after 1,500 steps (37 s of one core)."
     )
     unit: ClassVar[str] = "nats a hidden cell"
-    input_is_file: ClassVar[bool] = True
     memory: ClassVar[str] = "cutaway.data.stored:keep_table"
-    prediction: ClassVar[str] = (
-        "rows with empty cells in; the rows with all cells filled out, with P(value) of filled categories and the "
-        "10 % and 90 % quantiles of filled numbers"
-    )
 
     data: str = "iris"  # in Python a DataFrame, too, or a dict of columns
     """a CSV or Parquet file, or the name of an embedded sample (`cutaway list data`)"""

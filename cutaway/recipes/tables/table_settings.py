@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_share
 from cutaway.recipes.settings import DATA, FIRST, setting
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from cutaway.data.tables.reading import Table
@@ -20,14 +21,19 @@ ALL_TASKS = ("regression", "binary", "multi-class", "multi-label")
 class TableRecipe(Recipe):
     """A model of the rows of a table."""
 
-    kind: ClassVar[str] = "tables/predict"
-
-    input_is_file: ClassVar[bool] = True
-    memory: ClassVar[str] = "cutaway.data.stored:keep_table"
-    prediction: ClassVar[str] = (
-        "rows in; the target out, and for classes P(label) for every label; categories that training never saw and "
-        "empty fields are fine, a column that is not there is not"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="rows.csv",
+            gives="rows in; the target out, and for classes P(label) for every label; categories that training never "
+            "saw and empty fields are fine, a column that is not there is not",
+        ),
+        Offer("look", takes="rows.csv"),
+        Offer("embed"),
     )
+    kind: ClassVar[str] = "tables/predict"
+    memory: ClassVar[str] = "cutaway.data.stored:keep_table"
     # What the table asks for → what the model does.
     heads: ClassVar[dict[str, str]] = {task: task for task in ALL_TASKS}
     others: ClassVar[str] = "mlp"  # recipes for tasks that this one is not for

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, RESULTS, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.tuning.settings import TunedRecipe
 
 if TYPE_CHECKING:
@@ -29,6 +30,12 @@ class TunedTableRecipe(TunedRecipe):
     """
 
     name: ClassVar[str] = "tuned-table"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer("predict", takes="rows.csv", gives="rows in; the target out, and for classes P(label) for every label"),
+        Offer("look", takes="rows.csv"),
+        Offer("embed"),
+    )
     task: ClassVar[str] = "table"
     memory: ClassVar[str] = "cutaway.data.stored:keep_table"
     quality: ClassVar[str] = (
@@ -36,8 +43,6 @@ class TunedTableRecipe(TunedRecipe):
         "LoRA, 1,000 labels: 0.850 (0.845, 0.844). `python benchmarks/run.py few_label_table` measures it."
     )
     unit: ClassVar[str] = "nats a row; of numbers, of the target's variance"
-    input_is_file: ClassVar[bool] = True
-    prediction: ClassVar[str] = "rows in; the target out, and for classes P(label) for every label"
 
     data: str = setting("", FIRST, "PATH")  # in Python a DataFrame, too, or a dict of columns
     """a CSV or Parquet file with the columns of the base and the target"""

@@ -208,7 +208,8 @@ def verbs() -> dict[str, str]:
 
 def overview() -> str:
     """What `cutaway --help` shows."""
-    wide = max(map(len, verbs()))
+    abilities = known_verbs()
+    wide = max(map(len, [*COMMANDS, *abilities]))
     return "\n".join(
         [
             "Cutaway: deep learning with the covers off.",
@@ -219,7 +220,7 @@ def overview() -> str:
             *(f"  {verb:<{wide}}  {help}" for verb, (help, _) in COMMANDS.items()),
             "",
             "asked of a trained run:",
-            *(f"  {verb:<{wide}}  {help}" for verb, help in known_verbs().items()),
+            *(f"  {verb:<{wide}}  {help}" for verb, help in abilities.items()),
             "",
             "`cutaway VERB --help` shows the flags of a verb, with examples.",
             "",

@@ -138,7 +138,7 @@ class TablePrediction(Task):
         return baseline_metric(head, self.schema, rows)
 
     def test_metrics(self, learner: Any) -> dict[str, float]:
-        rows: Any = self.parts.open_test()
+        rows: Any = self.parts.open_test() if self.cells is None else self.parts.splits.open_test()
         return learner.measure(learner.model, rows) | self.naive_metric(learner.model.head, rows)
 
     def inputs(self, source: Any) -> "pandas.DataFrame":

@@ -37,43 +37,23 @@ def main(argv: Sequence[str]) -> None:
     kind = named_task(argv)
     if asks_for_help(argv):
         exit_with_help(tune_page(kind))
-    found = read_flags(tune_flags(kind or every_task()), PROG, argv)
-    options, settings = split(found)
-    base, task, data = (settings.pop(name, "") for name in ("base", "task", "data"))
-    if options.resume:
-        run_on(options, base, data, settings)
-        return
-    if not base:
+    options, settings = split(read_flags(tune_flags(kind or every_task()), PROG, argv))
+    base, data = (settings.pop(name, "") for name in ("base", "data"))
+    if not (base or options.resume):
         raise ValueError(
             f"BASE, the run or checkpoint to tune, must be given, got none; write `{PROG} BASE --data PATH`"
         )
-    if not data:
+    if not (data or options.resume):
         raise ValueError(f"--data, what to learn from, must be given, got none; write `{PROG} {base} --data PATH`")
-    from cutaway.runs.execution import is_first, train
-    from cutaway.tuning.task_choice import find_task
-
-    chosen = find_task(base, data, task)
-    told = is_first() and not (options.json or options.quiet)
-    read_flags(tune_flags(chosen.kind), f"{PROG} --task {chosen.kind.task}", argv)  # flags of other tasks are mistakes
-    recipe = chosen.kind.make(base=base, data=data, **settings)
-    if told and chosen.why:
-        print(f"task: {chosen.kind.task}, as {chosen.why}")
-    run = train(recipe, **execution(options))
-    if told:
-        print_end(run)
-
-
-def run_on(options: Options, base: str, data: str, settings: dict[str, Any]) -> None:
-    """Goes on with the run in --out."""
     from cutaway.runs.execution import Run, is_first
     from cutaway.runs.tuning import tune
 
-    told = is_first() and not (options.json or options.quiet)
-    done = bool(options.out) and told and Run(options.out).finished
-    run = tune(base or None, data=data or None, resume=True, **execution(options), **settings)
+    shown = is_first() and not (options.json or options.quiet)
+    done = options.resume and bool(options.out) and shown and Run(options.out).finished
+    run = tune(base or None, data=data or None, resume=options.resume, **execution(options), **settings)
     if done:
         print("this run was finished before: nothing is left to train")
-    if told:
+    if shown:
         print_end(run)
 
 

@@ -100,10 +100,8 @@ def reach(run: "Run", subject: Subject) -> list[Picture]:
 
 def _long_text(run: "Run", subject: Subject) -> tuple[torch.Tensor, tuple[str, ...]] | None:
     """Text that was not trained on, where the data is still there; else the subject's own."""
-    from cutaway.recipes.texts.text_settings import held_out
-
     try:
-        ids = [int(i) for i in held_out(run.recipe.dataset_of(run))[:_READ]]  # type: ignore[attr-defined]
+        ids = [int(i) for i in run.task.held_out[:_READ]]  # type: ignore[attr-defined]
     except (AttributeError, OSError, ValueError):
         ids = []
     if len(ids) > len(subject.tokens):

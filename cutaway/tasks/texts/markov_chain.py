@@ -46,7 +46,7 @@ def left_out_cost(model: nn.Module, batch: Window) -> Tensor:
 def count_chain(corpus: Corpus, order: int, smoothing: str = "kneser-ney", most: int | None = None) -> MarkovChain:
     """A chain with the counts of the training text, or of its first ``most`` tokens."""
     tokens = torch.from_numpy(corpus.train[:most].astype(np.int64))
-    return MarkovChain.from_tokens(tokens, corpus.vocabulary, order, smoothing)  # type: ignore[arg-type]
+    return MarkovChain.from_tokens(tokens, corpus.vocabulary, order, smoothing)
 
 
 def markov_baseline(corpus: Corpus) -> dict[str, Any]:

@@ -232,7 +232,6 @@ TESTED_THROUGH = {
     "tuning/image_features.py": "tuning/tasks/test_images.py: kept features give the same head",
     "tuning/tagged_rows.py": "tuning/tasks/test_tag.py: what the recipe learns from and answers",
     "tasks/checkpoint.py": "runs/test_checkpoints_in_and_out.py: what an imported run does",
-    "tuning/learners/classify.py": "tuning/tasks/test_classify.py: the task by its learner",
     "tuning/learners/language.py": "tuning/tasks/test_language.py: the task by its learners",
     "tuning/masked_heads.py": "tuning/tasks/test_language.py: a new head learns and is kept",
     "tuning/label_heads.py": "tuning/tasks/test_classify.py: heads are made, or kept, for labels",

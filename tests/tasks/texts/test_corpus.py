@@ -1,51 +1,54 @@
 """A text in three parts: the tokens of a run, of a base, and what was held out."""
 
+import dataclasses
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from little import little_text
 
-from cutaway.tasks.texts import corpus
+from cutaway.data.text.tokenizers import Characters
+from cutaway.recipes.texts.bert import BERTRecipe
+from cutaway.recipes.texts.gpt import GPTRecipe
 from cutaway.tasks.texts.corpus import CorpusTask
 from cutaway.tasks.texts.masked_tokens import MaskedTokens
 
-SETTINGS = SimpleNamespace(data="a text", tokenizer="characters", validation=0.1, test=0.0, encoding="utf-8", context=4)
-
 
 @pytest.fixture
-def read(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, bool]]:
-    """Notes the tokenizers that a text is read by, and whether it gets special tokens."""
-    seen: list[tuple[Any, bool]] = []
-
-    def read_text(data: str, tokenizer: Any, *shares: float, encoding: str, special_tokens: bool) -> Any:
-        assert (data, shares, encoding) == ("a text", (0.1, 0.0), "utf-8")
-        seen.append((tokenizer, special_tokens))
-        made = SimpleNamespace(key="ours") if tokenizer == "characters" else tokenizer
-        counts = {"train": 9, "validation": 0, "test": 0}
-        return SimpleNamespace(tokenizer=made, fingerprint="same", train=[1], validation=None, counts=counts)
-
-    monkeypatch.setattr(corpus, "read_text", read_text)
-    return seen
+def settings(tmp_path: Path) -> GPTRecipe:
+    return GPTRecipe(data=str(little_text(tmp_path)), context=8)
 
 
-def test_the_data_of_a_run_is_in_its_own_tokens(read: list[tuple[Any, bool]]):
-    others, compared = SimpleNamespace(key="others"), []
-    run = SimpleNamespace(tokenizer=others, expect_same_data=compared.append)
-    task = CorpusTask(SETTINGS, run)
-    assert task.parts.tokenizer is others
-    assert read == [("characters", False), (others, False)]
-    assert compared == ["same"]
-    assert task.held_out == [1]
-    assert task.count() == 2
+def run_of(tokenizer: Any, compared: list[Any]) -> Any:
+    return SimpleNamespace(tokenizer=tokenizer, expect_same_data=compared.append)
 
 
-def test_equal_tokens_are_not_read_again(read: list[tuple[Any, bool]]):
-    run = SimpleNamespace(tokenizer=SimpleNamespace(key="ours"), expect_same_data=lambda fingerprint: None)
-    assert MaskedTokens(SETTINGS, run).parts.tokenizer.key == "ours"
-    assert read == [("characters", True)]
+def test_the_data_of_a_run_is_in_its_own_tokens(settings: GPTRecipe):
+    ours = CorpusTask(settings).parts
+    others = Characters("".join(chr(i) for i in range(10, 123)))  # as another version of a library would make them
+    assert others.key != ours.tokenizer.key
+    for tokenizer in (others, ours.tokenizer):
+        compared: list[Any] = []
+        task = CorpusTask(settings, run_of(tokenizer, compared))
+        assert task.parts.tokenizer.key == tokenizer.key
+        text = Path(settings.data).read_text(encoding="utf-8")
+        assert tokenizer.decode(task.parts.train[:20]) == text[:20]
+        assert [fingerprint.digest for fingerprint in compared] == [ours.fingerprint.digest]
 
 
-def test_the_tokens_of_a_base_are_taken_as_they_are(read: list[tuple[Any, bool]]):
-    theirs = SimpleNamespace(key="theirs")
-    assert MaskedTokens(SETTINGS, tokenizer=theirs).parts.tokenizer is theirs
-    assert read == [(theirs, False)]
+def test_what_is_held_out(settings: GPTRecipe):
+    task = CorpusTask(settings)
+    assert task.held_out is task.parts.validation
+    assert task.count() == len(task.parts.train) // 8
+    alone = CorpusTask(dataclasses.replace(settings, validation=0.0))
+    assert alone.held_out is alone.parts.train
+    assert "baseline" in task.facts()
+    assert "baseline" not in alone.facts()  # which is measured on what was held out
+
+
+def test_masks_are_tokens_of_a_text_that_brings_none(settings: GPTRecipe):
+    masked = BERTRecipe(data=settings.data, tokenizer="characters", context=8)
+    plain = CorpusTask(settings).parts.tokenizer
+    assert MaskedTokens(masked).parts.vocabulary == plain.vocabulary + 4
+    assert MaskedTokens(masked, tokenizer=plain).parts.tokenizer.key == plain.key  # those of a base as they are

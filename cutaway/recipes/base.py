@@ -168,6 +168,9 @@ class Recipe:
         """Everything that comes before the run folder: data is read once, and passed on."""
         if type(self).job is not Recipe.job:  # a recipe of yours that makes its job itself
             return Begun(self.settled(None))  # type: ignore[arg-type]
+        return self._begin_task()
+
+    def _begin_task(self) -> "Begun":
         base = self.open_base()
         task = self.read(base)
         return Begun(self.settled(task, base), task, base)
@@ -196,7 +199,7 @@ class Recipe:
 
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         """Data, model and objective, all at once: a recipe of yours may make them here, without task and learner."""
-        return self.begin().job(rank, world)
+        return self._begin_task().job(rank, world)
 
     def expect_resumable(self, run: "Run") -> None:
         """What a run that goes on needs, besides its data and its checkpoints, must be there as it was."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import FIRST, RESULTS, setting
-from cutaway.recipes.texts.text_settings import CorpusRecipe, held_out
+from cutaway.recipes.texts.text_settings import CorpusRecipe
 from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
@@ -70,6 +70,18 @@ class TranslationRecipe(CorpusRecipe):
 
         kind = self.tokenizer if tokenizer is None else tokenizer
         return read_pairs(self.data, kind, self.validation, self.test, encoding=self.encoding)
+
+    def dataset_of(self, run: "Run") -> "Pairs":
+        """The pairs of a run, which must be what they were, in the run's own tokens."""
+        data = self.dataset()
+        run.expect_same_data(data.fingerprint)
+        # The same settings make the same tokenizer of the same text, unless its library has learned something new.
+        return data if data.tokenizer.key == run.tokenizer.key else self.dataset(run.tokenizer)
+
+    def read_inputs(self, run: "Run", source: str) -> list[str]:
+        from cutaway.tasks.texts.text_inputs import read_lines
+
+        return read_lines(source, self.encoding)
 
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         import torch
@@ -152,6 +164,6 @@ class TranslationRecipe(CorpusRecipe):
         if given is not None:
             return subject_by_model(run, first_line(given, self.encoding))
         pairs = self.dataset_of(run)
-        chosen, _ = self._within(held_out(pairs), pairs.name)
+        chosen, _ = self._within(pairs.train if pairs.validation is None else pairs.validation, pairs.name)
         batch = chosen.batch(np.array([choose_pair(chosen)]))
         return pair_subject(run, batch.source[0], batch.target[0, :-1], "a pair that it was not trained on")

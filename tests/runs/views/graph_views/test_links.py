@@ -28,7 +28,7 @@ def pictures(folder: Path, column: str | None, **settings: str) -> dict[str, str
     run = train(
         "links", data=str(folder / "edges.csv"), validation=0.2, width=8, steps=10, out=folder / "run", **settings
     )
-    subject = run.recipe.subject(run)
+    subject = run.subject()
     found = {view.__name__: view(run, subject) for view in VIEWS}
     assert all(picture.caption for made in found.values() for picture in made)
     return {name: made[0].title for name, made in found.items() if made}

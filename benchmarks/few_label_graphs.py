@@ -33,8 +33,9 @@ from cutaway.data.splits import Splits
 from cutaway.recipes.graphs.gcn import GCNRecipe
 from cutaway.recipes.graphs.gin import GINRecipe
 from cutaway.runs.execution import optimizers_of, plan_of, train
+from cutaway.tasks.graphs.outcomes import outcome_metrics
 from cutaway.tasks.graphs.vertex_baselines import vertex_rules
-from cutaway.tasks.graphs.whole_graphs import outcome_metrics, outcome_outputs
+from cutaway.tasks.graphs.whole_graphs import outcome_outputs
 from cutaway.training.loop import Loop
 from cutaway.tuning.tasks.graphs import TunedGraphsRecipe
 from cutaway.tuning.tasks.vertices import TunedVerticesRecipe

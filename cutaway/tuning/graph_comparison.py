@@ -17,7 +17,7 @@ from cutaway.tasks.graphs.whole_graphs import batch_of, outcome_outputs
 from cutaway.tuning.comparison import Answers, nearest_mean
 
 if TYPE_CHECKING:
-    from cutaway.tasks.graphs.vertex_networks import VertexNetwork
+    from cutaway.tasks.graphs.learners.vertices import VertexNetwork
 
 _ANSWERED = 400  # whose answers are compared
 _LEARNED = 600  # training graphs that a class's mean is taken of

@@ -9,7 +9,7 @@ from torch import nn
 
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.recipes.graphs.gcn import GCNRecipe
-from cutaway.tasks.graphs.vertex_networks import VertexNetwork
+from cutaway.tasks.graphs.learners.vertices import VertexNetwork
 from cutaway.tasks.graphs.vertices import VertexLabels
 from cutaway.tuning.graph_comparison import vertex_answers
 

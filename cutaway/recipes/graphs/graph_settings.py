@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class GraphRecipe(Recipe):
+class GraphSettings(Recipe):
     """A model of one graph."""
 
     input: ClassVar[str] = "NAME"

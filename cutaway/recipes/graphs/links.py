@@ -4,18 +4,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
-from cutaway.recipes.graphs.graph_settings import GraphRecipe
+from cutaway.recipes.graphs.graph_settings import GraphSettings
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
 
 if TYPE_CHECKING:
     from cutaway.data.graphs.graph_data import GraphData
     from cutaway.runs.run import Run
-    from cutaway.tasks.graphs.pair_networks import PairNetwork
+    from cutaway.tasks.graphs.learners.pairs import PairNetwork
     from cutaway.tasks.graphs.pairs import PairTask
 
 
 @dataclass(frozen=True)
-class LinksRecipe(GraphRecipe):
+class LinksRecipe(GraphSettings):
     """Says how probable a link between two vertices is; of signed edges (weights above and below 0), friend or foe.
 
     With a target in the list of edges, it tells the class or the value of an edge: friend, foe or unknown; a rating.
@@ -103,6 +103,6 @@ class LinksRecipe(GraphRecipe):
         return EdgeLabels(self, run) if labels else Links(self, run)
 
     def build(self, task: Any, base: Any = None, model: Any = None) -> "PairNetwork":
-        from cutaway.tasks.graphs.pair_networks import PairNetwork
+        from cutaway.tasks.graphs.learners.pairs import PairNetwork
 
         return PairNetwork.new(self, task) if model is None else PairNetwork(self, task, model)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
-from cutaway.recipes.graphs.graph_settings import GraphRecipe, refuse_signs
+from cutaway.recipes.graphs.graph_settings import GraphSettings, refuse_signs
 from cutaway.recipes.settings import DATA, FIRST, MODEL, RESULTS, SCHEDULE, setting
 from cutaway.tasks.graphs.graphs_in_memory import GraphInMemory
 
@@ -67,7 +67,7 @@ class VertexVectors:
 
 
 @dataclass(frozen=True)
-class MaskedGraphRecipe(VertexVectors, GraphRecipe):
+class MaskedGraphRecipe(VertexVectors, GraphSettings):
     """Learns how the vertices of graphs go together: features of vertices, or edges, are hidden and restored.
 
     It needs no label. Data is one graph (as for gcn) or many (molecules, TU files: as for gin). One-hot features, such

@@ -1,6 +1,6 @@
 r"""Settings of all recipes that give vertices classes or values; one on top names its layer and that layer's settings.
 
-The data is the task `graphs/vertices`; the network and how it learns is `tasks/graphs/vertex_networks.py`.
+The data is the task `graphs/vertices`; the network and how it learns is `tasks/graphs/learners/vertices.py`.
 """
 
 import dataclasses
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least, expect_share
-from cutaway.recipes.graphs.graph_settings import GraphRecipe, refuse_signs
+from cutaway.recipes.graphs.graph_settings import GraphSettings, refuse_signs
 from cutaway.recipes.settings import DATA, MACHINE, RESULTS, SCHEDULE, setting
 
 if TYPE_CHECKING:
     from cutaway.data.graphs.graph_data import GraphData
-    from cutaway.tasks.graphs.vertex_networks import VertexNetwork
+    from cutaway.tasks.graphs.learners.vertices import VertexNetwork
     from cutaway.tasks.graphs.vertices import VertexLabels
 
 
 @dataclass(frozen=True)
-class VertexClassifierRecipe(GraphRecipe):
+class VertexClassifierRecipe(GraphSettings):
     """A model that gives every vertex of a graph one of several classes, or a value."""
 
     kind: ClassVar[str] = "graphs/vertices"
@@ -107,7 +107,7 @@ class VertexClassifierRecipe(GraphRecipe):
         return task
 
     def build(self, task: Any, base: Any = None, model: Any = None) -> "VertexNetwork":
-        from cutaway.tasks.graphs.vertex_networks import VertexNetwork
+        from cutaway.tasks.graphs.learners.vertices import VertexNetwork
 
         return VertexNetwork.new(self, task) if model is None else VertexNetwork(self, task, model)
 

@@ -30,8 +30,8 @@ from torch import Tensor, nn
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.losses.metrics import accuracy, macro_f1
 from cutaway.data.graphs.link_splits import LinkSplit, Pairs, split_labelled
+from cutaway.tasks.graphs.outcomes import Scale, outcome_loss, outcome_metrics
 from cutaway.tasks.graphs.pairs import PairTask
-from cutaway.tasks.graphs.whole_graphs import Scale, outcome_loss, outcome_metrics
 
 MOST_KINDS = 8  # classes of edges that have stages of their own
 _COUNT = 5.0  # c

@@ -14,9 +14,9 @@ from cutaway.atomic_files import write_bytes, write_json
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.graph_data import GraphData
 from cutaway.tasks.graphs.graphs_in_memory import STORED, GraphInMemory
+from cutaway.tasks.graphs.outcomes import Scale
 from cutaway.tasks.graphs.transfer import READING, GraphReading, OtherGraph, read_other_graph
 from cutaway.tasks.graphs.vertex_features import FeatureScale
-from cutaway.tasks.graphs.whole_graphs import Scale
 from cutaway.tasks.task import Files, Task
 
 

@@ -21,8 +21,8 @@ from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.graph_data import GraphData, read_graph
 from cutaway.data.graphs.raw_graphs import GraphColumns
 from cutaway.data.graphs.spectra.eigenpairs import eigenpairs
+from cutaway.tasks.graphs.outcomes import Scale
 from cutaway.tasks.graphs.vertex_features import FeatureScale
-from cutaway.tasks.graphs.whole_graphs import Scale
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ r"""The task of labelling vertices: the class of each vertex of one graph, or it
     values     outputs, in their own unit       metrics: mean of ((outputs − y) / std)², RMSE, MAE, R²
 
 A network sees the whole graph, also the features and edges of vertices whose label it must not see (transductive).
-`cutaway train gcn`, gat, spectral, grn and graph-transformer learn it from nothing (`vertex_networks.py`), `cutaway
+`cutaway train gcn`, gat, spectral, grn and graph-transformer learn it from nothing (`learners/vertices.py`), `cutaway
 tune BASE --task vertices` from a trained model of graphs.
 """
 
@@ -17,9 +17,9 @@ from torch import Tensor, nn
 from cutaway.blocks.losses.metrics import accuracy, macro_f1
 from cutaway.tasks.classes import label_rows
 from cutaway.tasks.graphs.one_graph import OneGraph
+from cutaway.tasks.graphs.outcomes import outcome_metrics
 from cutaway.tasks.graphs.vertex_baselines import vertex_baselines
 from cutaway.tasks.graphs.vertex_names import find_vertices
-from cutaway.tasks.graphs.whole_graphs import outcome_metrics
 
 
 class VertexLabels(OneGraph):

@@ -14,8 +14,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from cutaway.tasks.frozen_features import represent_still
-from cutaway.tasks.graphs.vertex_networks import VertexNetwork, in_own_unit
-from cutaway.tasks.graphs.whole_graphs import outcome_loss
+from cutaway.tasks.graphs.learners.vertices import VertexNetwork, in_own_unit
+from cutaway.tasks.graphs.outcomes import outcome_loss
 from cutaway.tuning.comparison import Answers
 from cutaway.tuning.graph_comparison import vertex_answers
 from cutaway.tuning.learner import TunedLearner

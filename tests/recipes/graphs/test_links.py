@@ -13,7 +13,7 @@ from killing import expect_same_after_death
 import cutaway as cut
 from cutaway.data.graphs.link_splits import pair_keys
 from cutaway.recipes.graphs.links import LinksRecipe
-from cutaway.tasks.graphs.pair_networks import PairBatches
+from cutaway.tasks.graphs.learners.pairs import PairBatches
 
 LITTLE: dict[str, Any] = dict(width=8, steps=12, evaluate_every=4, checkpoint_every=3, log_every=2)
 

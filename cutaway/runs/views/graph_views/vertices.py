@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cutaway.blocks.graphs.graph import Graph
     from cutaway.data.graphs.graph_data import GraphData
     from cutaway.runs.run import Run
-    from cutaway.tasks.graphs.whole_graphs import Scale
+    from cutaway.tasks.graphs.outcomes import Scale
 
 _MAPPED = 1000  # vertices on a map
 _PAIRS = 2000  # pairs of vertices whose distance is measured

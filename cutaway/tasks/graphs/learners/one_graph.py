@@ -16,8 +16,8 @@ from cutaway.blocks.graphs.compressed_rows import take_rows
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.neighbour_samples import InNeighbours, SampledGraph, sample_around
 from cutaway.tasks.graphs.one_graph import OneGraph
+from cutaway.tasks.graphs.outcomes import Scale
 from cutaway.tasks.graphs.vertex_names import ALL, find_vertices, read_names
-from cutaway.tasks.graphs.whole_graphs import Scale
 from cutaway.tasks.learner import Learner
 from cutaway.tasks.words.word_rows import WordRows
 

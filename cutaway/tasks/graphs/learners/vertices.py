@@ -19,11 +19,11 @@ from cutaway.data.graphs.neighbour_samples import NeighbourBatches, SampledGraph
 from cutaway.data.graphs.spectra.eigenpairs import eigenpairs
 from cutaway.models.graphs.vertex_classifier import VertexClassifier
 from cutaway.tasks.graphs.edge_inputs import edge_settings, edges_in_words
-from cutaway.tasks.graphs.graph_learner import GraphLearner, GraphPasses, device_of, in_own_unit
+from cutaway.tasks.graphs.learners.one_graph import GraphLearner, GraphPasses, device_of, in_own_unit
+from cutaway.tasks.graphs.outcomes import outcome_loss
 from cutaway.tasks.graphs.transfer import temporary_eigenvectors
 from cutaway.tasks.graphs.vertex_names import find_vertices, read_names
 from cutaway.tasks.graphs.vertices import VertexLabels, vertex_answers
-from cutaway.tasks.graphs.whole_graphs import outcome_loss
 from cutaway.tasks.subjects import Subject
 from cutaway.training.jobs import Job
 

@@ -19,12 +19,12 @@ from cutaway.data.graphs.link_splits import PairDraws, Pairs
 from cutaway.models.graphs.link_scorer import LinkScorer
 from cutaway.tasks.graphs.edge_inputs import edge_settings, edges_in_words
 from cutaway.tasks.graphs.edges import labelled_messages
-from cutaway.tasks.graphs.graph_learner import GraphLearner, device_of, in_own_unit
+from cutaway.tasks.graphs.learners.one_graph import GraphLearner, device_of, in_own_unit
 from cutaway.tasks.graphs.links import SIGNS, Links
+from cutaway.tasks.graphs.outcomes import Scale
 from cutaway.tasks.graphs.pairs import AskedPairs, PairTask, asked_pairs, candidates, pair_answers, signed_graph
 from cutaway.tasks.graphs.transfer import OtherGraph
 from cutaway.tasks.graphs.vertex_names import find_vertices, read_pairs
-from cutaway.tasks.graphs.whole_graphs import Scale
 from cutaway.tasks.subjects import Subject
 from cutaway.training.jobs import Job
 

@@ -1,13 +1,11 @@
 r"""Settings of all recipes for one graph: where its edges and vertices are, how they are read, how training goes."""
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
-from cutaway.tasks.graphs.graphs_in_memory import GraphInMemory
 from cutaway.training.optimizers.names import Optimizer
 from cutaway.training.optimizers.schedules import Shape
 
@@ -21,6 +19,7 @@ class GraphSettings(Recipe):
     """A model of one graph."""
 
     input: ClassVar[str] = "NAME"
+    memory: ClassVar[str] = "cutaway.data.stored:keep_graph"
     word_noun: ClassVar[str] = "vertices"
     needs_labels: ClassVar[bool] = False  # whether a graph without classes is refused
 
@@ -74,11 +73,6 @@ class GraphSettings(Recipe):
     """steps between checkpoints"""
 
     def __post_init__(self) -> None:
-        for name in ("data", "vertices"):
-            if isinstance(getattr(self, name), os.PathLike):
-                object.__setattr__(self, name, os.fspath(getattr(self, name)))
-        if not isinstance(self.data, str) or not isinstance(self.vertices, str):
-            self._keep_in_memory()
         super().__post_init__()
         expect_share(self, "validation", "test", "dropout")
         expect_at_least(self, 1, *(name for name in ("width", "depth") if name not in self.open_settings))
@@ -113,13 +107,6 @@ class GraphSettings(Recipe):
     def read_options(self) -> dict[str, Any]:
         """What else `read_graph` is to be told: by default, the column of the vertices' classes."""
         return {"target": self.target, "labelled": self.needs_labels}
-
-    def _keep_in_memory(self) -> None:
-        """A graph that is no file becomes a copy that the run keeps, with its table of vertices and parts in it."""
-        vertices = None if isinstance(self.vertices, str) and not self.vertices else self.vertices
-        found = GraphInMemory.of(self.read_graph(self.data, vertices))
-        for name, value in (("data", found), ("vertices", ""), ("target", ""), ("weight", "")):
-            object.__setattr__(self, name, value)
 
     def smaller(self) -> str:
         return f"lower width={self.width} or depth={self.depth}"

@@ -7,13 +7,12 @@ r"""Tasks on one graph: it is read with its labels and parts, and its features a
 A task that starts from a base reads its graph as the base read its own.
 """
 
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
-from cutaway.atomic_files import write_bytes, write_json
+from cutaway.atomic_files import write_json
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.graph_data import GraphData
-from cutaway.tasks.graphs.graphs_in_memory import STORED, GraphInMemory
 from cutaway.tasks.graphs.outcomes import Scale
 from cutaway.tasks.graphs.transfer import READING, GraphReading, OtherGraph, read_other_graph
 from cutaway.tasks.graphs.vertex_features import FeatureScale
@@ -32,8 +31,7 @@ class OneGraph(Task):
     def read_parts(self) -> GraphData:
         settings = self.settings
         columns = None if self.like is None else self.like.columns
-        read = partial(settings.read_graph, vertices=settings.vertices or None, like=columns)
-        return settings.data.read(read) if isinstance(settings.data, GraphInMemory) else read(settings.data)
+        return settings.read_graph(settings.data, settings.vertices or None, columns)
 
     @cached_property
     def features(self) -> FeatureScale:
@@ -69,17 +67,9 @@ class OneGraph(Task):
         columns = self.parts.columns if self.like is None else self.like.columns
         return GraphReading(columns, self.features, self.classes, self.target, self.scale)
 
-    def facts(self) -> dict[str, Any]:
-        facts = super().facts() | {"source": str(self.settings.data)}
-        return facts | ({"stored": STORED} if isinstance(self.settings.data, GraphInMemory) else {})
-
     def files(self) -> Files:
         noted = self.reading.to_dict()
-        files: Files = {READING: lambda path: write_json(path, noted)}
-        if isinstance(self.settings.data, GraphInMemory):
-            content = self.settings.data.content
-            files[STORED] = lambda path: write_bytes(path, content)
-        return files
+        return {READING: lambda path: write_json(path, noted)}
 
     def other_graph(self, data: Any, vertices: Any, inputs: int) -> OtherGraph:
         """Another graph than the run's own, for a model that takes so many ``inputs``, as the run reads graphs."""

@@ -21,7 +21,7 @@ from cutaway.data.graphs.link_splits import LinkSplit, PairDraws, Pairs, pair_ke
 from cutaway.tasks.classes import label_rows
 from cutaway.tasks.graphs.one_graph import OneGraph
 from cutaway.tasks.graphs.transfer import GraphReading
-from cutaway.tasks.graphs.vertex_names import find_pairs, find_vertices
+from cutaway.tasks.graphs.vertex_names import find_pairs, find_vertices, read_pairs
 
 _JUDGED: tuple[tuple[str, Any], ...] = (("auc", max), ("accuracy", max), ("rmse", min))  # what is told of baselines
 _BEST = 10  # new links of a vertex
@@ -115,6 +115,10 @@ class PairTask(OneGraph):
         name, better = next((name, better) for name, better in _JUDGED if name in metrics)
         rules = [rule["metrics"][name] for rule in self.baselines(rows).values() if name in rule["metrics"]]
         return metrics | ({f"baseline_{name}": better(rules)} if rules else {})
+
+    def read_inputs(self, source: str) -> Any:
+        """The name of a vertex, or the pairs of a file."""
+        return read_pairs(source, self.settings.encoding)
 
     def inputs(self, source: Any) -> AskedPairs:
         """Pairs by their names, or all new ones of a vertex."""

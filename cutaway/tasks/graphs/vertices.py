@@ -19,7 +19,7 @@ from cutaway.tasks.classes import label_rows
 from cutaway.tasks.graphs.one_graph import OneGraph
 from cutaway.tasks.graphs.outcomes import outcome_metrics
 from cutaway.tasks.graphs.vertex_baselines import vertex_baselines
-from cutaway.tasks.graphs.vertex_names import find_vertices
+from cutaway.tasks.graphs.vertex_names import find_vertices, read_names
 
 
 class VertexLabels(OneGraph):
@@ -74,6 +74,10 @@ class VertexLabels(OneGraph):
         name, better = ("accuracy", max) if self.classes else ("rmse", min)
         best = better(rule["metrics"][name] for rule in self.baselines(rows).values())
         return self.metrics(learner.outputs(rows), rows) | {f"baseline_{name}": best}
+
+    def read_inputs(self, source: str) -> Any:
+        """Names of vertices, or those of a file."""
+        return read_names(source, self.settings.encoding)
 
     def inputs(self, source: Any) -> Int[np.ndarray, "v"]:
         """Vertices by their names: one, several, or "all"."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.settings import DATA, FIRST, setting
-from cutaway.tasks.graphs.graphs_in_memory import GraphInMemory
 from cutaway.tuning.settings import TunedRecipe
 
 if TYPE_CHECKING:
@@ -44,6 +43,7 @@ class TunedVerticesRecipe(TunedRecipe):
     unit: ClassVar[str] = "nats a vertex; of values, squared deviations"
     input: ClassVar[str] = "NAME"
     whole_input: ClassVar[str] = "all"
+    memory: ClassVar[str] = "cutaway.data.stored:keep_graph"
     prediction: ClassVar[str] = (
         "the name of a vertex, a file of names, or all, in; the class and P(label) of each, or its value, out; --data "
         "and --vertices for another graph"
@@ -75,21 +75,9 @@ class TunedVerticesRecipe(TunedRecipe):
     schedule: Literal["constant", "linear", "cosine", "step", "wsd"] = "constant"
     """shape of the learning rate over the steps"""
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.data, str) or not isinstance(self.vertices, str):
-            self._keep_in_memory()
-        super().__post_init__()
-
-    def _keep_in_memory(self) -> None:
-        """A graph that is no file becomes a copy that the run keeps, with its table of vertices and parts in it."""
-        vertices = None if isinstance(self.vertices, str) and not self.vertices else self.vertices
-        found = GraphInMemory.of(self.read_graph(self.data, vertices))
-        for name, value in (("data", found), ("vertices", ""), ("target", ""), ("weight", "")):
-            object.__setattr__(self, name, value)
-
     @classmethod
     def suits(cls, data: Any) -> str:
-        from cutaway.data.sniffing import one_graph
+        from cutaway.data.kinds import one_graph
 
         return one_graph(data)
 

@@ -62,7 +62,7 @@ def test_messages_run_over_training_edges_alone(run: cut.runs.Run):
 
 def test_predicts_pairs_and_the_best_new_links(run: cut.runs.Run, tmp_path: Path):
     (tmp_path / "pairs.csv").write_text("source,target\np1,p2\np1,p59\n")
-    near, far = run.predict(run.learner.read_inputs(str(tmp_path / "pairs.csv")))
+    near, far = run.predict(run.task.read_inputs(str(tmp_path / "pairs.csv")))
     assert near["P(link)"] > far["P(link)"]
     assert run.predict([("p1", "p2")])[0] == near
     best = run.predict("p3")

@@ -86,8 +86,8 @@ def test_predicts_by_name(run: cut.runs.Run):
 def test_predicts_for_a_file_of_names(run: cut.runs.Run, tmp_path: Path):
     (tmp_path / "asked.csv").write_text("id,note\np1,x\np2,y\n")
     (tmp_path / "lines.txt").write_text("p7\np8\n")
-    assert [r["vertex"] for r in run.predict(run.learner.read_inputs(str(tmp_path / "asked.csv")))] == ["p1", "p2"]
-    assert [r["vertex"] for r in run.predict(run.learner.read_inputs(str(tmp_path / "lines.txt")))] == ["p7", "p8"]
+    assert [r["vertex"] for r in run.predict(run.task.read_inputs(str(tmp_path / "asked.csv")))] == ["p1", "p2"]
+    assert [r["vertex"] for r in run.predict(run.task.read_inputs(str(tmp_path / "lines.txt")))] == ["p7", "p8"]
     with pytest.raises(ValueError, match=r"got 'p77', which is none; did you mean 'p7'"):
         run.predict("p77")
 

@@ -24,7 +24,7 @@ from cutaway.tasks.graphs.links import SIGNS, Links
 from cutaway.tasks.graphs.outcomes import Scale
 from cutaway.tasks.graphs.pairs import AskedPairs, PairTask, asked_pairs, candidates, pair_answers, signed_graph
 from cutaway.tasks.graphs.transfer import OtherGraph
-from cutaway.tasks.graphs.vertex_names import find_vertices, read_pairs
+from cutaway.tasks.graphs.vertex_names import find_vertices
 from cutaway.tasks.subjects import Subject
 from cutaway.training.jobs import Job
 
@@ -91,10 +91,6 @@ class PairNetwork(GraphLearner):
         """The scores of pairs, above 0 for a link; of labels those of classes, or values (n, 1) in their own unit."""
         model = self.model if model is None else model
         return pair_outputs(model, self.passes.whole(model), rows.pairs, self.task.scale)
-
-    def read_inputs(self, source: str) -> Any:
-        """The name of a vertex, or the pairs of a file."""
-        return read_pairs(source, self.settings.encoding)
 
     def predict_in(self, inputs: Any, data: Any, vertices: Any = None) -> list[dict[str, Any]]:
         """P(link), class or value of pairs of another graph, which has the same columns."""

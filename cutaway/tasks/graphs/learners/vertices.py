@@ -22,7 +22,7 @@ from cutaway.tasks.graphs.edge_inputs import edge_settings, edges_in_words
 from cutaway.tasks.graphs.learners.one_graph import GraphLearner, GraphPasses, device_of, in_own_unit
 from cutaway.tasks.graphs.outcomes import outcome_loss
 from cutaway.tasks.graphs.transfer import temporary_eigenvectors
-from cutaway.tasks.graphs.vertex_names import find_vertices, read_names
+from cutaway.tasks.graphs.vertex_names import find_vertices
 from cutaway.tasks.graphs.vertices import VertexLabels, vertex_answers
 from cutaway.tasks.subjects import Subject
 from cutaway.training.jobs import Job
@@ -108,10 +108,6 @@ class VertexNetwork(GraphLearner):
         """The logits of some vertices, or their values (v, 1) in their own unit, on the CPU."""
         model = self.model if model is None else model
         return in_own_unit(self.passes.outputs(model, model, rows), self.task.scale)
-
-    def read_inputs(self, source: str) -> Any:
-        """Names of vertices, or those of a file."""
-        return read_names(source, self.settings.encoding)
 
     def predict_in(self, inputs: Any, data: Any, vertices: Any = None) -> list[dict[str, Any]]:
         """The class or value of vertices of another graph, which has the same columns."""

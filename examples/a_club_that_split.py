@@ -16,7 +16,7 @@ if __name__ == "__main__":
     print(f"{run.path}: {run.test()['accuracy']:.0%} of the members it knew nothing about are on the right side")
 
     # Whom does member 8, who knew both leaders (0 and 33), listen to?
-    graph = run.subject("8").arguments[0]
+    graph = run.task.graph
     with torch.no_grad(), cut.trace(run.model, "stages.0.layer.attention") as seen:
         before = run.model(graph)[8].softmax(-1)
     arcs = run.model.stages[0].layer.wired(graph).arcs  # with a self-loop at every vertex

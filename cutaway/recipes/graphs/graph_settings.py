@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.training.optimizers.names import Optimizer
 from cutaway.training.optimizers.schedules import Shape
 
@@ -13,14 +14,16 @@ if TYPE_CHECKING:
     from cutaway.data.graphs.graph_data import GraphData
     from cutaway.data.graphs.raw_graphs import GraphColumns
 
+# of runs whose model has a vector for every vertex of their graph
+VERTEX_OFFERS = (Offer("embed"), Offer("nearest", noun="vertices"), Offer("look", takes="NAME"))
+
 
 @dataclass(frozen=True)
 class GraphSettings(Recipe):
     """A model of one graph."""
 
-    input: ClassVar[str] = "NAME"
+    abilities: ClassVar[tuple[Offer, ...]] = VERTEX_OFFERS
     memory: ClassVar[str] = "cutaway.data.stored:keep_graph"
-    word_noun: ClassVar[str] = "vertices"
     needs_labels: ClassVar[bool] = False  # whether a graph without classes is refused
 
     data: str = "citations"

@@ -8,6 +8,7 @@ from cutaway.data.stored import find_stored
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.graphs.graph_settings import GraphSettings, refuse_signs
 from cutaway.recipes.settings import DATA, FIRST, MODEL, RESULTS, SCHEDULE, setting
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +31,6 @@ class VertexVectors:
     """A mixin of recipes whose model has a vector for every vertex of the run's graph: these are embedded, and searched
     by `cutaway nearest RUN NAME`."""
 
-    word_noun: ClassVar[str] = "vertices"
     encoding: str
 
     def vertex_vectors(self, run: "Run") -> "tuple[Sequence[str], Tensor]":
@@ -76,6 +76,16 @@ class MaskedGraphRecipe(VertexVectors, GraphSettings):
     """
 
     name: ClassVar[str] = "masked-graph"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="NAME or molecules.csv",
+            gives="the name of a vertex (or graphs, or SMILES) in; what each vertex would be, by its neighbours alone, "
+            "out",
+        ),
+        Offer("embed"),
+    )
     open_settings: ClassVar[tuple[str, ...]] = ("steps", "depth", "evaluate_every", "checkpoint_every")
     quality: ClassVar[str] = (
         "Cora, hidden features of held-out vertices: cosine 0.275 (the neighbours' mean 0.256, the mean of all 0.236), "
@@ -83,11 +93,7 @@ class MaskedGraphRecipe(VertexVectors, GraphSettings):
         "vertices their class, LoRA 79.0 %."
     )
     unit: ClassVar[str] = "nats a kind or pair; of features (1 − cosine)²"
-    input: ClassVar[str] = "NAME or molecules.csv"
     memory: ClassVar[str] = "cutaway.data.stored:keep_graph_or_graphs"
-    prediction: ClassVar[str] = (
-        "the name of a vertex (or graphs, or SMILES) in; what each vertex would be, by its neighbours alone, out"
-    )
 
     data: str = "citations"
     """one graph (edges in a CSV, GraphML, .npz), many (a CSV of SMILES, a folder or .txt of graphs), or a sample"""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_share
 from cutaway.recipes.settings import DATA, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.training.augmentation.image_changes import expect_fitting, read_changes
 
 if TYPE_CHECKING:
@@ -25,9 +26,12 @@ if TYPE_CHECKING:
 class ImageRecipe(Recipe):
     """A model of images."""
 
-    input: ClassVar[str] = "folder/"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("embed"),
+        Offer("look", takes="folder/"),
+    )
+
     memory: ClassVar[str] = "cutaway.data.stored:keep_images"
-    input_is_file: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = False  # whether images without a label are left out
     meanings: ClassVar[dict[str, str]] = {}  # for the report: what figures mean that need words, by metric
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.tasks.texts.equal_texts import TOGETHER, expect_same_parts, kept_together
 from cutaway.tuning.settings import TunedRecipe
 
@@ -33,6 +34,10 @@ class TunedPairsRecipe(TunedRecipe):
     """
 
     name: ClassVar[str] = "tuned-pairs"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer("predict", takes="pairs.csv", gives="a table of pairs of texts in; the cosine of each out"),
+    )
     task: ClassVar[str] = "pairs"
     quality: ClassVar[str] = (
         "MiniLM, which knows English, finds the English of a Spanish sentence among 1,200 for 9.7 % of them; after 30 "
@@ -42,8 +47,6 @@ class TunedPairsRecipe(TunedRecipe):
     )
     unit: ClassVar[str] = "nats a pair"
     memory: ClassVar[str] = "cutaway.data.stored:keep_table"
-    input: ClassVar[str] = "pairs.csv"
-    prediction: ClassVar[str] = "a table of pairs of texts in; the cosine of each out"
     head_learns: ClassVar[bool] = False
 
     data: str = setting("", FIRST, "PATH")  # in Python a DataFrame, too, or a dict of columns

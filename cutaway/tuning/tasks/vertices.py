@@ -6,7 +6,9 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.recipes.graphs.graph_settings import VERTEX_OFFERS
 from cutaway.recipes.settings import DATA, FIRST, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.tuning.settings import TunedRecipe
 
 if TYPE_CHECKING:
@@ -33,21 +35,25 @@ class TunedVerticesRecipe(TunedRecipe):
     """
 
     name: ClassVar[str] = "tuned-vertices"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        *VERTEX_OFFERS,
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="NAME",
+            gives="the name of a vertex, a file of names, or all, in; the class and P(label) of each, or its value, "
+            "out; --data and --vertices for another graph",
+            everything="all",
+        ),
+    )
     task: ClassVar[str] = "vertices"
     kind: ClassVar[str] = "graphs/vertices"
-    word_noun: ClassVar[str] = "vertices"
     quality: ClassVar[str] = (
         "Cora with 3 labels a class: LoRA 75.8 ± 1.7 % of the public test vertices, a head 70.4 (gcn from scratch "
         "53.3, label propagation 53.2). `python benchmarks/run.py few_label_graphs` measures it."
     )
     unit: ClassVar[str] = "nats a vertex; of values, squared deviations"
-    input: ClassVar[str] = "NAME"
-    whole_input: ClassVar[str] = "all"
     memory: ClassVar[str] = "cutaway.data.stored:keep_graph"
-    prediction: ClassVar[str] = (
-        "the name of a vertex, a file of names, or all, in; the class and P(label) of each, or its value, out; --data "
-        "and --vertices for another graph"
-    )
 
     data: str = setting("", FIRST, "PATH")
     """a list of edges (CSV, TSV, Parquet), GraphML, JSON, Pajek, Matrix Market, an .npz, or an embedded sample"""

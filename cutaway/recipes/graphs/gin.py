@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cutaway.data.graphs.graph_set import GraphRows, GraphSet
     from cutaway.data.graphs.raw_graph_sets import GraphFeatures
     from cutaway.runs.run import Run
-    from cutaway.tasks.graphs.whole_graphs import Scale
+    from cutaway.tasks.graphs.outcomes import Scale
     from cutaway.tasks.subjects import Subject
     from cutaway.training.jobs import Job
 
@@ -137,7 +137,7 @@ class GINRecipe(Recipe):
 
     def scale_of(self, data: "GraphSet") -> "Scale | None":
         """The scale of values; None of classes."""
-        from cutaway.tasks.graphs.whole_graphs import Scale
+        from cutaway.tasks.graphs.outcomes import Scale
 
         return None if data.classes or data.train.targets is None else Scale.of(data.train.targets)
 
@@ -174,13 +174,9 @@ class GINRecipe(Recipe):
 
         from cutaway.atomic_files import write_json
         from cutaway.tasks.graphs.edge_inputs import edges_in_words, expect_readable_edges
+        from cutaway.tasks.graphs.outcomes import outcome_metrics
         from cutaway.tasks.graphs.whole_graph_baselines import graph_baselines
-        from cutaway.tasks.graphs.whole_graphs import (
-            GraphBatches,
-            outcome_cost,
-            outcome_metrics,
-            outcome_outputs,
-        )
+        from cutaway.tasks.graphs.whole_graphs import GraphBatches, outcome_cost, outcome_outputs
         from cutaway.training.jobs import Job
 
         data = self.dataset()
@@ -228,8 +224,9 @@ class GINRecipe(Recipe):
 
     def test_scores(self, run: "Run", data: "GraphSet", scale: "Scale | None") -> dict[str, float]:
         """What a run's model reaches on the test graphs, beside the forest that sees no edges."""
+        from cutaway.tasks.graphs.outcomes import outcome_metrics
         from cutaway.tasks.graphs.whole_graph_baselines import graph_baselines
-        from cutaway.tasks.graphs.whole_graphs import outcome_metrics, outcome_outputs
+        from cutaway.tasks.graphs.whole_graphs import outcome_outputs
 
         rows = data.open_test()
         assert rows.targets is not None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cutaway.data.graphs.graph_set import GraphSet
     from cutaway.data.graphs.raw_graph_sets import GraphFeatures
     from cutaway.runs.run import Run
-    from cutaway.tasks.graphs.whole_graphs import Scale
+    from cutaway.tasks.graphs.outcomes import Scale
     from cutaway.tasks.subjects import Subject
     from cutaway.training.jobs import Job
     from cutaway.tuning.bases import Base
@@ -138,8 +138,9 @@ class TunedGraphsRecipe(TunedRecipe):
         from cutaway.atomic_files import write_json
         from cutaway.data.batches import ShuffledRows
         from cutaway.tasks.graphs.edge_inputs import edges_in_words
+        from cutaway.tasks.graphs.outcomes import outcome_metrics
         from cutaway.tasks.graphs.whole_graph_baselines import graph_baselines
-        from cutaway.tasks.graphs.whole_graphs import GraphBatches, outcome_cost, outcome_metrics, outcome_outputs
+        from cutaway.tasks.graphs.whole_graphs import GraphBatches, outcome_cost, outcome_outputs
         from cutaway.training.jobs import Job
         from cutaway.tuning import graph_features as kept
 

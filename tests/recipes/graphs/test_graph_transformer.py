@@ -34,7 +34,7 @@ def test_places_in_the_eigenvectors_are_added_with_signs_at_random(tmp_path: Pat
     run = train("graph-transformer", **settings, out=tmp_path / "run")
     model, graph = run.model, subject_of(run).arguments[0]
     assert model.eigenvectors.shape == (34, 5)
-    start = GraphTransformerRecipe.make(**settings).build(run.recipe.dataset(run), graph)
+    start = GraphTransformerRecipe.make(**settings).build(run.task).model
     assert not start.places.map.weight.any()  # features speak first
     plain = model(graph)
     assert torch.equal(plain, cut.load(tmp_path / "run").model(graph))

@@ -52,7 +52,7 @@ def test_pages_of_values(tmp_path: Path):
     (picture,) = vertices.cut_edges(run, subject)
     (answer,) = run.predict("22")
     assert f"target is {answer['target']:.3g}" in picture.title
-    groups = vertices._groups(run.recipe.dataset(run), torch.tensor([0.5, 1.5, 16.5]))
+    groups = vertices._groups(run.task.parts, torch.tensor([0.5, 1.5, 16.5]))
     assert len(set(groups)) == 3
 
 

@@ -85,9 +85,10 @@ def main(argv: Sequence[str]) -> None:
     from cutaway.training.attacks.robustness import robust_accuracy
 
     run = load(asked.run)
+    choose_images = attackable(run)
     sources = {Path(asked.source).name: _source(run, asked.source)} if asked.source else {}
     part = "test" if asked.test else "validation"
-    images, labels, words = attackable(run)(asked.images or None, part, asked.count)
+    images, labels, words = choose_images(asked.images or None, part, asked.count)
     step = asked.step or max(2.5 * asked.epsilon / asked.steps, 1e-6)
     rates = robust_accuracy(
         run.model,
@@ -119,8 +120,7 @@ def main(argv: Sequence[str]) -> None:
 def _source(run: Any, path: str) -> Any:
     """The model of another run, whose images and classes must be those of this one."""
     from cutaway.runs.execution import load
-    from cutaway.runs.views.robustness import classifies_images
-    from cutaway.tasks.images.pixels import image_about
+    from cutaway.runs.views.image_classes import classifies_images
 
     other = load(path)
     if not classifies_images(other):
@@ -128,7 +128,7 @@ def _source(run: Any, path: str) -> Any:
             f"--source must be a run that gives images a class, got {path}, a run of {other.recipe.name!r}; "
             "`cutaway train cnn` makes one"
         )
-    mine, theirs = image_about(run), image_about(other)
+    mine, theirs = run.task.about, other.task.about
     for name in ("labels", "shape"):
         if mine[name] != theirs[name]:
             raise ValueError(

@@ -9,7 +9,6 @@ from cutaway.look.embeddings.tsne import tsne
 from cutaway.look.images.image_grids import image_grid
 from cutaway.look.images.image_maps import image_map
 from cutaway.look.pages.picture import Picture
-from cutaway.models.siamese import Siamese
 from cutaway.tasks.images.one_shot import draw_episodes, group_numbers, vectors_of
 from cutaway.tasks.subjects import Subject
 
@@ -22,7 +21,7 @@ _PAIRS, _QUESTIONS, _ANSWERS, _POINTS = 6, 6, 7, 1000
 
 def compares_images(run: "Run") -> bool:
     """Runs of models that turn images into vectors to compare them by."""
-    return isinstance(run.model, Siamese)
+    return run.recipe.kind == "images/one_shot"
 
 
 def pairs(run: "Run", subject: Subject) -> list[Picture]:
@@ -119,8 +118,8 @@ def map_of_kinds(run: "Run", subject: Subject) -> list[Picture]:
 
 def _new_kinds(run: "Run") -> "tuple[ImageData, ImageRows, str]":
     """Images of classes that training never saw; those of training where there are no others."""
-    recipe: Any = run.recipe
-    data = recipe.dataset(run)
+    task: Any = run.task
+    data = task.parts
     if data.validation is None:
         return data, data.train, "of classes that it was trained on"
     return data, data.validation, "of classes that it was not trained on"

@@ -9,8 +9,7 @@ from cutaway.look.images.image_grids import image_grid
 from cutaway.look.images.resistance_curves import resistance_curves
 from cutaway.look.images.signed_pixels import signed_pixels
 from cutaway.look.pages.picture import Picture
-from cutaway.recipes.images.classifier_settings import ImageClassifierRecipe
-from cutaway.tasks.images.pixels import image_about
+from cutaway.runs.views.image_classes import classifies_images
 from cutaway.tasks.subjects import Subject
 from cutaway.training.attacks.attacking import attack
 
@@ -28,11 +27,6 @@ _CURVES = {
     "many steps, by margin": "margin",
 }
 _WORST = "every one of these"
-
-
-def classifies_images(run: "Run") -> bool:
-    """Runs whose recipe gives an image one of several classes."""
-    return isinstance(run.recipe, ImageClassifierRecipe)
 
 
 def learned_from_attacks(run: "Run") -> bool:
@@ -87,7 +81,7 @@ def attack_picture(
 
     Those that lose it are shown first, one of each class; how many do, of the first ones, is said.
     """
-    names = image_about(run)["labels"]
+    names = run.task.labels  # type: ignore[attr-defined]
     model: Any = run.model
     tried = _right(model, images, labels)
     found = attack(model, images[tried], labels[tried], "pgd", epsilon, steps=steps, step=step, seed=seed)
@@ -133,7 +127,6 @@ def _said(model: nn.Module, images: Tensor, names: list[str]) -> list[str]:
 __all__ = [
     "attack_picture",
     "attacked",
-    "classifies_images",
     "learned_from_attacks",
     "learned_from_images_as_they_are",
     "resistance",

@@ -128,7 +128,8 @@ def _source(run: Any, path: str) -> Any:
             f"--source must be a run that gives images a class, got {path}, a run of {other.recipe.name!r}; "
             "`cutaway train cnn` makes one"
         )
-    mine, theirs = run.task.about, other.task.about
+    tasks: list[Any] = [run.task, other.task]
+    mine, theirs = (task.about for task in tasks)
     for name in ("labels", "shape"):
         if mine[name] != theirs[name]:
             raise ValueError(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from cutaway.data.images.image_data import ImageData
     from cutaway.tasks.images.image_task import ImageLearner
+    from cutaway.tasks.learner import Learner
     from cutaway.tasks.task import Task
 
 
@@ -80,7 +81,7 @@ class ImageRecipe(Recipe):
         """How such a model learns, and what it can do."""
         raise self._cannot("be trained")
 
-    def build(self, task: Any, base: Any = None, model: Any = None) -> "ImageLearner":
+    def build(self, task: Any, base: Any = None, model: Any = None) -> "Learner":
         import torch
 
         if model is None:

@@ -23,7 +23,7 @@ from cutaway.tasks.frozen_features import (
     represent_still,
 )
 from cutaway.tasks.images.classifiers import ImageClassifier
-from cutaway.tasks.images.pixels import as_pixels, image_outputs
+from cutaway.tasks.images.pixels import as_pixels
 from cutaway.training.jobs import Job
 from cutaway.tuning.comparison import Answers, image_answers
 from cutaway.tuning.head_learning import calibrate, learn_head
@@ -88,7 +88,7 @@ class TunedImageClasses(TunedLearner, ImageClassifier):
     def _scores(self, model: Any) -> tuple[Tensor, Tensor]:
         held = self.task.parts.validation
         assert held is not None
-        return image_outputs(model, held), torch.from_numpy(held.targets.astype("int64"))
+        return self.logits(model, held), torch.from_numpy(held.targets.astype("int64"))
 
     # Beside the base.
 

@@ -101,7 +101,7 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
         is_new = keep_head(base, base.model, task.parts.labels, self.base_pooling) is None
         return self.fit_head and self.pooling != "attention" and is_new
 
-    def learner_kind(self) -> "type[TunedImageClasses]":  # type: ignore[override]
+    def learner_kind(self) -> "type[TunedImageClasses]":
         from cutaway.tuning.learners.images import TunedImageClasses
 
         return TunedImageClasses

@@ -95,8 +95,8 @@ def test_only_image_classifiers_are_attacked(trained, capsys):
 def test_views(own_run):
     run = own_run("cnn")
     subject = run.subject()
-    assert robustness.learned_from_images_as_they_are(run)
-    assert not robustness.learned_from_attacks(run)
+    assert robustness.trained_without_attacks(run)
+    assert not robustness.trained_with_attacks(run)
     curve = robustness.resistance(run, subject)
     shares = {(row["change"], row["size"]): row["share"] for row in curve.spec()["datasets"]["rows"]}
     last = max(size for _, size in shares)

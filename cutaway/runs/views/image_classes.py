@@ -122,8 +122,6 @@ def image_evidence(run: "Run", subject: Subject) -> list[Picture]:
         cams = _heats(grad_cam(model, images, classes, at))
         lines.append([tinted(x, h) for x, h in zip(images, cams, strict=True)])
         rows.append("Grad-CAM")
-    caption = "The more orange a pixel, the more the named class depends on it"
-    caption += ": saliency by each pixel, Grad-CAM by where feature maps speak for it." if lines[2:] else "."
     names = [f"{labels[k]} {p[i, k]:.0%}" for i, k in enumerate(classes.tolist())]
     return [
         image_grid(

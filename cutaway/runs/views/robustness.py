@@ -29,13 +29,13 @@ _CURVES = {
 _WORST = "every one of these"
 
 
-def learned_from_attacks(run: "Run") -> bool:
+def trained_with_attacks(run: "Run") -> bool:
     """Runs that were trained to withstand: their reports show whether they do."""
     return classifies_images(run) and bool(run.recipe.adversarial)  # type: ignore[attr-defined]
 
 
-def learned_from_images_as_they_are(run: "Run") -> bool:
-    """The other runs that give images a class."""
+def trained_without_attacks(run: "Run") -> bool:
+    """The other runs that give images a class, which learned from images as they are."""
     return classifies_images(run) and not run.recipe.adversarial  # type: ignore[attr-defined]
 
 
@@ -127,7 +127,7 @@ def _said(model: nn.Module, images: Tensor, names: list[str]) -> list[str]:
 __all__ = [
     "attack_picture",
     "attacked",
-    "learned_from_attacks",
-    "learned_from_images_as_they_are",
     "resistance",
+    "trained_with_attacks",
+    "trained_without_attacks",
 ]

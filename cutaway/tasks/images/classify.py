@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from cutaway.blocks.losses.metrics import accuracy, macro_f1
 from cutaway.data.images.image_data import ImageRows
 from cutaway.tasks.classes import label_rows
-from cutaway.tasks.images.image_task import ImageTask, held_out, spread
-from cutaway.tasks.images.pixels import as_pixels
+from cutaway.tasks.images.image_task import ImageTask, held_out
+from cutaway.tasks.images.pixels import as_pixels, evenly_spread
 from cutaway.training.attacks.adversarial_training import Adversary
 
 _NEIGHBOURS = 5
@@ -62,7 +62,7 @@ class ImageClasses(ImageTask):
 
     def robust_metrics(self, model: nn.Module, rows: ImageRows, adversary: Adversary) -> dict[str, float]:
         """How many images, evenly spread, withstand the adversary."""
-        some = rows.take(spread(len(rows), _ATTACKED))
+        some = evenly_spread(rows, _ATTACKED)
         x = as_pixels(model, some.pixels())
         return adversary.measure(model, x, torch.from_numpy(some.targets.astype(np.int64)).to(x.device))
 
@@ -95,7 +95,7 @@ class ImageClasses(ImageTask):
             rows, words = held_out(self.parts)
         whole = len(rows)
         if most and whole > most:
-            rows, words = rows.take(spread(whole, most)), f"{most:,} of {whole:,} {words}"
+            rows, words = evenly_spread(rows, most), f"{most:,} of {whole:,} {words}"
         else:
             words = f"{whole:,} {words}"
         targets = torch.from_numpy(rows.targets.astype(np.int64))
@@ -109,7 +109,7 @@ class ImageClasses(ImageTask):
 
 def neighbour_baseline(train: ImageRows, images: ImageRows, classes: int) -> dict[str, Any]:
     """What one reaches without a model: the class of the nearest training images; and of always saying the same."""
-    known, asked = (rows.take(spread(len(rows), most)) for rows, most in ((train, _KNOWN), (images, _ASKED)))
+    known, asked = (evenly_spread(rows, most) for rows, most in ((train, _KNOWN), (images, _ASKED)))
     x, z = (small_pixels(rows) for rows in (known, asked))
     targets, truth = torch.from_numpy(known.targets), torch.from_numpy(asked.targets)
     k = min(_NEIGHBOURS, len(known))

@@ -137,11 +137,6 @@ def first_of_each(targets: Int[np.ndarray, "n"], most: int = SHOWN) -> Int[np.nd
     return first[:most]
 
 
-def spread(count: int, most: int) -> Int[np.ndarray, "m"]:
-    """At most ``most`` places of ``count``, evenly spread."""
-    return np.arange(count) if count <= most else np.linspace(0, count - 1, most).astype(np.int64)
-
-
 class ImageLearner(Learner):
     """A model of images."""
 

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from cutaway.tasks.images.pixels import as_pixels
+from cutaway.tasks.images.pixels import as_pixels, evenly_spread
 
 _MOST = 10_000  # training images that are encoded
 
@@ -25,8 +25,7 @@ class CodedImages(NamedTuple):
     @classmethod
     def of(cls, model: Any, images: Any, most: int = _MOST) -> "CodedImages":
         """The codes of some images: all, or evenly spread ones."""
-        places = np.linspace(0, len(images) - 1, min(most, len(images))).astype(np.int64)
-        some = images.take(places)
+        some = evenly_spread(images, most)
         with torch.no_grad():
             parts = [
                 model.encode(as_pixels(model, some.pixels(slice(first, first + 500)))).cpu()

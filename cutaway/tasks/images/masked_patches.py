@@ -25,8 +25,7 @@ from cutaway.blocks.embeddings.hidden_patches import (
 from cutaway.data.images.image_batches import every_image
 from cutaway.data.images.image_data import ImageRows
 from cutaway.hub.pretrained import save_pretrained
-from cutaway.tasks.images.image_task import spread
-from cutaway.tasks.images.pixels import as_pixels
+from cutaway.tasks.images.pixels import as_pixels, evenly_spread
 from cutaway.tasks.images.pretraining import Pretrainer, UnlabelledImages
 from cutaway.training.augmentation.image_changes import ImageChanges, read_changes
 
@@ -79,7 +78,7 @@ def _errors(model: Any, images: Tensor, visible: Tensor) -> Float[Tensor, "b"]:
 def filling_metrics(model: nn.Module, images: ImageRows, hidden: float) -> dict[str, float]:
     """The mean squared error of hidden pixels, of at most 2,000 images; always with the same patches hidden."""
     generator = torch.Generator().manual_seed(0)
-    images, total = _some(images, _ASKED), 0.0
+    images, total = evenly_spread(images, _ASKED), 0.0
     spec: Any = model.spec
     for batch in every_image(images):
         visible = choose_visible(len(batch.pixels), spec.patches, hidden, generator, next(model.parameters()).device)
@@ -112,15 +111,15 @@ def filling_baseline(
     """The squared error of hidden pixels without learning: by a blur or the mean image, whichever suits training."""
     if standardised:
         return {"rule": "the mean of each patch, for standardised pixels", "metrics": {"loss": 1.0}}
-    mean = (torch.from_numpy(_some(train, 5 * _ASKED).pixels()).float() / 255).mean(0, keepdim=True)
+    mean = (torch.from_numpy(evenly_spread(train, 5 * _ASKED).pixels()).float() / 255).mean(0, keepdim=True)
     rules: dict[str, Filling] = {
         "the mean image of training in place of hidden pixels": lambda x, visible: mean.expand_as(x)
     }
     for blur in _BLURS:
         words = f"a blur of the visible pixels in place of hidden ones (a Gaussian of spread {side * blur:g})"
         rules[words] = partial(blurred, side=side, spread=side * blur)
-    rule = min(rules, key=lambda words: _filling_error(rules[words], _some(train, _TRIED), side, hidden))
-    return {"rule": rule, "metrics": {"loss": _filling_error(rules[rule], _some(images, _ASKED), side, hidden)}}
+    rule = min(rules, key=lambda words: _filling_error(rules[words], evenly_spread(train, _TRIED), side, hidden))
+    return {"rule": rule, "metrics": {"loss": _filling_error(rules[rule], evenly_spread(images, _ASKED), side, hidden)}}
 
 
 def _filling_error(fill: Filling, images: ImageRows, side: int, hidden: float) -> float:
@@ -132,7 +131,3 @@ def _filling_error(fill: Filling, images: ImageRows, side: int, hidden: float) -
         filled = patch_targets(fill(x, visible), side)
         total += hidden_error(filled, patch_targets(x, side), hidden_places(visible, patches)).sum().item()
     return total / len(images)
-
-
-def _some(images: ImageRows, most: int) -> ImageRows:
-    return images if len(images) <= most else images.take(spread(len(images), most))

@@ -28,6 +28,20 @@ def as_tensors(model: nn.Module, batch: ImageBatch) -> tuple[Float[Tensor, "b c 
     return x, torch.from_numpy(batch.targets).to(x.device)
 
 
+def evenly_spread(images: ImageRows, most: int) -> ImageRows:
+    """At most ``most`` of some images, evenly spread over them."""
+    return images if len(images) <= most else images.take(spread_places(len(images), most))
+
+
+def spread_places(count: int, most: int) -> Int[np.ndarray, "m"]:
+    """At most ``most`` places of ``count``, evenly spread.
+
+    >>> spread_places(3, 5), spread_places(9, 3)
+    (array([0, 1, 2]), array([0, 4, 8]))
+    """
+    return np.arange(count) if count <= most else np.linspace(0, count - 1, most).astype(np.int64)
+
+
 @torch.no_grad()
 def image_outputs(model: nn.Module, images: ImageRows, together: int = _TOGETHER) -> Tensor:
     """What the model answers to any number of images, on the CPU."""

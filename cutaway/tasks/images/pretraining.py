@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from cutaway.data.images.image_batches import ImageBatch, every_image
 from cutaway.data.images.image_data import ImageData, ImageRows
 from cutaway.tasks.images.classify import neighbour_classes, small_pixels
-from cutaway.tasks.images.image_task import ImageLearner, ImageTask, spread
-from cutaway.tasks.images.pixels import as_pixels
+from cutaway.tasks.images.image_task import ImageLearner, ImageTask
+from cutaway.tasks.images.pixels import as_pixels, evenly_spread
 from cutaway.tasks.linear_probes import fit_probe
 from cutaway.training.jobs import Job
 from cutaway.training.late_baselines import LateBaseline
@@ -107,8 +107,7 @@ def vectors_of(model: Any, images: ImageRows) -> Float[Tensor, "n w"]:
 
 def labelled(images: ImageRows, most: int) -> ImageRows:
     """At most ``most`` of the images that have a label, spread evenly."""
-    known = images.take(np.flatnonzero(images.targets >= 0))
-    return known if len(known) <= most else known.take(spread(len(known), most))
+    return evenly_spread(images.take(np.flatnonzero(images.targets >= 0)), most)
 
 
 def can_probe(data: ImageData, images: ImageRows | None) -> bool:

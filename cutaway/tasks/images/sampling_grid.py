@@ -20,6 +20,7 @@ from cutaway.blocks.generative.frechet import frechet_distance
 from cutaway.tasks.images.classify import neighbour_classes
 from cutaway.tasks.images.denoising import Denoiser
 from cutaway.tasks.images.pca_kmeans import as_rows, principal_components
+from cutaway.tasks.images.pixels import evenly_spread
 from cutaway.tasks.images.sample_scores import nearest_distances
 
 _COMPONENTS = 20  # features of an image
@@ -100,10 +101,7 @@ def sampling_grid(learner: Denoiser) -> dict[Setting, dict[str, float]]:
     if data.validation is None or len(data.validation) < _LEAST:
         return {}
     count = min(_SAMPLES if max(data.shape[1:]) <= _SMALL else _OF_LARGE, len(data.validation))
-    places = np.linspace(0, len(data.validation) - 1, count).astype(np.int64)
-    held, train = data.validation.take(places), data.train
-    if len(train) > _KNOWN:
-        train = train.take(np.linspace(0, len(train) - 1, _KNOWN).astype(np.int64))
+    held, train = evenly_spread(data.validation, count), evenly_spread(data.train, _KNOWN)
     targets = [torch.from_numpy(rows.targets.astype(np.int64)) for rows in (train, held)]
     classes = targets[1] if spec.classes and bool((targets[1] >= 0).all()) else None
     judge = SampleJudge(as_rows(train), targets[0], as_rows(held), targets[1])

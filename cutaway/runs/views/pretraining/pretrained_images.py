@@ -2,7 +2,6 @@ r"""Views of runs that learned from images alone: hidden patches filled in, view
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -12,6 +11,7 @@ from cutaway.look.images.image_maps import image_map
 from cutaway.look.pages.picture import Picture
 from cutaway.tasks.images.contrast import views_of
 from cutaway.tasks.images.masked_patches import blurred
+from cutaway.tasks.images.pixels import evenly_spread
 from cutaway.tasks.images.pretraining import vectors_of
 from cutaway.tasks.subjects import Subject
 
@@ -101,8 +101,8 @@ def contrasted_pairs(run: "Run", subject: Subject) -> list[Picture]:
 def alike_images(run: "Run", subject: Subject) -> list[Picture]:
     """Some held-out images, and the training images with the most alike vectors."""
     data, held = _parts(run)
-    asked = held.take(_spread(held, 8))
-    known = data.train.take(_spread(data.train, _KNOWN))
+    asked = evenly_spread(held, 8)
+    known = evenly_spread(data.train, _KNOWN)
     z, x = (nn.functional.normalize(vectors_of(run.model, rows), dim=1) for rows in (asked, known))
     alike = z @ x.T
     if held is data.train:
@@ -142,7 +142,7 @@ def map_of_vectors(run: "Run", subject: Subject) -> list[Picture]:
     from cutaway.look.embeddings.tsne import tsne
 
     data, held = _parts(run)
-    rows = held.take(_spread(held, _MAPPED))
+    rows = evenly_spread(held, _MAPPED)
     if len(rows) < 5:
         return []
     labels = [str(label) for label in data.labels]
@@ -168,10 +168,6 @@ def _parts(run: "Run") -> "tuple[Any, ImageRows]":
     task: Any = run.task
     data = task.parts
     return data, data.train if data.validation is None else data.validation
-
-
-def _spread(rows: "ImageRows", most: int) -> np.ndarray:
-    return np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.int64)
 
 
 __all__ = [

@@ -1,13 +1,11 @@
 r"""Settings of all recipes for images: where the images are, the size and colours that they get, and their parts."""
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_share
 from cutaway.recipes.settings import DATA, setting
-from cutaway.tasks.images.images_in_memory import ImagesInMemory
 
 if TYPE_CHECKING:
     from torch import nn
@@ -23,10 +21,11 @@ class ImageRecipe(Recipe):
     """A model of images."""
 
     input: ClassVar[str] = "folder/"
+    memory: ClassVar[str] = "cutaway.data.stored:keep_images"
     input_is_file: ClassVar[bool] = True
     meanings: ClassVar[dict[str, str]] = {}  # for the report: what figures mean that need words, by metric
 
-    data: str = "digits"  # in Python arrays, too: see `images_in_memory`
+    data: str = "digits"  # in Python arrays, too
     """a folder (one sub-folder a class), zip, CSV of paths and labels, idx files, .npz, or an embedded sample"""
     size: int = setting(0, DATA)
     """pixels on the longer side; 0 for that of the images, at most 64"""
@@ -50,10 +49,6 @@ class ImageRecipe(Recipe):
     """encoding of a CSV file"""
 
     def __post_init__(self) -> None:
-        if isinstance(self.data, os.PathLike):
-            object.__setattr__(self, "data", os.fspath(self.data))
-        elif not isinstance(self.data, str):
-            object.__setattr__(self, "data", ImagesInMemory.of(self.data))
         super().__post_init__()
         expect_share(self, "validation", "test")
         if self.size != 0 and not 4 <= self.size <= 4096:

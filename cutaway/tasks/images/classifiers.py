@@ -8,6 +8,8 @@ Before it, a batch may be changed by augmentation, and by an adversary that move
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -15,8 +17,8 @@ from cutaway.data.images.image_batches import ImageBatch
 from cutaway.data.images.image_data import ImageRows
 from cutaway.hub.pretrained import save_pretrained
 from cutaway.tasks.images.classify import ImageClasses
-from cutaway.tasks.images.image_task import ImageLearner
-from cutaway.tasks.images.pixels import as_tensors, image_outputs
+from cutaway.tasks.images.image_task import ImageLearner, held_out
+from cutaway.tasks.images.pixels import as_pixels, as_tensors, evenly_spread, image_outputs
 from cutaway.training.attacks.adversarial_training import Adversary
 from cutaway.training.augmentation.image_changes import ImageChanges, read_changes
 from cutaway.training.jobs import Job
@@ -58,6 +60,33 @@ class ImageClassifier(ImageLearner):
     def outputs(self, rows: ImageRows) -> Float[Tensor, "n c"]:
         """Logits of some images."""
         return image_outputs(self.model, rows)
+
+    def labelled_inputs(
+        self, given: Any = None, part: str = "validation", most: int = 1000
+    ) -> tuple[Tensor, Tensor, str]:
+        """Pixels from 0 to 1 and classes of at most ``most`` images (0: all): those given, else of a part of the data.
+
+        The class of a given image without a label is what the model says of it.
+        """
+        task = self.task
+        if given is not None:
+            rows, words = task.inputs(given), "images of yours"
+        elif part == "test":
+            rows, words = task.parts.open_test(), "test images"
+        else:
+            rows, words = held_out(task.parts)
+        whole = len(rows)
+        if most and whole > most:
+            rows, words = evenly_spread(rows, most), f"{most:,} of {whole:,} {words}"
+        else:
+            words = f"{whole:,} {words}"
+        targets = torch.from_numpy(rows.targets.astype(np.int64))
+        unknown = targets < 0
+        if unknown.any():
+            said = self.outputs(rows).argmax(1)
+            targets, words = torch.where(unknown, said, targets), f"{words}, taken for what the model says of them"
+        x = as_pixels(self.model, rows.pixels())
+        return x, targets.to(x.device), words
 
 
 class PatchClassifier(ImageClassifier):

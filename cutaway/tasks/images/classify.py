@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from cutaway.blocks.losses.metrics import accuracy, macro_f1
 from cutaway.data.images.image_data import ImageRows
 from cutaway.tasks.classes import label_rows
-from cutaway.tasks.images.image_task import ImageTask, held_out
+from cutaway.tasks.images.image_task import ImageTask
 from cutaway.tasks.images.pixels import as_pixels, evenly_spread
 from cutaway.training.attacks.adversarial_training import Adversary
 
@@ -79,32 +79,6 @@ class ImageClasses(ImageTask):
         """For each image its file, its class, and P(label) for every label."""
         p = logits.double().softmax(-1).numpy()
         return label_rows([{"image": str(name)} for name in rows.names], "class", self.labels, p)
-
-    def labelled_inputs(
-        self, learner: Any, given: Any = None, part: str = "validation", most: int = 1000
-    ) -> tuple[Tensor, Tensor, str]:
-        """Pixels from 0 to 1 and classes of at most ``most`` images (0: all): those given, else of a part of the data.
-
-        The class of a given image without a label is what the model says of it.
-        """
-        if given is not None:
-            rows, words = self.inputs(given), "images of yours"
-        elif part == "test":
-            rows, words = self.parts.open_test(), "test images"
-        else:
-            rows, words = held_out(self.parts)
-        whole = len(rows)
-        if most and whole > most:
-            rows, words = evenly_spread(rows, most), f"{most:,} of {whole:,} {words}"
-        else:
-            words = f"{whole:,} {words}"
-        targets = torch.from_numpy(rows.targets.astype(np.int64))
-        unknown = targets < 0
-        if unknown.any():
-            said = learner.outputs(rows).argmax(1)
-            targets, words = torch.where(unknown, said, targets), f"{words}, taken for what the model says of them"
-        x = as_pixels(learner.model, rows.pixels())
-        return x, targets.to(x.device), words
 
 
 def neighbour_baseline(train: ImageRows, images: ImageRows, classes: int) -> dict[str, Any]:

@@ -15,10 +15,9 @@ import numpy as np
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from cutaway.atomic_files import read_json, write_bytes, write_json
+from cutaway.atomic_files import read_json, write_json
 from cutaway.data.images.image_batches import ImageBatches
 from cutaway.data.images.image_data import ImageData, ImageRows, read_images, read_new_images
-from cutaway.tasks.images.images_in_memory import STORED, ImagesInMemory
 from cutaway.tasks.images.pixels import as_pixels, image_vectors
 from cutaway.tasks.learner import Learner
 from cutaway.tasks.subjects import SHOWN, Subject
@@ -44,7 +43,7 @@ class ImageTask(Task):
     def read_parts(self) -> ImageData:
         settings, shape = self.settings, self.shape
         parts = read_images(
-            settings.data.source() if isinstance(settings.data, ImagesInMemory) else settings.data,
+            settings.data,
             labelled=self.needs_labels,
             size=settings.size,
             channels=settings.channels if shape is None else shape[0],
@@ -79,20 +78,14 @@ class ImageTask(Task):
         return self.about["labels"]
 
     def facts(self) -> dict[str, Any]:
-        facts = super().facts() | {"source": str(self.settings.data)}
-        if isinstance(self.settings.data, ImagesInMemory):
-            facts["stored"] = STORED
+        facts = super().facts()
         if self.settings.meanings:
             facts["meanings"] = dict(self.settings.meanings)
         return facts
 
     def files(self) -> Files:
         about = self.about
-        files: Files = {IMAGES: lambda path: write_json(path, about)}
-        if isinstance(self.settings.data, ImagesInMemory):
-            content = self.settings.data.content
-            files[STORED] = lambda path: write_bytes(path, content)
-        return files
+        return {IMAGES: lambda path: write_json(path, about)}
 
     def inputs(self, source: Any) -> ImageRows:
         """New images (a path, several, arrays, Pillow images), brought to the shape of those of training.

@@ -7,6 +7,7 @@ Before it, a batch may be changed by augmentation, and by an adversary that move
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch

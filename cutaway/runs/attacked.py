@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 from cutaway.tasks.abilities.ability import expect_method
 from cutaway.tasks.abilities.verbs.attack import ABILITY, KINDS
-from cutaway.tasks.images.pixels import image_about
 from cutaway.training.attacks.robustness import robust_accuracy
 
 if TYPE_CHECKING:
@@ -64,14 +63,15 @@ def step_size(epsilon: float, steps: int, step: float | None) -> float:
 
 def _model_of(run: "Run", other: "Run") -> Any:
     """The model of another run, whose images and classes must be those of this one."""
-    from cutaway.runs.views.robustness import classifies_images
+    from cutaway.runs.views.image_classes import classifies_images
 
     if not classifies_images(other):
         raise ValueError(
             f"--source must be a run that gives images a class, got {other.path}, a run of {other.recipe.name!r}; "
             "`cutaway train cnn` makes one"
         )
-    mine, theirs = image_about(run), image_about(other)
+    tasks: list[Any] = [run.task, other.task]
+    mine, theirs = (task.about for task in tasks)
     for name in ("labels", "shape"):
         if mine[name] != theirs[name]:
             raise ValueError(

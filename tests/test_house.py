@@ -226,6 +226,7 @@ TESTED_THROUGH = {
     "tuning/image_bases.py": "tuning/tasks/test_images.py: the shape and scale of a base's images",
     "tuning/image_features.py": "tuning/tasks/test_images.py: kept features give the same head",
     "tuning/tagged_rows.py": "tuning/tasks/test_tag.py: what the recipe learns from and answers",
+    "tuning/learners/tag.py": "tuning/tasks/test_tag.py: a tuned tagger learns and tags",
     "tuning/masked_heads.py": "tuning/tasks/test_language.py: a new head learns and is kept",
     "tuning/label_heads.py": "tuning/tasks/test_classify.py: heads are made, or kept, for labels",
     "tuning/labelled_rows.py": "tuning/tasks/test_classify.py: what the recipe learns from and answers",

@@ -18,6 +18,8 @@ from cutaway.data.text.chunks import batched
 from cutaway.tasks.subjects import subject_by_model
 from cutaway.tasks.words.word_rows import embedded_tokens
 
+_WITHOUT_MODEL = ("read_inputs",)  # of a task: they need no learner
+
 
 def find_method(run: Any, name: str) -> Callable[..., Any] | None:
     """What does it, bound to the run; None if nothing does."""
@@ -26,7 +28,8 @@ def find_method(run: Any, name: str) -> Callable[..., Any] | None:
     if not run.recipe.kind:
         return None
     if hasattr(type(run.task), name):
-        return partial(getattr(run.task, name), run.learner)
+        method = getattr(run.task, name)
+        return method if name in _WITHOUT_MODEL else partial(method, run.learner)
     return getattr(run.learner, name, None)
 
 

@@ -33,7 +33,6 @@ from cutaway.data.tables.encoding import encode
 from cutaway.data.tables.reading import read_columns
 from cutaway.recipes.tables.mlp import MLPRecipe
 from cutaway.runs.execution import optimizers_of, plan_of, train
-from cutaway.tasks.tables.in_memory import TableInMemory
 from cutaway.tasks.tables.masked_cells import scores_of
 from cutaway.tasks.tables.predict import outputs_of, schema_of
 from cutaway.training.loop import Loop
@@ -69,7 +68,7 @@ def measure(
     rows: np.ndarray, frame: Any, test: Any, truth: np.ndarray, base: Path, seed: int, only: str
 ) -> dict[str, Any]:
     """Accuracy, AUC, trained parameters, seconds of processor time and memory of every way, on some labelled rows."""
-    few = TableInMemory.of(frame.iloc[rows].reset_index(drop=True))
+    few = frame.iloc[rows].reset_index(drop=True)
     found: dict[str, Any] = {}
 
     def note(name: str, scores: np.ndarray, learned: int, started: float, memory: float = float("nan")) -> None:

@@ -4,10 +4,10 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.data.stored import find_stored
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.graphs.graph_settings import GraphRecipe, refuse_signs
 from cutaway.recipes.settings import DATA, FIRST, MODEL, RESULTS, SCHEDULE, setting
-from cutaway.tasks.graphs.graphs_in_memory import GraphInMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -42,6 +42,7 @@ class MaskedGraphRecipe(GraphRecipe):
     )
     unit: ClassVar[str] = "nats a kind or pair; of features (1 − cosine)²"
     input: ClassVar[str] = "NAME or molecules.csv"
+    memory: ClassVar[str] = "cutaway.data.stored:keep_graph_or_graphs"
     prediction: ClassVar[str] = (
         "the name of a vertex (or graphs, or SMILES) in; what each vertex would be, by its neighbours alone, out"
     )
@@ -125,17 +126,6 @@ class MaskedGraphRecipe(GraphRecipe):
         object.__setattr__(changed, "_read_data", data)
         return changed
 
-    def _keep_in_memory(self) -> None:
-        from cutaway.data.graphs.graph_set import open_graphs
-        from cutaway.tasks.graphs.masked_data import are_graphs
-
-        if self.graphs == "one" or not are_graphs(self.data):
-            super()._keep_in_memory()
-            return
-        held = GraphInMemory.of_set(open_graphs(self.data))
-        for name, value in (("data", held), ("target", ""), ("graphs", "many")):
-            object.__setattr__(self, name, value)
-
     def shares(self) -> tuple[float, float]:
         """Shares of vertices and of edges that are hidden."""
         return (
@@ -145,11 +135,11 @@ class MaskedGraphRecipe(GraphRecipe):
 
     def holds_many(self) -> bool:
         """Whether the data is many graphs."""
-        from cutaway.tasks.graphs.masked_data import looks_like_many
+        from cutaway.data.kinds import looks_like_many
 
-        if isinstance(self.data, GraphInMemory):
+        if self.graphs != "auto" or find_stored(self.data) is not None:
             return self.graphs == "many"
-        return looks_like_many(self.data, self.encoding) if self.graphs == "auto" else self.graphs == "many"
+        return looks_like_many(self.data, self.encoding)
 
     def masked_data(self, run: "Run | None" = None) -> "MaskedData":
         """The graph, or the graphs, and what is hidden of them; those of a ``run`` must be as they were."""

@@ -122,7 +122,6 @@ class AnomalyRecipe(ForecastRecipe):
             whole=lambda model: {"loss": self._loss(model, held)} | self.measure_alarms(model, parts),
             units=batch,
             unit="values",
-            files=self.files(),
             data=told,
         )
 

@@ -1,14 +1,13 @@
 r"""`masked-table`: a model that restores any cell of a table from the others of its row."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from cutaway.recipes.base import Recipe
+from cutaway.recipes.base import Recipe, without_idle_patience
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
-from cutaway.tasks.tables.in_memory import STORED, TableInMemory
 from cutaway.tasks.tables.row_vectors import RowVectors
 
 if TYPE_CHECKING:
@@ -42,6 +41,7 @@ class MaskedTableRecipe(RowVectors, Recipe):
     )
     unit: ClassVar[str] = "nats a hidden cell"
     input_is_file: ClassVar[bool] = True
+    memory: ClassVar[str] = "cutaway.data.stored:keep_table"
     prediction: ClassVar[str] = (
         "rows with empty cells in; the rows with all cells filled out, with P(value) of filled categories and the "
         "10 % and 90 % quantiles of filled numbers"
@@ -89,8 +89,6 @@ class MaskedTableRecipe(RowVectors, Recipe):
     """steps between evaluations"""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.data, str):
-            object.__setattr__(self, "data", TableInMemory.of(self.data))
         super().__post_init__()
         expect_share(self, "validation", "test", "dropout")
         expect_at_least(self, 1, "width", "depth", "cell")
@@ -98,16 +96,16 @@ class MaskedTableRecipe(RowVectors, Recipe):
         expect_at_least(self, 2, "bins")
         if not 0 < self.hidden < 1:
             raise ValueError(f"hidden must be above 0 and below 1, got {self.hidden}; try hidden=0.5")
-        if self.patience and not self.validation:
-            object.__setattr__(self, "patience", 0)
+
+    def settled(self, task: Any = None, base: Any = None) -> "Recipe":
+        return without_idle_patience(self)
 
     def table(self, run: "Run | None" = None) -> "CellTable":
         """The table in its three parts, with its schema; that of a ``run`` must be as it was."""
         from cutaway.data.tables.cells import read_cells
 
-        held = self.data if isinstance(self.data, TableInMemory) else None
         found = read_cells(
-            self.data if held is None else held.frame(),
+            self.data,
             leave_out=[name.strip() for name in self.leave_out.split(",") if name.strip()],
             validation=self.validation,
             test=self.test,
@@ -115,7 +113,6 @@ class MaskedTableRecipe(RowVectors, Recipe):
             encoding=self.encoding,
             header=self.header,
         )
-        found = found if held is None else replace(found, fingerprint=held.fingerprint())
         if run is not None:
             run.expect_same_data(found.fingerprint)
         return found
@@ -156,7 +153,7 @@ class MaskedTableRecipe(RowVectors, Recipe):
         return model
 
     def job(self, rank: int = 0, world: int = 1) -> "Job":
-        from cutaway.atomic_files import write_bytes, write_json
+        from cutaway.atomic_files import write_json
         from cutaway.tasks.tables.masked_cells import (
             CellBatches,
             column_scores,
@@ -182,10 +179,6 @@ class MaskedTableRecipe(RowVectors, Recipe):
             "schema.json": lambda path: write_json(path, table.schema.to_dict()),
             WHOLE: lambda path: write_json(path, {"columns": list(table.whole)}),
         }
-        if isinstance(self.data, TableInMemory):
-            content = self.data.content
-            files[STORED] = lambda path: write_bytes(path, content)
-            told["stored"] = STORED
         frequencies = outcome_frequencies(model, table.train)
         if held is not None:
             told["baseline"] = {

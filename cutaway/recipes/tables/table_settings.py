@@ -5,7 +5,7 @@ table → schema → numbers and ids → TableNet → values or logits → label
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from weakref import WeakValueDictionary
@@ -13,7 +13,6 @@ from weakref import WeakValueDictionary
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_share
 from cutaway.recipes.settings import DATA, FIRST, setting
-from cutaway.tasks.tables.in_memory import STORED, TableInMemory
 from cutaway.tasks.tables.row_vectors import RowVectors
 
 if TYPE_CHECKING:
@@ -37,6 +36,7 @@ class TableRecipe(RowVectors, Recipe):
     """A model of the rows of a table."""
 
     input_is_file: ClassVar[bool] = True
+    memory: ClassVar[str] = "cutaway.data.stored:keep_table"
     prediction: ClassVar[str] = (
         "rows in; the target out, and for classes P(label) for every label; categories that training never saw and "
         "empty fields are fine, a column that is not there is not"
@@ -46,7 +46,7 @@ class TableRecipe(RowVectors, Recipe):
     others: ClassVar[str] = "mlp"  # recipes for tasks that this one is not for
     probable: ClassVar[bool] = True  # whether its outputs tell probabilities
 
-    data: str = "iris"  # in Python a DataFrame, too, or a dict of columns: see `in_memory`
+    data: str = "iris"  # in Python a DataFrame, too, or a dict of columns
     """a CSV or Parquet file, or the name of an embedded sample (`cutaway list data`)"""
     target: str = setting("", FIRST)
     """the column to predict; several with commas between (default: one called target, label or class, else the last)"""
@@ -64,8 +64,6 @@ class TableRecipe(RowVectors, Recipe):
     """whether the first row of a CSV file holds the names of the columns; without it, it is found and told"""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.data, str):
-            object.__setattr__(self, "data", TableInMemory.of(self.data))
         super().__post_init__()
         expect_share(self, "validation", "test")
         if self.patience and not self.validation:
@@ -123,9 +121,8 @@ class TableRecipe(RowVectors, Recipe):
     def _read_again(self, task: str, test_file: str) -> "Table":
         from cutaway.data.tables.reading import read_table
 
-        held = self.data if isinstance(self.data, TableInMemory) else None
-        table = read_table(
-            self.data if held is None else held.frame(),
+        return read_table(
+            self.data,
             target=self.target or None,
             task=None if task == "auto" else task,
             validation=self.validation,
@@ -134,12 +131,11 @@ class TableRecipe(RowVectors, Recipe):
             encoding=self.encoding,
             header=self.header,
         )
-        return table if held is None else replace(table, fingerprint=held.fingerprint())
 
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         import torch
 
-        from cutaway.atomic_files import write_bytes, write_json
+        from cutaway.atomic_files import write_json
         from cutaway.models.tables import TableNet
         from cutaway.tasks.tables.baselines import baseline_metric, constant_baseline, figure_of
         from cutaway.tasks.tables.predict import RowBatches
@@ -154,10 +150,6 @@ class TableRecipe(RowVectors, Recipe):
         files: dict[str, Callable[[Path], None]] = {
             "schema.json": lambda path: write_json(path, table.schema.to_dict()),
         }
-        if isinstance(self.data, TableInMemory):
-            content = self.data.content
-            files[STORED] = lambda path: write_bytes(path, content)
-            told["stored"] = STORED
         if table.validation is not None:
             told["baseline"] = constant_baseline(model.head, table.schema, table.validation)
 

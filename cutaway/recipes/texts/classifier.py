@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
-from cutaway.tasks.tables.in_memory import TableInMemory
 
 if TYPE_CHECKING:
     from cutaway.data.text.tokenizers import Tokenizer
@@ -35,6 +34,7 @@ class ClassifierRecipe(Recipe):
         "with 300 numbers 81.5). `python benchmarks/run.py sentence_classes` measures it."
     )
     unit: ClassVar[str] = "nats a text"
+    memory: ClassVar[str] = "cutaway.data.stored:keep_table"
     input: ClassVar[str] = '"a text of yours"'
     prediction: ClassVar[str] = (
         "a text, lines or a table with a column of texts in; the label and P(label) for every label out"
@@ -102,8 +102,6 @@ class ClassifierRecipe(Recipe):
     """at the end, make the probabilities as sure as they are right on validation (a temperature in the last layers)"""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.data, str):
-            object.__setattr__(self, "data", TableInMemory.of(self.data))
         super().__post_init__()
         expect_at_least(self, 1, "readers", "vector_width", "width", "depth", "heads", "context")
         expect_at_least(self, 0, "ngrams")

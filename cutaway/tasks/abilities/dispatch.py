@@ -1,8 +1,8 @@
 r"""Who does what a verb asks of a run: its learner, its task, or its recipe.
 
-    learner.VERB(…)         a verb of a family: predict, generate, forecast …
-    task.VERB(learner, …)   what a task does with any learner: test_metrics
-    recipe.VERB(run, …)     a recipe of yours without task and learner
+    learner.VERB(…)             a verb of a family: predict, generate, forecast …
+    task.test_metrics(learner)  what a task does with any learner
+    recipe.VERB(run, …)         a recipe of yours without task and learner
 
 A family declares by having the method; no base class names it.
 """
@@ -18,8 +18,6 @@ from cutaway.data.text.chunks import batched
 from cutaway.tasks.subjects import subject_by_model
 from cutaway.tasks.words.word_rows import embedded_tokens
 
-_WITHOUT_MODEL = ("read_inputs",)  # of a task: they need no learner
-
 
 def find_method(run: Any, name: str) -> Callable[..., Any] | None:
     """What does it, bound to the run; None if nothing does."""
@@ -27,10 +25,9 @@ def find_method(run: Any, name: str) -> Callable[..., Any] | None:
         return partial(getattr(run.recipe, name), run)
     if not run.recipe.kind:
         return None
-    if hasattr(type(run.task), name):
-        method = getattr(run.task, name)
-        return method if name in _WITHOUT_MODEL else partial(method, run.learner)
-    return getattr(run.learner, name, None)
+    if name == "test_metrics" and hasattr(type(run.task), name):
+        return partial(run.task.test_metrics, run.learner)
+    return getattr(run.task, name, None) or getattr(run.learner, name, None)
 
 
 def method_or_default(run: Any, name: str) -> Callable[..., Any] | None:

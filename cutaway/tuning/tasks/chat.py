@@ -66,7 +66,7 @@ class TunedChatRecipe(TunedRecipe):
 
     @classmethod
     def suits(cls, data: Any) -> str:
-        from cutaway.data.sniffing import chats
+        from cutaway.data.kinds import chats
 
         return chats(data)
 

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, RESULTS, setting
-from cutaway.tasks.tables.in_memory import TableInMemory
 from cutaway.tuning.settings import TunedRecipe
 
 if TYPE_CHECKING:
@@ -35,6 +34,7 @@ class TunedClassesRecipe(TunedRecipe):
         "LoRA 82.2 %, all weights 83.0 % (TF-IDF 78.0 %)."
     )
     unit: ClassVar[str] = "nats a text"
+    memory: ClassVar[str] = "cutaway.data.stored:keep_table"
     input: ClassVar[str] = '"a text of yours"'
     prediction: ClassVar[str] = (
         "a text, lines or a table with a column of texts in; the label and P(label) for every label out"
@@ -68,14 +68,12 @@ class TunedClassesRecipe(TunedRecipe):
     """whether the first row of a table holds the names of the columns; without it, it is found and told"""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.data, str):
-            object.__setattr__(self, "data", TableInMemory.of(self.data))
         super().__post_init__()
         expect_at_least(self, 3, "context")
 
     @classmethod
     def suits(cls, data: Any) -> str:
-        from cutaway.data.sniffing import labelled_texts
+        from cutaway.data.kinds import labelled_texts
 
         return labelled_texts(data)
 

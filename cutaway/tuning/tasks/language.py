@@ -77,7 +77,7 @@ class TunedLanguageRecipe(TunedRecipe):
 
     @classmethod
     def suits(cls, data: Any) -> str:
-        from cutaway.data.sniffing import plain_texts
+        from cutaway.data.kinds import plain_texts
 
         return plain_texts(data)
 

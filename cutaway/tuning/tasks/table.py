@@ -2,14 +2,13 @@ r"""The task `table`: a column of a table, by a model that has learned to restor
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, RESULTS, setting
-from cutaway.tasks.tables.in_memory import STORED, TableInMemory
 from cutaway.tasks.tables.row_vectors import RowVectors
 from cutaway.tuning.settings import TunedRecipe
 
@@ -40,6 +39,7 @@ class TunedTableRecipe(RowVectors, TunedRecipe):
 
     name: ClassVar[str] = "tuned-table"
     task: ClassVar[str] = "table"
+    memory: ClassVar[str] = "cutaway.data.stored:keep_table"
     quality: ClassVar[str] = (
         "Adult's test file, head only, 50 labels: accuracy 0.819 (mlp from scratch 0.793, logistic regression 0.810); "
         "LoRA, 1,000 labels: 0.850 (0.845, 0.844). `python benchmarks/run.py few_label_table` measures it."
@@ -74,14 +74,12 @@ class TunedTableRecipe(RowVectors, TunedRecipe):
     """the weights that the run ends with: last, as few rows cannot tell which are best, or best by validation"""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.data, str):
-            object.__setattr__(self, "data", TableInMemory.of(self.data))
         super().__post_init__()
         expect_at_least(self, 0, "penalty")
 
     @classmethod
     def suits(cls, data: Any) -> str:
-        from cutaway.data.sniffing import tables
+        from cutaway.data.kinds import tables
 
         return tables(data)
 
@@ -104,9 +102,8 @@ class TunedTableRecipe(RowVectors, TunedRecipe):
         from cutaway.data.tables.cells import encode_labelled_cells
         from cutaway.data.tables.reading import read_table
 
-        held = self.data if isinstance(self.data, TableInMemory) else None
         found = read_table(
-            self.data if held is None else held.frame(),
+            self.data,
             target=self.target or None,
             task=None if self.kind == "auto" else self.kind,
             validation=self.validation,
@@ -116,7 +113,6 @@ class TunedTableRecipe(RowVectors, TunedRecipe):
             header=self.header,
             encode=partial(encode_labelled_cells, cells=cells),
         )
-        found = found if held is None else replace(found, fingerprint=held.fingerprint())
         if run is not None:
             run.expect_same_data(found.fingerprint)
         return found
@@ -131,7 +127,7 @@ class TunedTableRecipe(RowVectors, TunedRecipe):
         return base.model.with_task(Task(data.schema.task, data.schema.outputs))
 
     def task_job(self, model: "nn.Module", base: "Base", data: "Table", rank: int, world: int) -> "Job":
-        from cutaway.atomic_files import write_bytes, write_json
+        from cutaway.atomic_files import write_json
         from cutaway.data.batches import ShuffledRows
         from cutaway.tasks.tables.baselines import constant_baseline, figure_of
         from cutaway.tasks.tables.labelled_cells import CellFeatures, cell_cost, cell_metrics
@@ -156,10 +152,6 @@ class TunedTableRecipe(RowVectors, TunedRecipe):
             "schema.json": lambda path: write_json(path, schema.to_dict()),
             CELLS: lambda path: write_json(path, cells.to_dict()),
         }
-        if isinstance(self.data, TableInMemory):
-            content = self.data.content
-            files[STORED] = lambda path: write_bytes(path, content)
-            told["stored"] = STORED
         rows = CellFeatures(model, train) if self.head_only else train
 
         def evaluate(m: "nn.Module") -> dict[str, float]:

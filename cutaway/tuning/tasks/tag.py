@@ -73,7 +73,7 @@ class TunedTagsRecipe(TunedRecipe):
 
     @classmethod
     def suits(cls, data: Any) -> str:
-        from cutaway.data.sniffing import tagged_texts
+        from cutaway.data.kinds import tagged_texts
 
         return tagged_texts(data)
 

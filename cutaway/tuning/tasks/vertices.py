@@ -55,6 +55,7 @@ class TunedVerticesRecipe(VertexVectors, TunedRecipe):
     unit: ClassVar[str] = "nats a vertex; of values, squared deviations"
     input: ClassVar[str] = "NAME"
     whole_input: ClassVar[str] = "all"
+    memory: ClassVar[str] = "cutaway.data.stored:keep_graph"
     prediction: ClassVar[str] = (
         "the name of a vertex, a file of names, or all, in; the class and P(label) of each, or its value, out; --data "
         "and --vertices for another graph"
@@ -86,16 +87,9 @@ class TunedVerticesRecipe(VertexVectors, TunedRecipe):
     schedule: Literal["constant", "linear", "cosine", "step", "wsd"] = "constant"
     """shape of the learning rate over the steps"""
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.data, str) or not isinstance(self.vertices, str):
-            reader = self.reader()  # a graph in memory becomes a copy that the run keeps
-            for name in ("data", "vertices", "target", "weight"):
-                object.__setattr__(self, name, getattr(reader, name))
-        super().__post_init__()
-
     @classmethod
     def suits(cls, data: Any) -> str:
-        from cutaway.data.sniffing import one_graph
+        from cutaway.data.kinds import one_graph
 
         return one_graph(data)
 
@@ -111,6 +105,10 @@ class TunedVerticesRecipe(VertexVectors, TunedRecipe):
         """The recipe whose way of reading a graph with classes is taken."""
         names = ("data", "vertices", "target", "directed", "weight", "encoding", "validation", "test", "seed")
         return GCNRecipe(**{name: getattr(self, name) for name in names})
+
+    def read_graph(self, source: Any, vertices: Any = None) -> "GraphData":
+        """A graph with classes by these settings, from a path or from memory."""
+        return self.reader().read_graph(source, vertices)
 
     def labelled(self, known: "GraphReading", inputs: int, run: "Run | None" = None) -> LabelledGraph:
         """The graph with its labels, read as a base read its own; that of a ``run`` must be as it was."""

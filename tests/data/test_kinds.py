@@ -7,7 +7,7 @@ import numpy as np
 from tiny_bases import chats as write_chats
 from tiny_bases import reviews
 
-from cutaway.data.sniffing import (
+from cutaway.data.kinds import (
     chats,
     images,
     labelled_texts,

@@ -239,7 +239,7 @@ TESTED_THROUGH = {
     "tuning/settings.py": "tuning/tasks/test_classify.py: tried through a task on top of it",
     "tuning/tuned_subjects.py": "tuning/tasks/test_classify.py: what a look at a run is given",
     "tuning/methods.py": "tuning/tasks/test_classify.py: what learns is seen at what changed",
-    "recipes/words/vector_runs.py": "recipes/words/test_imported_vectors.py: what both kinds of runs can do",
+    "tasks/words/vector_table.py": "recipes/words/test_imported_vectors.py: what both kinds of runs can do",
     "tasks/words/word_rows.py": "recipes/words/test_imported_vectors.py: rows are what a run searches",
     "runs/views/": "runs/test_pages.py: the pages of every kind of run hold every view that suits them",
     "training/jobs.py": "training/test_loop.py: a job is fields that the loop reads",

@@ -56,7 +56,7 @@ def import_vectors(source: str, out: str | None = None) -> Run:
     from cutaway.data.words.word_streams import write_counted_words
     from cutaway.models.words.word_vectors import WordVectors, WordVectorsSpec
     from cutaway.recipes.words.imported_vectors import ImportedVectorsRecipe
-    from cutaway.recipes.words.vector_runs import WORDS
+    from cutaway.tasks.words.vectors import WORDS
     from cutaway.training.run_folder.folder import RunFolder
 
     try:

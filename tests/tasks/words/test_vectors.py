@@ -1,23 +1,11 @@
-"""What a run of word vectors learns from and how its loss is measured: by hand."""
+"""The baseline of word vectors: by hand, and by its definition."""
 
 import numpy as np
 import pytest
 
 from cutaway.data.text.token_files import Tokens
-from cutaway.data.words.word_chunks import Stretch
 from cutaway.recipes.words.wordvectors import WordVectorsRecipe
-from cutaway.tasks.words.word_jobs import examples_of, frequency_baseline
-
-
-def test_examples_of_a_stretch_by_hand():
-    stretch = Stretch(np.array([7, 8, 9]), np.array([0, 1, 0]), 0)
-    (found,) = examples_of(stretch, window=2, skip_gram=False)
-    contexts = [sorted(c[m].tolist()) for c, m in zip(found.contexts, found.mask)]
-    assert contexts == [[8], [7, 9], [8]]
-    assert found.targets.tolist() == [7, 8, 9]
-    (pairs,) = examples_of(stretch, window=2, skip_gram=True)
-    assert list(zip(pairs.contexts.flatten().tolist(), pairs.targets.tolist())) == [(8, 7), (7, 8), (9, 8), (8, 9)]
-    assert examples_of(Stretch(np.array([7]), np.array([1]), 0), 2, skip_gram=False) == []
+from cutaway.tasks.words.vectors import frequency_baseline
 
 
 def test_the_baseline_is_the_entropy_where_the_output_is_a_softmax():

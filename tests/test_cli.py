@@ -20,6 +20,7 @@ def verb(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Makes `cutaway test` do something else."""
 
     def replace(action: Any) -> None:
+        monkeypatch.setitem(cli.COMMANDS, "test", ("", "a.module:main"))
         monkeypatch.setattr(cli, "import_module", lambda name: SimpleNamespace(main=lambda argv: action()))
 
     return replace

@@ -32,7 +32,7 @@ _SUBJECT = re.compile(r"(?P<name>[a-z_]+)(?= (?:must|needs|is|are|has|takes)\b)"
 def speak_of(flags: Sequence[Flag], typed: Sequence[str]) -> None:
     """Sets the flags that messages are spelled by, and what the person typed."""
     _flags.clear()
-    _flags.update({flag.name: flag for flag in flags})
+    _flags.update({name: flag for flag in flags for name in (flag.word, flag.name)})
     _typed.clear()
     _typed.update(typed)
 

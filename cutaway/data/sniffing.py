@@ -139,7 +139,7 @@ def one_graph(data: Any) -> str:
 
 def many_graphs(data: Any) -> str:
     """Tables of molecules, folders and files of many graphs, samples and lists of such."""
-    from cutaway.tasks.graphs.masked_data import are_graphs, looks_like_many
+    from cutaway.data.graphs.graph_set import are_graphs, looks_like_many
 
     if not isinstance(data, (str, os.PathLike)):
         return "graphs in memory" if are_graphs(data) else ""

@@ -48,7 +48,7 @@ def embed_pieces(run: "Run", source: str, column: str = "", encoding: str = "utf
     empty, total = 0, 0
     with cut_texts_told_once():
         for names, inputs in run.method("embedded_items")(source, column, encoding):
-            vectors = run.recipe.embed(run, inputs).float().cpu().numpy()
+            vectors = run.method("embed", "embed")(inputs).float().cpu().numpy()
             empty, total = empty + sum(not name.strip() for name in names), total + len(names)
             yield EmbeddedPiece(names, vectors)
     if not total:
@@ -224,7 +224,10 @@ def search(run: "Run", question: str, names: Sequence[str], index: VectorIndex, 
     A row that is asked for by its name is not among the answers.
     """
     place = run.method("asked_item")(question, names)
-    asked = index.matrix[[place]] if place is not None else run.recipe.embed(run, [question]).float().cpu().numpy()
+    if place is None:
+        asked = run.method("embed", "embed")([question]).float().cpu().numpy()
+    else:
+        asked = index.matrix[[place]]
     if asked.shape[1] != index.matrix.shape[1]:
         raise ValueError(
             f"vectors must come from the model that is asked, got width {index.matrix.shape[1]} for a model of "

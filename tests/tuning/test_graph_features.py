@@ -6,8 +6,9 @@ import torch
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.graph_set import GraphRows
 from cutaway.models.graphs.graph_encoder import GraphEncoder
+from cutaway.tasks.graphs.graph_networks import outcome_cost, outcome_outputs
+from cutaway.tasks.graphs.outcomes import Scale, outcome_metrics
 from cutaway.tasks.graphs.vertices import VertexTask
-from cutaway.tasks.graphs.whole_graphs import Scale, outcome_cost, outcome_metrics, outcome_outputs
 from cutaway.tuning.graph_features import (
     FrozenVertexTask,
     GraphFeatureRows,

@@ -39,10 +39,12 @@ from cutaway.data.graphs.raw_graph_sets import (
 from cutaway.data.graphs.raw_graphs import RawGraph
 from cutaway.data.graphs.tagged_graphs import is_tagged_file, read_tagged_graphs
 from cutaway.data.graphs.vertex_labels import read_labels
-from cutaway.data.samples.embedded import resolve
+from cutaway.data.samples.embedded import list_samples, resolve
 from cutaway.data.splits import Splits, expect_shares, split_points, split_rows
+from cutaway.data.tables.table_files import column_names
 
 KIND = "graphs"  # of the samples
+_TABLES = (".csv", ".tsv", ".parquet")
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,6 +229,31 @@ def is_graph_list(source: Any) -> bool:
     }
 
 
+def looks_like_many(source: Any, encoding: str = "utf-8") -> bool:
+    """Whether data is many graphs: a sample of such, a folder, a .txt of tagged graphs, or a table with SMILES."""
+    if not isinstance(source, str):
+        return False
+    kinds = {sample.kind for sample in list_samples() if sample.name == source}
+    path = Path(source).expanduser()
+    if kinds or not path.exists():
+        return kinds == {KIND}
+    if path.is_dir() or is_tagged_file(path, encoding):
+        return True
+    if not any(ending in _TABLES for ending in path.suffixes):
+        return False
+    return any("smiles" in name.casefold() for name in column_names(path, encoding, header=None))
+
+
+def are_graphs(source: Any) -> bool:
+    """Whether something in memory is many graphs: a list of them (with or without targets), or a data set of PyG."""
+    if not is_graph_list(source):
+        return False
+    first = source[0]
+    if isinstance(first, (list, tuple)) and isinstance(source, tuple) and len(source) == 2:
+        return are_graphs(first)
+    return any(hasattr(first, name) for name in ("edges", "edge_index", "tocsr"))
+
+
 def _in_memory(
     graphs: Sequence[Any], targets: Sequence[Any] | None, target: str, like: GraphFeatures | None
 ) -> RawGraphSet:
@@ -285,6 +312,3 @@ def _labels(raw: RawGraphSet, notes: list[str]) -> tuple[tuple[str, ...], Tensor
     found = read_labels(like, raw.target, told, what="graphs")
     notes += [note.replace("graphs have no label", "graphs have no label: left out") for note in told]
     return found
-
-
-__all__ = ["KIND", "GraphRows", "GraphSet", "is_graph_list", "open_graphs", "read_graphs", "scaffold_parts"]

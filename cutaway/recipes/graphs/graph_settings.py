@@ -68,8 +68,8 @@ class VertexVectors:
 
 
 @dataclass(frozen=True)
-class GraphRecipe(VertexVectors, Recipe):
-    """A model of one graph."""
+class GraphSettings(Recipe):
+    """Settings of a model of one graph."""
 
     input: ClassVar[str] = "NAME"
     needs_labels: ClassVar[bool] = False  # whether a graph without classes is refused
@@ -231,6 +231,11 @@ class GraphRecipe(VertexVectors, Recipe):
 
     def smaller(self) -> str:
         return f"lower width={self.width} or depth={self.depth}"
+
+
+@dataclass(frozen=True)
+class GraphRecipe(VertexVectors, GraphSettings):
+    """A model of one graph."""
 
 
 def refuse_signs(data: "GraphData", what: str) -> None:

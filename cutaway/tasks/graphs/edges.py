@@ -19,7 +19,7 @@ from cutaway.blocks.losses.metrics import accuracy, macro_f1
 from cutaway.data.graphs.link_splits import Pairs, pair_keys, split_labelled
 from cutaway.tasks.graphs.edge_baselines import class_rules, value_rules_of_edges
 from cutaway.tasks.graphs.links import AskedLinks, PairBatches, pair_scores
-from cutaway.tasks.graphs.whole_graphs import Scale, outcome_loss, outcome_metrics
+from cutaway.tasks.graphs.outcomes import Scale, outcome_loss, outcome_metrics
 
 MOST_KINDS = 8  # classes of edges that have stages of their own
 

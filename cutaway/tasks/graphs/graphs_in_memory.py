@@ -24,6 +24,7 @@ class GraphInMemory(str):
     """What the setting ``data`` becomes if it is given a graph: text, as config.json needs it, that holds the graph."""
 
     content: bytes  # of the copy
+    many: bool = False  # whether it holds many graphs
 
     @classmethod
     def of(cls, data: "GraphData") -> "GraphInMemory":
@@ -71,7 +72,7 @@ class GraphInMemory(str):
         from cutaway.data.graphs.raw_graph_sets import write_graph_set
 
         held = cls("graphs in memory")
-        held.content = write_graph_set(raw)
+        held.content, held.many = write_graph_set(raw), True
         return held
 
     def read(self, read: Callable[[Any], Data]) -> Data:

@@ -19,8 +19,8 @@ from cutaway.blocks.graphs.compressed_rows import sparse_rows
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.graph_data import GraphData
 from cutaway.data.graphs.raw_graphs import GraphColumns
+from cutaway.tasks.graphs.outcomes import Scale
 from cutaway.tasks.graphs.vertex_features import FeatureScale
-from cutaway.tasks.graphs.whole_graphs import Scale
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,7 +20,7 @@ from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.losses.metrics import accuracy, macro_f1
 from cutaway.data.batches import Batches
 from cutaway.data.graphs.neighbour_samples import InNeighbours, NeighbourBatches, SampledGraph, sample_around
-from cutaway.tasks.graphs.whole_graphs import Scale, outcome_loss, outcome_metrics
+from cutaway.tasks.graphs.outcomes import Scale, outcome_loss, outcome_metrics
 
 _AT_ONCE = 1024  # vertices whose neighbourhoods are sampled for one pass of an evaluation
 

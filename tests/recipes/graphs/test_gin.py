@@ -15,8 +15,11 @@ import cutaway as cut
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.graph_set import GraphRows
 from cutaway.recipes.graphs.gin import GINRecipe
+from cutaway.tasks.graphs import graph_networks
+from cutaway.tasks.graphs.graph_networks import GraphBatches, outcome_outputs
+from cutaway.tasks.graphs.outcomes import Scale, outcome_metrics
 from cutaway.tasks.graphs.whole_graph_baselines import graph_baselines, graph_sums
-from cutaway.tasks.graphs.whole_graphs import GraphBatches, Scale, outcome_metrics, outcome_outputs
+from cutaway.tasks.graphs.whole_graphs import read_new_graphs
 
 LITTLE: dict[str, Any] = dict(width=8, depth=2, steps=12, batch=16, evaluate_every=4, checkpoint_every=3, log_every=2)
 ALKANES = ["C" * n for n in range(1, 25)] + ["C" * n + "O" for n in range(1, 25)]
@@ -39,7 +42,7 @@ def test_graphs_have_vectors(run: cut.runs.Run, tmp_path: Path):
     path = molecules(tmp_path)
     vectors = run.embed(path)
     assert vectors.shape == (48, 16)
-    (names, rows), *more = run.recipe.embedded_items(run, path)
+    (names, rows), *more = run.learner.embedded_items(path)
     assert (len(names), more) == (48, [])
     torch.testing.assert_close(run.embed(rows), vectors)
     torch.testing.assert_close(run.embed(["CCCO", "CC"]), vectors[[26, 1]], atol=1e-5, rtol=1e-5)
@@ -106,11 +109,9 @@ def test_batches_are_a_function_of_seed_and_step():
 
 
 def test_outputs_do_not_depend_on_how_many_are_taken_at_once(run: cut.runs.Run, monkeypatch: pytest.MonkeyPatch):
-    from cutaway.tasks.graphs import whole_graphs as graph_outcomes
-
-    graphs = run.recipe.dataset(run).train.graphs
+    graphs = run.task.parts.train.graphs
     whole = outcome_outputs(run.model, graphs)
-    monkeypatch.setattr(graph_outcomes, "_VERTICES", 20)
+    monkeypatch.setattr(graph_networks, "_VERTICES", 20)
     assert torch.allclose(outcome_outputs(run.model, graphs), whole, atol=1e-5)
 
 
@@ -138,8 +139,6 @@ def test_messages(tmp_path: Path):
     with pytest.raises(ValueError, match=r"depth must be at least 1, got 0"):
         GINRecipe.make(depth=0)
     with pytest.raises(ValueError, match=r"there must be a graph to predict for, got none"):
-        from cutaway.tasks.graphs.new_graphs import read_new_graphs
-
         read_new_graphs([])
 
 
@@ -160,7 +159,7 @@ def test_graphs_in_memory_are_kept_in_the_run(tmp_path: Path):
     settings: dict[str, Any] = dict(width=8, depth=3, steps=60, validation=0.2, test=0.2)
     run = train("gin", data=rings_and_paths(), out=tmp_path / "run", **settings)
     again = cut.load(run.path)
-    assert again.recipe.dataset(again).feature_names == tuple(f"element={e}" for e in "CNOS")
+    assert again.task.parts.feature_names == tuple(f"element={e}" for e in "CNOS")
     assert again.test()["accuracy"] >= 0.5
     new = rings_and_paths(3)
     assert again.predict(new) == run.predict(new)
@@ -198,9 +197,9 @@ def test_new_graphs_have_the_columns_of_training(tmp_path: Path):
     (tmp_path / "many.txt").write_text("\n".join(lines))
     (tmp_path / "one.txt").write_text("1\n3 0\n2 1 1\n2 2 0 2\n2 1 1")
     run = train("gin", data=str(tmp_path / "many.txt"), width=8, depth=2, steps=5, out=tmp_path / "run")
-    names = run.recipe.dataset(run).feature_names
+    names = run.task.parts.feature_names
     assert names == ("tag 0", "tag 1", "tag 2", "tag 3")
-    (graph,) = run.recipe.read_new(run, str(tmp_path / "one.txt")).graphs
+    (graph,) = run.task.inputs(str(tmp_path / "one.txt")).graphs
     assert graph.x.tolist() == [[0, 0, 1, 0]] * 3
 
 

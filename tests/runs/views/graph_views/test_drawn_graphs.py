@@ -32,7 +32,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> cut.runs.Run:
 
 
 def test_pictures(run: cut.runs.Run):
-    subject = run.recipe.subject(run)
+    subject = run.subject()
     assert drawn_graphs.draws_graphs(run)
     groups = drawn_graphs.drawn_and_real(run, subject)
     assert "held out" in groups.alt

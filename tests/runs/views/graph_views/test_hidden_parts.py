@@ -36,7 +36,7 @@ def chains(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def titles(run: cut.runs.Run, views: tuple) -> list[str]:
-    subject = run.recipe.subject(run)
+    subject = run.subject()
     found = [picture for view in views for picture in view(run, subject)]
     assert all(picture.caption for picture in found)
     return [picture.title for picture in found]

@@ -168,6 +168,49 @@ def test_graphs_in_memory_are_kept_in_the_run(tmp_path: Path):
         run.predict([_with_other_attribute()])
 
 
+@pytest.mark.untyped
+def test_settings_that_the_data_decides():
+    """Nothing stops early without graphs to evaluate on; the target of graphs in memory is in their copy."""
+    graphs = rings_and_paths(6)
+    for graph in graphs:
+        graph.graph["kind"] = graph.graph.pop("label")
+    recipe = GINRecipe.make(data=graphs, target="kind", validation=0.0, test=0.0)
+    begun = recipe.begin()
+    assert (recipe.patience, begun.recipe.patience) == (10, 0)
+    assert (begun.recipe.target, begun.task.parts.target) == ("", "kind")
+    assert begun.task.classes == ["path", "ring"]
+    assert GINRecipe.make(data="trees", target="label").settled(None).target == "label"
+
+
+def test_a_run_reads_its_graphs_with_the_features_that_it_noted(tmp_path: Path):
+    """Folders of TU files and of classes: the same as when they were read for the first time."""
+    (tmp_path / "tu").mkdir()
+    edges, of, tags = [], [], []
+    for g in range(12):
+        first = len(of)
+        of += [g + 1] * 4
+        tags += [g % 3, 1, 2, 1]
+        edges += [f"{first + a}, {first + b}" for a, b in ((1, 2), (2, 1), (2, 3), (3, 2), (3, 4), (4, 3))]
+    for name, lines in (
+        ("A", edges),
+        ("graph_indicator", of),
+        ("graph_labels", [g % 2 for g in range(12)]),
+        ("node_labels", tags),
+    ):
+        (tmp_path / "tu" / f"X_{name}.txt").write_text("\n".join(map(str, lines)) + "\n")
+    for i, graph in enumerate(rings_and_paths(12)):
+        (tmp_path / "classes" / graph.graph["label"]).mkdir(parents=True, exist_ok=True)
+        nx.write_graphml(graph, tmp_path / "classes" / graph.graph["label"] / f"{i}.graphml")
+    for folder in ("tu", "classes"):
+        settings: dict[str, Any] = dict(data=str(tmp_path / folder), width=4, depth=1, validation=0.2, test=0.2)
+        first = GINRecipe.make(**settings).read().parts
+        run = train("gin", **settings, steps=2, out=tmp_path / f"run-{folder}")
+        again = cut.load(run.path).task.parts
+        assert first.feature_names == again.feature_names
+        assert len(again.feature_names) > 1
+        assert all(torch.equal(a.x, b.x) for a, b in zip(first.train.graphs, again.train.graphs, strict=True))
+
+
 def _with_other_attribute() -> nx.Graph:
     graph = nx.path_graph(3)
     nx.set_node_attributes(graph, "C", "kind")

@@ -103,6 +103,7 @@ def test_bad_input(tmp_path: Path):
         train("graph-rnn", data=data, largest=4, out=tmp_path / "a")
     with pytest.raises(ValueError, match=r"got none with bandwidth=1; raise it"):
         train("graph-rnn", data=data, bandwidth=1, out=tmp_path / "b")
+    assert GraphRNNRecipe(validation=0.0, patience=3).settled(None).patience == 0  # nothing could stop it
     with pytest.raises(ValueError, match=r"largest must be at least 2, got 1"):
         GraphRNNRecipe(largest=1)
     with pytest.raises(ValueError, match=r"must fit the bandwidth of 2, got none"):

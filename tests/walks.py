@@ -40,7 +40,6 @@ class WalkRecipe(ForecastRecipe):
             batches=ShuffledRows(len(apart), min(self.batch, len(apart)), self.seed, rank, world),
             objective=lambda model, rows: model(apart[torch.from_numpy(rows)]).mean(),
             evaluate=lambda model: {"loss": self.measure(model, histories)["wql"]} if len(histories.series) else {},
-            files=self.files(),
             data=self.facts(parts),
         )
 

@@ -39,12 +39,11 @@ from cutaway.data.graphs.raw_graph_sets import (
 from cutaway.data.graphs.raw_graphs import RawGraph
 from cutaway.data.graphs.tagged_graphs import is_tagged_file, read_tagged_graphs
 from cutaway.data.graphs.vertex_labels import read_labels
-from cutaway.data.samples.embedded import list_samples, resolve
+from cutaway.data.samples.embedded import resolve
 from cutaway.data.splits import Splits, expect_shares, split_points, split_rows
-from cutaway.data.tables.table_files import column_names
+from cutaway.data.stored import Stored
 
 KIND = "graphs"  # of the samples
-_TABLES = (".csv", ".tsv", ".parquet")
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +204,9 @@ def open_graphs(
     if is_graph_list(source):
         return _in_memory(source, targets, target, like)
     found = resolve(source, KIND) if not isinstance(source, (list, tuple)) else source
+    if isinstance(found, Stored):
+        with found.as_file() as path:
+            return read_graph_set(path)
     if isinstance(found, RawGraphSet):  # a sample
         return found
     if isinstance(found, Path):
@@ -227,21 +229,6 @@ def is_graph_list(source: Any) -> bool:
     return hasattr(source, "__getitem__") and "torch_geometric" in {
         c.__module__.split(".")[0] for c in type(source).__mro__
     }
-
-
-def looks_like_many(source: Any, encoding: str = "utf-8") -> bool:
-    """Whether data is many graphs: a sample of such, a folder, a .txt of tagged graphs, or a table with SMILES."""
-    if not isinstance(source, str):
-        return False
-    kinds = {sample.kind for sample in list_samples() if sample.name == source}
-    path = Path(source).expanduser()
-    if kinds or not path.exists():
-        return kinds == {KIND}
-    if path.is_dir() or is_tagged_file(path, encoding):
-        return True
-    if not any(ending in _TABLES for ending in path.suffixes):
-        return False
-    return any("smiles" in name.casefold() for name in column_names(path, encoding, header=None))
 
 
 def are_graphs(source: Any) -> bool:
@@ -312,3 +299,15 @@ def _labels(raw: RawGraphSet, notes: list[str]) -> tuple[tuple[str, ...], Tensor
     found = read_labels(like, raw.target, told, what="graphs")
     notes += [note.replace("graphs have no label", "graphs have no label: left out") for note in told]
     return found
+
+
+__all__ = [
+    "KIND",
+    "GraphRows",
+    "GraphSet",
+    "are_graphs",
+    "is_graph_list",
+    "open_graphs",
+    "read_graphs",
+    "scaffold_parts",
+]

@@ -1,14 +1,12 @@
 r"""`gin`: the class or value of a whole graph: molecules, proteins, small networks."""
 
-import dataclasses
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from cutaway.recipes.base import Recipe
+from cutaway.recipes.base import Recipe, without_idle_patience
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
-from cutaway.tasks.graphs.graphs_in_memory import GraphInMemory
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from torch import nn
@@ -28,8 +26,16 @@ class GINRecipe(Recipe):
 
     name: ClassVar[str] = "gin"
     kind: ClassVar[str] = "graphs/whole_graphs"
-    input: ClassVar[str] = "molecules.csv"
-    prediction: ClassVar[str] = "molecules (a SMILES, or a CSV of them) or graphs in; the class or value of each out"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="molecules.csv",
+            gives="molecules (a SMILES, or a CSV of them) or graphs in; the class or value of each out",
+        ),
+        Offer("embed"),
+    )
+    memory: ClassVar[str] = "cutaway.data.stored:keep_graphs"
     quality: ClassVar[str] = (
         "Nested 10-fold cross-validation: PROTEINS 75.5 ± 3.0 % (a random forest without edges 71.7 ± 2.9; published, "
         "with the epoch chosen on the test folds, 76.2 ± 2.8), MUTAG 84.6 ± 7.6 (85.6 ± 4.7; 89.4 ± 5.6, ours "
@@ -84,12 +90,6 @@ class GINRecipe(Recipe):
     """steps between evaluations"""
 
     def __post_init__(self) -> None:
-        if isinstance(self.data, os.PathLike):
-            object.__setattr__(self, "data", os.fspath(self.data))
-        if not isinstance(self.data, str):
-            from cutaway.data.graphs.graph_set import open_graphs
-
-            object.__setattr__(self, "data", GraphInMemory.of_set(open_graphs(self.data, target=self.target)))
         super().__post_init__()
         expect_share(self, "validation", "test", "dropout")
         expect_at_least(self, 1, "width", "depth")
@@ -104,13 +104,8 @@ class GINRecipe(Recipe):
             expect_readable_edges(self.layer, parts.train.graphs, parts.edge_feature_names, parts.name)
         return task
 
-    def settled(self, task: Any, base: Any = None) -> "GINRecipe":
-        """Without graphs to evaluate on nothing can stop early; a copy of graphs in memory holds their target."""
-        return dataclasses.replace(
-            self,
-            patience=self.patience if self.validation else 0,
-            target="" if isinstance(self.data, GraphInMemory) else self.target,
-        )
+    def settled(self, task: Any, base: Any = None) -> "Recipe":
+        return without_idle_patience(self)
 
     def network(self, data: "GraphSet") -> "nn.Module":
         """The untrained model."""

@@ -1,14 +1,12 @@
 r"""`graph-rnn`: learns from a set of graphs, and draws new ones, vertex by vertex."""
 
-import dataclasses
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from cutaway.recipes.base import Recipe
+from cutaway.recipes.base import Recipe, without_idle_patience
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
-from cutaway.tasks.graphs.graphs_in_memory import GraphInMemory
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from torch import nn
@@ -27,15 +25,22 @@ class GraphRNNRecipe(Recipe):
 
     name: ClassVar[str] = "graph-rnn"
     kind: ClassVar[str] = "graphs/generate"
-    input: ClassVar[str] = "graphs/"
-    prediction: ClassVar[str] = "graphs in; log p of each (nats), with the vertices in breadth-first order, out"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="graphs/",
+            gives="graphs in; log p of each (nats), with the vertices in breadth-first order, out",
+        ),
+        Offer("sample", writer="cutaway.runs.sampled_graphs"),
+    )
+    memory: ClassVar[str] = "cutaway.tasks.graphs.generate:keep_several"
     quality: ClassVar[str] = (
         "Nats a test graph, one seed: communities 43.7 (Erdős–Rényi 86.4), 27 s of one core; MUTAG 20.8 (65.3; edges "
         "by their distance in breadth-first order alone 47.6), 24 s, and MMD² of degrees 0.040 (0.370; training graphs "
         "0.004), of clustering 0.020 (0.280; 0). `python benchmarks/run.py graph_generation` measures it."
     )
     unit: ClassVar[str] = "nats a graph"
-    sample_files: ClassVar[str] = "cutaway.runs.sampled_graphs"
     meanings: ClassVar[dict[str, str]] = {
         "loss": "−log p of a graph with its vertices in breadth-first order",
         "nats_per_edge": "−log p of all graphs, divided by all edges",
@@ -85,12 +90,6 @@ class GraphRNNRecipe(Recipe):
     """steps between evaluations"""
 
     def __post_init__(self) -> None:
-        if isinstance(self.data, os.PathLike):
-            object.__setattr__(self, "data", os.fspath(self.data))
-        if not isinstance(self.data, str):
-            from cutaway.tasks.graphs.generate import open_several
-
-            object.__setattr__(self, "data", GraphInMemory.of_set(open_several(self.data)))
         super().__post_init__()
         expect_share(self, "validation", "test", "dropout")
         expect_at_least(self, 1, "width", "depth", "edge_width")
@@ -104,9 +103,8 @@ class GraphRNNRecipe(Recipe):
         task.simple  # noqa: B018 -- reads them
         return task
 
-    def settled(self, task: Any, base: Any = None) -> "GraphRNNRecipe":
-        """Without graphs to evaluate on nothing can stop early."""
-        return self if self.validation else dataclasses.replace(self, patience=0)
+    def settled(self, task: Any, base: Any = None) -> "Recipe":
+        return without_idle_patience(self)
 
     def network(self, graphs: "SimpleGraphs") -> "nn.Module":
         """The untrained model; graphs that it draws are at most twice as large as those of training."""

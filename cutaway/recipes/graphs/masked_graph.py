@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.graphs.graph_settings import GraphSettings, refuse_signs
 from cutaway.recipes.settings import DATA, FIRST, MODEL, RESULTS, SCHEDULE, setting
-from cutaway.tasks.graphs.graphs_in_memory import GraphInMemory
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from torch import nn
@@ -30,7 +30,18 @@ class MaskedGraphRecipe(GraphSettings):
 
     name: ClassVar[str] = "masked-graph"
     kind: ClassVar[str] = "graphs/masked"
-    word_noun: ClassVar[str] = "vertices"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="NAME or molecules.csv",
+            gives="the name of a vertex (or graphs, or SMILES) in; what each vertex would be, by its neighbours alone, "
+            "out",
+        ),
+        Offer("embed"),
+        Offer("nearest", noun="vertices"),
+        Offer("look", takes="NAME"),
+    )
     open_settings: ClassVar[tuple[str, ...]] = ("steps", "depth", "evaluate_every", "checkpoint_every")
     quality: ClassVar[str] = (
         "Cora, hidden features of held-out vertices: cosine 0.275 (the neighbours' mean 0.256, the mean of all 0.236), "
@@ -38,10 +49,7 @@ class MaskedGraphRecipe(GraphSettings):
         "vertices their class, LoRA 79.0 %."
     )
     unit: ClassVar[str] = "nats a kind or pair; of features (1 − cosine)²"
-    input: ClassVar[str] = "NAME or molecules.csv"
-    prediction: ClassVar[str] = (
-        "the name of a vertex (or graphs, or SMILES) in; what each vertex would be, by its neighbours alone, out"
-    )
+    memory: ClassVar[str] = "cutaway.data.stored:keep_graph_or_graphs"
 
     data: str = "citations"
     """one graph (edges in a CSV, GraphML, .npz), many (a CSV of SMILES, a folder or .txt of graphs), or a sample"""
@@ -89,11 +97,6 @@ class MaskedGraphRecipe(GraphSettings):
     """steps between checkpoints; 0 for 4 in all"""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.data, str) and self.graphs != "one":
-            from cutaway.data.graphs.graph_set import are_graphs, open_graphs
-
-            if are_graphs(self.data):
-                object.__setattr__(self, "data", GraphInMemory.of_set(open_graphs(self.data)))
         super().__post_init__()
         expect_at_least(self, 1, "heads", "batch", "power")
         for name in ("hidden", "hidden_edges"):
@@ -133,8 +136,6 @@ class MaskedGraphRecipe(GraphSettings):
             "evaluate_every": self.evaluate_every or max(20, -(-steps // 20)),
             "checkpoint_every": self.checkpoint_every or max(20, -(-steps // 4)),
         }
-        if many and isinstance(self.data, GraphInMemory):
-            chosen |= {"graphs": "many", "target": ""}  # the copy holds graphs alone
         if not many and not LAYERS[chosen["layer"]].takes_signs:
             refuse_signs(parts.data, f"layers {chosen['layer']!r}")
         return dataclasses.replace(self, **chosen)

@@ -7,15 +7,14 @@ A recipe of this kind gives a model, its batches and objective, and `sample_path
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
-from cutaway.tasks.tables.in_memory import STORED, TableInMemory
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,10 +97,20 @@ class SeriesParts(NamedTuple):
 class ForecastRecipe(Recipe):
     """A model that forecasts series."""
 
-    input: ClassVar[str] = "series.csv"
-    prediction: ClassVar[str] = "series in; quantiles of what comes next out, as `cutaway forecast` says them"
-    input_is_file: ClassVar[bool] = True
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="series.csv",
+            gives="series in; quantiles of what comes next out, as `cutaway forecast` says them",
+        ),
+        Offer("forecast"),
+        Offer("backtest"),
+        Offer("look", takes="series.csv"),
+    )
+
     unit: ClassVar[str] = "nats a value"
+    memory: ClassVar[str] = "cutaway.data.stored:keep_series"
 
     data: str = "shop-sales"  # in Python a DataFrame, a dict of arrays or an array, too
     """a CSV or Parquet file of series, long or wide, or the name of an embedded sample (`cutaway list data`)"""
@@ -139,10 +148,6 @@ class ForecastRecipe(Recipe):
     """paths drawn for each window when a forecast is measured"""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.data, str):
-            from cutaway.data.series.series_reading import as_series_frame
-
-            object.__setattr__(self, "data", TableInMemory.of(as_series_frame(self.data)))
         super().__post_init__()
         expect_at_least(self, 0, "horizon", "validation", "windows")
         expect_at_least(self, 1, "samples")
@@ -164,7 +169,6 @@ class ForecastRecipe(Recipe):
         """The series of this recipe's data, or of another source with the same columns; ``future`` holds covariates."""
         from cutaway.data.series.series_reading import extend, read_series
 
-        held = self.data if isinstance(self.data, TableInMemory) and source is None else None
         options = self._reading()
         if source is not None and run is not None:
             options |= run.about["data"].get("columns", {})
@@ -173,10 +177,7 @@ class ForecastRecipe(Recipe):
             source is not None and not hasattr(source, "columns") and not _is_path(source)
         ):
             options |= {"series": "", "time": "", "target": ""}  # arrays have no columns
-        given = self.data if source is None else source
-        table = read_series(given if held is None else held.frame(), future=future, **options)
-        if held is not None:
-            table = replace(table, fingerprint=held.fingerprint())
+        table = read_series(self.data if source is None else source, future=future, **options)
         if self.test_file and source is None:
             options = {name: value for name, value in options.items() if name not in ("known", "static")}
             table = extend(table, read_series(self.test_file, **options))
@@ -241,21 +242,10 @@ class ForecastRecipe(Recipe):
             "known_names": list(table.known_names),
             "columns": {role: list(names) for role, names in table.columns.items()},
         }
-        if isinstance(self.data, TableInMemory):
-            told["stored"] = STORED
         if parts.validation_windows:
             found = self.simple_methods(parts, parts.train, parts.validation())
             told["baselines"] = {row.pop("name"): row for row in found}
         return told
-
-    def files(self) -> dict[str, Callable[[Path], None]]:
-        """What is written once into the run folder: a copy of series that came in memory."""
-        from cutaway.atomic_files import write_bytes
-
-        if not isinstance(self.data, TableInMemory):
-            return {}
-        content = self.data.content
-        return {STORED: lambda path: write_bytes(path, content)}
 
     def simple_methods(self, parts: SeriesParts, train: "SeriesTable", histories: "Histories") -> list[dict[str, Any]]:
         """Name, rule and metrics of every simple method, fitted to ``train``, the best first."""

@@ -197,7 +197,6 @@ class ProbabilisticRecipe(ForecastRecipe):
             calibrate=None if whole is None else whole.calibrate,
             units=self.batch,
             unit="windows",
-            files=self.files(),
             data=told,
             better="balanced_wql",
         )

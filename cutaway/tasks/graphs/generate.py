@@ -8,19 +8,18 @@ The loss is exact for a graph with an order; −log p of the graph in any order 
 that fits the bandwidth in no order tried has probability 0: it is left out, and the notes count such graphs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from cutaway.atomic_files import write_bytes
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.graph_set import GraphRows, GraphSet, is_graph_list, open_graphs, read_graphs
-from cutaway.data.graphs.raw_graph_sets import RawGraphSet
+from cutaway.data.stored import Stored, store_graphs
 from cutaway.tasks.graphs.generation.random_graphs import by_distance, erdos_renyi
 from cutaway.tasks.graphs.generation.sequences import (
     GraphSequences,
@@ -31,9 +30,8 @@ from cutaway.tasks.graphs.generation.sequences import (
     plain_graphs,
 )
 from cutaway.tasks.graphs.generation.statistics import compare_graphs, novelty
-from cutaway.tasks.graphs.graphs_in_memory import STORED, GraphInMemory
 from cutaway.tasks.graphs.whole_graphs import read_new_graphs
-from cutaway.tasks.task import Files, Task
+from cutaway.tasks.task import Task
 
 DRAWN = 200  # graphs that drawn ones are judged by
 
@@ -80,15 +78,14 @@ class DrawnGraphs(Task):
 
     def read_parts(self) -> GraphSet:
         settings = self.settings
-        read = partial(
-            read_graphs,
+        return read_graphs(
+            settings.data,
             validation=settings.validation,
             test=settings.test,
             seed=settings.seed,
             encoding=settings.encoding,
             labelled=False,
         )
-        return settings.data.read(read) if isinstance(settings.data, GraphInMemory) else read(settings.data)
 
     @cached_property
     def simple(self) -> SimpleGraphs:
@@ -105,19 +102,11 @@ class DrawnGraphs(Task):
 
     def facts(self) -> dict[str, Any]:
         notes = "".join(f"\n{self.parts.name}: {note}" for note in self.simple.notes)
-        facts = super().facts() | {"summary": self.parts.summary() + notes, "source": str(self.settings.data)}
+        facts = super().facts() | {"summary": self.parts.summary() + notes}
         facts["meanings"] = dict(self.settings.meanings)
         if self.held_sequences:
             facts["baselines"] = graph_rules(self.simple.train, self.simple.validation, self.simple.bandwidth)
-        if isinstance(self.settings.data, GraphInMemory):
-            facts["stored"] = STORED
         return facts
-
-    def files(self) -> Files:
-        if not isinstance(self.settings.data, GraphInMemory):
-            return {}
-        content = self.settings.data.content
-        return {STORED: lambda path: write_bytes(path, content)}
 
     def drawn_metrics(self, drawn: Sequence[Graph], held: Sequence[Graph]) -> dict[str, float]:
         """How alike drawn graphs are to held-out ones, and how many of them are new."""
@@ -161,15 +150,16 @@ class DrawnGraphs(Task):
         return answers
 
 
-def open_several(source: Any) -> RawGraphSet:
-    """Graphs in memory; a single one is refused."""
+def keep_several(kind: type, settings: Mapping[str, Any]) -> tuple[Stored, dict[str, Any]]:
+    """Graphs in memory, as `cutaway.data.stored.plain` keeps them; a single one is refused."""
+    source = settings["data"]
     if not is_graph_list(source):
         raise ValueError(
             f"a generator learns from many graphs, got one {type(source).__name__}; give a list of graphs, or a folder"
         )
     raw = open_graphs(source)
     expect_undirected(raw.graphs, raw.names)
-    return raw
+    return store_graphs(raw), {}
 
 
 def likelihood_metrics(logs: Float[Tensor, "n"], sequences: Sequence[GraphSequences]) -> dict[str, float]:

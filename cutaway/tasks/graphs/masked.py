@@ -12,10 +12,11 @@ import numpy as np
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from cutaway.atomic_files import read_json, write_bytes, write_json
-from cutaway.data.graphs.graph_set import GraphRows, looks_like_many
+from cutaway.atomic_files import read_json, write_json
+from cutaway.data.graphs.graph_set import GraphRows
 from cutaway.data.graphs.raw_graph_sets import GraphFeatures
-from cutaway.tasks.graphs.graphs_in_memory import STORED, GraphInMemory
+from cutaway.data.kinds import looks_like_many
+from cutaway.data.stored import find_stored
 from cutaway.tasks.graphs.masking.parts import MaskedData, MaskedGraphs, OneMaskedGraph, with_ones
 from cutaway.tasks.graphs.masking.restoration import HiddenParts, Kinds
 from cutaway.tasks.graphs.vertex_names import find_vertices
@@ -36,9 +37,9 @@ class RestoredGraphs(Task):
     def many(self) -> bool:
         """Whether the data is many graphs."""
         data, graphs = self.settings.data, self.settings.graphs
-        if isinstance(data, GraphInMemory):
-            return data.many
-        return looks_like_many(data, self.settings.encoding) if graphs == "auto" else graphs == "many"
+        if graphs != "auto" or find_stored(data) is not None:
+            return graphs == "many"
+        return looks_like_many(data, self.settings.encoding)
 
     def read_parts(self) -> MaskedData:
         return MaskedGraphs(self.settings) if self.many else OneMaskedGraph(self.settings)
@@ -50,9 +51,7 @@ class RestoredGraphs(Task):
 
     def facts(self) -> dict[str, Any]:
         settings, parts = self.settings, self.parts
-        facts = super().facts() | {"source": str(settings.data)}
-        if isinstance(settings.data, GraphInMemory):
-            facts["stored"] = STORED
+        facts = super().facts()
         if settings.hide == "edges":
             facts["loss_unit"] = "nats a pair"
         elif settings.hide == "vertices":
@@ -62,11 +61,7 @@ class RestoredGraphs(Task):
         return facts
 
     def files(self) -> Files:
-        files: Files = {ABOUT: lambda path: write_json(path, self.about)} | self.parts.files()
-        if isinstance(self.settings.data, GraphInMemory):
-            content = self.settings.data.content
-            files[STORED] = lambda path: write_bytes(path, content)
-        return files
+        return {ABOUT: lambda path: write_json(path, self.about)} | self.parts.files()
 
     @cached_property
     def about(self) -> dict[str, Any]:

@@ -9,25 +9,24 @@ r"""The task of giving whole graphs a class or a value: graphs in three parts, a
 
 import os
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 from jaxtyping import Float
 from torch import Tensor
 
-from cutaway.atomic_files import read_json, write_bytes, write_json
+from cutaway.atomic_files import read_json, write_json
 from cutaway.data.graphs.graph_set import GraphRows, GraphSet, is_graph_list, read_graphs
 from cutaway.data.graphs.raw_graph_sets import GraphFeatures
+from cutaway.data.tables.endings import TABLES, file_ending
 from cutaway.data.tables.table_files import load_frame
 from cutaway.tasks.classes import label_rows
-from cutaway.tasks.graphs.graphs_in_memory import STORED, GraphInMemory
 from cutaway.tasks.graphs.outcomes import Scale, outcome_metrics
 from cutaway.tasks.graphs.whole_graph_baselines import graph_baselines
 from cutaway.tasks.task import Files, Task
 
 ABOUT = "graphs.json"  # in the run folder
-_TABLES = (".csv", ".tsv", ".parquet")
 
 
 class WholeGraphs(Task):
@@ -54,10 +53,9 @@ class WholeGraphs(Task):
 
     def read_parts(self) -> GraphSet:
         settings = self.settings
-        in_memory = isinstance(settings.data, GraphInMemory)
-        read = partial(
-            read_graphs,
-            target="" if in_memory else settings.target,  # the copy holds it
+        parts = read_graphs(
+            settings.data,
+            target=settings.target,
             split=settings.split,
             validation=settings.validation,
             test=settings.test,
@@ -65,7 +63,6 @@ class WholeGraphs(Task):
             encoding=settings.encoding,
             like=self.like if self.run is None else self.features,
         )
-        parts = settings.data.read(read) if in_memory else read(settings.data)
         if parts.train.targets is None:
             raise ValueError(
                 f"a model of graphs needs targets to learn from, got {parts.name} without any; name their column by "
@@ -111,20 +108,14 @@ class WholeGraphs(Task):
         return self.parts.train if self.parts.validation is None else self.parts.validation
 
     def facts(self) -> dict[str, Any]:
-        facts = super().facts() | {"source": str(self.settings.data)}
+        facts = super().facts()
         facts["loss_unit"] = "nats a graph" if self.classes else "squared deviations"
         if self.parts.validation is not None:
             facts["baselines"] = self.baselines(self.parts.validation)
-        if isinstance(self.settings.data, GraphInMemory):
-            facts["stored"] = STORED
         return facts
 
     def files(self) -> Files:
-        files: Files = {ABOUT: lambda path: write_json(path, self.about)}
-        if isinstance(self.settings.data, GraphInMemory):
-            content = self.settings.data.content
-            files[STORED] = lambda path: write_bytes(path, content)
-        return files
+        return {ABOUT: lambda path: write_json(path, self.about)}
 
     def baselines(self, rows: GraphRows) -> dict[str, dict[str, Any]]:
         """Rules by name, each with its metrics on some graphs."""
@@ -164,7 +155,7 @@ def read_new_graphs(inputs: Any, encoding: str = "utf-8", like: GraphFeatures | 
     """
     if isinstance(inputs, (str, os.PathLike)):
         path = Path(inputs)
-        if path.is_file() and any(ending in _TABLES for ending in path.suffixes):
+        if path.is_file() and file_ending(path) in TABLES:
             inputs = _smiles_of(path, encoding)
         elif not path.exists():
             inputs = [os.fspath(inputs)]

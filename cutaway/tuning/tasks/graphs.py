@@ -3,12 +3,11 @@ many, or by a model of whole graphs that was trained for something else.
 """
 
 import dataclasses
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
-from cutaway.tasks.graphs.graphs_in_memory import GraphInMemory
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.tuning.settings import TunedRecipe
 
 if TYPE_CHECKING:
@@ -30,6 +29,15 @@ class TunedGraphsRecipe(TunedRecipe):
     """
 
     name: ClassVar[str] = "tuned-graphs"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="molecules.csv",
+            gives="molecules (a SMILES, or a CSV of them) or graphs in; the class or value of each out",
+        ),
+        Offer("embed"),
+    )
     task: ClassVar[str] = "graphs"
     kind: ClassVar[str] = "graphs/whole_graphs"
     quality: ClassVar[str] = (
@@ -38,8 +46,7 @@ class TunedGraphsRecipe(TunedRecipe):
         "fingerprints 1.70): on molecules it does not pay. `python benchmarks/run.py few_label_graphs` measures it."
     )
     unit: ClassVar[str] = "nats a graph; of values, squared deviations"
-    input: ClassVar[str] = "molecules.csv"
-    prediction: ClassVar[str] = "molecules (a SMILES, or a CSV of them) or graphs in; the class or value of each out"
+    memory: ClassVar[str] = "cutaway.data.stored:keep_graphs"
 
     data: str = setting("", FIRST, "PATH")  # in Python graphs in memory, too
     """a CSV with a column of SMILES and a target, a folder or .txt of graphs, or an embedded sample"""
@@ -62,18 +69,9 @@ class TunedGraphsRecipe(TunedRecipe):
     final: Literal["best", "last"] = setting("last", RESULTS)
     """the weights that the run ends with: last, as few graphs cannot tell which are best, or best by validation"""
 
-    def __post_init__(self) -> None:
-        if isinstance(self.data, os.PathLike):
-            object.__setattr__(self, "data", os.fspath(self.data))
-        if not isinstance(self.data, str):
-            from cutaway.data.graphs.graph_set import open_graphs
-
-            object.__setattr__(self, "data", GraphInMemory.of_set(open_graphs(self.data, target=self.target)))
-        super().__post_init__()
-
     @classmethod
     def suits(cls, data: Any) -> str:
-        from cutaway.data.sniffing import many_graphs
+        from cutaway.data.kinds import many_graphs
 
         return many_graphs(data)
 
@@ -82,13 +80,16 @@ class TunedGraphsRecipe(TunedRecipe):
 
     def settled(self, task: Any, base: Any = None) -> "TunedRecipe":
         new = super().settled(task, base)
-        more: dict[str, Any] = {"target": ""} if isinstance(self.data, GraphInMemory) else {}  # its copy holds it
-        if not self.steps:
-            steps = min(max(new.steps, _FEWEST), _MOST)
-            more |= {"steps": steps, "warmup": self.warmup or steps // 16}
-            more |= {"evaluate_every": self.evaluate_every or max(1, steps // 20)}
-            more |= {"checkpoint_every": self.checkpoint_every or max(1, steps // 2)}
-        return dataclasses.replace(new, **more)
+        if self.steps:
+            return new
+        steps = min(max(new.steps, _FEWEST), _MOST)
+        return dataclasses.replace(
+            new,
+            steps=steps,
+            warmup=self.warmup or steps // 16,
+            evaluate_every=self.evaluate_every or max(1, steps // 20),
+            checkpoint_every=self.checkpoint_every or max(1, steps // 2),
+        )
 
     def read(self, base: Any = None) -> "WholeGraphs":
         from cutaway.tasks.graphs.whole_graphs import WholeGraphs

@@ -177,9 +177,8 @@ def test_settings_that_the_data_decides():
     recipe = GINRecipe.make(data=graphs, target="kind", validation=0.0, test=0.0)
     begun = recipe.begin()
     assert (recipe.patience, begun.recipe.patience) == (10, 0)
-    assert (begun.recipe.target, begun.task.parts.target) == ("", "kind")
+    assert (recipe.target, begun.task.parts.target) == ("", "kind")
     assert begun.task.classes == ["path", "ring"]
-    assert GINRecipe.make(data="trees", target="label").settled(None).target == "label"
 
 
 def test_a_run_reads_its_graphs_with_the_features_that_it_noted(tmp_path: Path):

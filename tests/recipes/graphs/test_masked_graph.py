@@ -9,7 +9,8 @@ import torch
 from killing import expect_same_after_death
 
 import cutaway as cut
-from cutaway.data.graphs.graph_set import looks_like_many, read_graphs
+from cutaway.data.graphs.graph_set import read_graphs
+from cutaway.data.kinds import looks_like_many
 from cutaway.recipes.graphs.masked_graph import MaskedGraphRecipe
 
 QUICK: dict[str, Any] = dict(width=16, steps=60, evaluate_every=30, show="quiet")

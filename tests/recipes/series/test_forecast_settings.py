@@ -78,18 +78,18 @@ def test_the_test_windows_are_read_once_beside_the_simple_methods(run):
 
 def test_series_shorter_than_their_windows(tmp_path):
     data = {"long": np.arange(30.0), "short": np.arange(6.0)}
-    parts = WalkRecipe(data=data, horizon=4).parts()
+    parts = WalkRecipe.make(data=data, horizon=4).parts()
     assert parts.table.names == ["long"]
     assert "left out 1 of 2 series with at most 9 values: short" in parts.table.summary()
     with pytest.raises(
         ValueError,
         match=r"2 series of at most 30 values for 1 \+ 1 windows of horizon=20, which take 41; lower horizon to 14",
     ):
-        WalkRecipe(data=data, horizon=20).parts()
+        WalkRecipe.make(data=data, horizon=20).parts()
 
 
 def test_windows_may_be_none():
-    parts = WalkRecipe(data={"a": np.arange(30.0)}, horizon=4, validation=0, windows=0).parts()
+    parts = WalkRecipe.make(data={"a": np.arange(30.0)}, horizon=4, validation=0, windows=0).parts()
     assert parts.train.lengths.tolist() == [30]
 
 

@@ -6,19 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from cutaway.data.series.series_reading import as_series_frame, read_series
+from cutaway.data.series.series_reading import read_series
 from cutaway.recipes.series.deepar import DeepARRecipe
 from cutaway.recipes.series.forecaster import ForecasterRecipe
 from cutaway.recipes.series.probabilistic import negative_log_likelihood
 from cutaway.tasks.series.window_batches import series_tensors
-from cutaway.tasks.tables.in_memory import TableInMemory
 
 RECIPES = [DeepARRecipe, ForecasterRecipe]
-
-
-def held(values: dict[str, np.ndarray]) -> TableInMemory:
-    """Series in memory, as the setting `data` becomes of them."""
-    return TableInMemory.of(as_series_frame(values))
 
 
 def sines(count: int = 3, steps: int = 120) -> dict[str, np.ndarray]:
@@ -53,32 +47,30 @@ def test_counts_given_to_a_gaussian_are_told():
 
 
 def test_few_long_series_have_several_validation_windows():
-    few = DeepARRecipe(data=held(sines(3, 700)), frequency="D", horizon=7)
+    few = DeepARRecipe.make(data=sines(3, 700), frequency="D", horizon=7)
     assert few.parts().validation_windows == 19  # a fifth of 693 values
-    assert (
-        DeepARRecipe(data=held(sines(3, 700)), frequency="D", horizon=7, validation=2).parts().validation_windows == 2
-    )
-    assert DeepARRecipe(data=held(sines(3, 60)), frequency="D", horizon=14).parts().validation_windows == 1
+    assert DeepARRecipe.make(data=sines(3, 700), frequency="D", horizon=7, validation=2).parts().validation_windows == 2
+    assert DeepARRecipe.make(data=sines(3, 60), frequency="D", horizon=14).parts().validation_windows == 1
 
 
 @pytest.mark.parametrize("kind", RECIPES)
 def test_the_design_follows_from_the_frequency(kind: type):
-    recipe = kind(data=held(sines()), frequency="D", horizon=10)
+    recipe = kind.make(data=sines(), frequency="D", horizon=10)
     spec = recipe.spec(recipe.parts())
     assert spec.lags == (1, 2, 3, 7, 8, 14)
     assert spec.seasons == (7,)
     assert (spec.context, spec.horizon) == (24, 10)
-    hourly = kind(data=held(sines(1, 600)), frequency="h")
+    hourly = kind.make(data=sines(1, 600), frequency="h")
     spec = hourly.spec(hourly.parts())
     assert spec.horizon == 48
     assert spec.lags == (1, 2, 3, 24, 25, 48, 168, 169, 336)
-    without = kind(data=held(sines()))
+    without = kind.make(data=sines())
     assert without.spec(without.parts()).lags == (1, 2, 3)
 
 
 @pytest.mark.parametrize("kind", RECIPES)
 def test_a_job_has_windows_an_objective_and_measures(kind: type):
-    recipe = kind(data=held(sines()), frequency="D", horizon=5, batch=4, width=8, depth=1, samples=10)
+    recipe = kind.make(data=sines(), frequency="D", horizon=5, batch=4, width=8, depth=1, samples=10)
     job = recipe.job()
     cost = job.objective(job.model, job.batches.at(0))
     assert cost.isfinite()
@@ -93,7 +85,7 @@ def test_a_job_has_windows_an_objective_and_measures(kind: type):
 
 
 def test_series_that_stand_still_are_trained_on_and_forecast():
-    recipe = DeepARRecipe(data=held({"a": np.full(60, 7.5), "b": np.zeros(60)}), horizon=4, width=8, depth=1, samples=5)
+    recipe = DeepARRecipe.make(data={"a": np.full(60, 7.5), "b": np.zeros(60)}, horizon=4, width=8, depth=1, samples=5)
     job = recipe.job()
     job.objective(job.model, job.batches.at(0)).backward()
     assert all(p.grad is None or p.grad.isfinite().all() for p in job.model.parameters())
@@ -105,7 +97,7 @@ def test_series_that_stand_still_are_trained_on_and_forecast():
 
 
 def test_missing_values_do_not_count_in_the_cost():
-    recipe = DeepARRecipe(data=held(sines()), frequency="D", horizon=5, width=8, depth=1, dropout=0.0)
+    recipe = DeepARRecipe.make(data=sines(), frequency="D", horizon=5, width=8, depth=1, dropout=0.0)
     parts = recipe.parts()
     job = recipe.job()
     tensors = series_tensors(parts.train, job.model.spec)
@@ -131,7 +123,7 @@ def test_an_unknown_likelihood_is_told():
 
 
 def test_weights_are_chosen_by_large_and_small_series_and_paths_are_calibrated():
-    job = DeepARRecipe(data=held(sines()), horizon=7, width=8).job()
+    job = DeepARRecipe.make(data=sines(), horizon=7, width=8).job()
     job.model.eval()
     found = job.evaluate(job.model)
     assert found[job.better] == pytest.approx((found["wql"] * found["unweighted_wql"]) ** 0.5)

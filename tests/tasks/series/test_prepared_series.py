@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from cutaway.data.series.series_reading import as_series_frame, read_series
+from cutaway.data.series.series_reading import read_series
 from cutaway.models.by_spec import from_spec
 from cutaway.recipes.series.deepar import DeepARRecipe
 from cutaway.tasks.series.prepared_series import find_freaks, freak_note, prepare, without_freaks
-from cutaway.tasks.tables.in_memory import TableInMemory
 
 METER = 1e9 + np.cumsum(1 + np.sin(np.arange(120.0)))  # steps of 0 to 2
 
@@ -34,17 +33,17 @@ def test_logarithms_there_and_back():
 
 def test_paths_of_logarithms_are_above_0():
     prices = np.exp(np.cumsum(np.random.default_rng(0).normal(0, 0.3, 80)))
-    held = TableInMemory.of(as_series_frame({"price": prices}))
-    recipe = DeepARRecipe(data=held, horizon=5, frequency="D", logarithm=True)
+    held = {"price": prices}
+    recipe = DeepARRecipe.make(data=held, horizon=5, frequency="D", logarithm=True)
     model = from_spec(recipe.spec(recipe.parts())).eval()
     paths = recipe.sample_paths(model, read_series({"price": prices}, frequency="D"), 5, 300, seed=0)
     assert paths.min() > 0
     with pytest.raises(ValueError, match="a logarithm is no count"):
-        DeepARRecipe(data=held, logarithm=True, likelihood="negative-binomial").spec(recipe.parts())
+        DeepARRecipe.make(data=held, logarithm=True, likelihood="negative-binomial").spec(recipe.parts())
 
 
 def test_paths_of_a_meter_go_on_in_its_small_steps():
-    recipe = DeepARRecipe(data=TableInMemory.of(as_series_frame({"meter": METER})), horizon=5, frequency="D")
+    recipe = DeepARRecipe.make(data={"meter": METER}, horizon=5, frequency="D")
     spec = recipe.spec(recipe.parts())
     torch.manual_seed(0)
     model = from_spec(spec).eval()  # untrained: the linear expert

@@ -7,7 +7,6 @@ many graphs     whole graphs are for training, validation or test
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,10 +19,9 @@ from cutaway.blocks.graphs.compressed_rows import is_sparse_rows
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.batches import Batches
 from cutaway.data.fingerprints import Fingerprint
-from cutaway.data.graphs.graph_data import GraphData, read_graph
+from cutaway.data.graphs.graph_data import GraphData
 from cutaway.data.graphs.graph_set import GraphRows, GraphSet, read_graphs
 from cutaway.data.splits import split_rows
-from cutaway.tasks.graphs.graphs_in_memory import GraphInMemory
 from cutaway.tasks.graphs.masking.restoration import (
     GraphMasks,
     GraphSetMasks,
@@ -100,7 +98,8 @@ class OneMaskedGraph(MaskedData):
     data: GraphData
 
     def __init__(self, settings: Any) -> None:
-        self.settings, self.data = settings, read_one(settings)
+        self.settings = settings
+        self.data = settings.read_graph(settings.data, settings.vertices or None)
         graph = self.data.graph.without_absent()
         shares = settings.shares()
         if shares[0] and (settings.features == "identity" or not _varies([graph])):
@@ -245,29 +244,10 @@ def _mask(count: int, rows: np.ndarray) -> Bool[np.ndarray, "n"]:
     return mask
 
 
-def read_one(settings: Any) -> GraphData:
-    """The graph of the settings, with classes or without."""
-    read = partial(
-        read_graph,
-        vertices=settings.vertices or None,
-        target=settings.target,
-        directed=settings.directed,
-        weight=settings.weight or None,
-        validation=settings.validation,
-        test=settings.test,
-        seed=settings.seed,
-        encoding=settings.encoding,
-        header=settings.header,
-        repeats=settings.repeats,
-        labelled=False,
-    )
-    return settings.data.read(read) if isinstance(settings.data, GraphInMemory) else read(settings.data)
-
-
 def read_many(settings: Any) -> GraphSet:
     """All graphs of the settings, with a target or without."""
-    read = partial(
-        read_graphs,
+    return read_graphs(
+        settings.data,
         target=settings.target,
         validation=settings.validation,
         test=settings.test,
@@ -275,4 +255,3 @@ def read_many(settings: Any) -> GraphSet:
         encoding=settings.encoding,
         labelled=False,
     )
-    return settings.data.read(read) if isinstance(settings.data, GraphInMemory) else read(settings.data)

@@ -33,9 +33,9 @@ from cutaway.data.splits import Splits
 from cutaway.recipes.graphs.gcn import GCNRecipe
 from cutaway.recipes.graphs.gin import GINRecipe
 from cutaway.runs.execution import optimizers_of, plan_of, train
-from cutaway.tasks.graphs.outcomes import outcome_metrics
+from cutaway.tasks.graphs.graph_networks import outcome_outputs
 from cutaway.tasks.graphs.vertex_baselines import vertex_rules
-from cutaway.tasks.graphs.whole_graphs import outcome_outputs
+from cutaway.tasks.graphs.whole_graphs import WholeGraphs
 from cutaway.training.loop import Loop
 from cutaway.tuning.tasks.graphs import TunedGraphsRecipe
 from cutaway.tuning.tasks.vertices import TunedVerticesRecipe
@@ -120,10 +120,11 @@ def molecules_draw(kind: str, labels: int, draw: int, bases: dict[str, Path], pa
         whole.edge_feature_names, {"training": labels}, whole.fingerprint, (), whole.features,
     )  # fmt: skip
     scratch = _with_data(GINRecipe, few)(data="few", seed=draw, steps=GIN_STEPS, validation=0.0, test=0.0)
-    scale = scratch.scale_of(few)
+    task = scratch.read()
+    scale = task.scale
 
     def score(model: Any) -> float:
-        metrics = outcome_metrics(outcome_outputs(model, test.graphs, scale), test.targets, scale)
+        metrics = task.metrics(outcome_outputs(model, test.graphs, scale), test)
         return metrics["auc" if scale is None else "rmse"]
 
     found: Found = {}
@@ -143,9 +144,13 @@ def molecules_draw(kind: str, labels: int, draw: int, bases: dict[str, Path], pa
 
 def _with_data(kind: Any, few: GraphSet) -> Any:
     """The recipe, which takes these graphs for its data."""
-    if kind is GINRecipe:
-        return type(kind.__name__, (kind,), {"dataset": lambda self, run=None, like=None: few})
-    return type(kind.__name__, (kind,), {"labelled": lambda self, like, inputs, run=None: few})
+
+    def read(self: Any, base: Any = None) -> WholeGraphs:
+        task = WholeGraphs(self)
+        task.parts = few
+        return task
+
+    return type(kind.__name__, (kind,), {"read": read})
 
 
 def molecule_parts(seed: int = 0) -> dict[str, tuple[GraphSet, GraphRows, GraphRows]]:

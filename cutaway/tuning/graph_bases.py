@@ -7,12 +7,12 @@ from cutaway.atomic_files import read_json
 from cutaway.data.graphs.graph_data import GraphData
 from cutaway.data.graphs.raw_graph_sets import GraphFeatures
 from cutaway.data.graphs.raw_graphs import NO_COLUMNS
-from cutaway.recipes.graphs.gin import ABOUT as GRAPHS
-from cutaway.recipes.graphs.masked_graph import ABOUT
 from cutaway.recipes.index import find_recipe
+from cutaway.tasks.graphs.masked import ABOUT
 from cutaway.tasks.graphs.one_graph import OneGraph
 from cutaway.tasks.graphs.transfer import READING, GraphReading
 from cutaway.tasks.graphs.vertex_features import FeatureScale
+from cutaway.tasks.graphs.whole_graphs import ABOUT as GRAPHS
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from cutaway.blocks.losses.contrastive import prototypes
 from cutaway.data.graphs.graph_set import GraphRows, GraphSet
-from cutaway.tasks.graphs.whole_graphs import batch_of, outcome_outputs
+from cutaway.tasks.graphs.graph_networks import batch_of, outcome_outputs
 from cutaway.tuning.comparison import Answers, nearest_mean
 
 if TYPE_CHECKING:

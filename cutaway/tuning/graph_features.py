@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from cutaway.data.graphs.graph_set import GraphRows
 from cutaway.tasks.frozen_features import Representation, represent_still
+from cutaway.tasks.graphs.graph_networks import batch_of
 from cutaway.tasks.graphs.outcomes import Scale, outcome_loss, outcome_metrics
-from cutaway.tasks.graphs.whole_graphs import batch_of
 
 _TOGETHER = 256  # graphs in a pass
 _EPOCHS, _BATCH, _RATE, _DECAY = 40, 32, 1e-2, 0.05  # of `fit_graph_head`

@@ -6,8 +6,8 @@ import torch
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.graph_set import GraphRows
 from cutaway.models.graphs.graph_encoder import GraphEncoder
+from cutaway.tasks.graphs.graph_networks import outcome_cost, outcome_outputs
 from cutaway.tasks.graphs.outcomes import Scale, outcome_metrics
-from cutaway.tasks.graphs.whole_graphs import outcome_cost, outcome_outputs
 from cutaway.tuning.graph_features import (
     GraphFeatureRows,
     feature_loss,

@@ -70,6 +70,3 @@ def fit_forest(z: Float[np.ndarray, "n f"], targets: Shaped[np.ndarray, "n"], is
     ensemble = need("sklearn.ensemble", "tables", "the baseline of graphs")
     kind = ensemble.RandomForestRegressor if is_number else ensemble.RandomForestClassifier
     return kind(_TREES, random_state=0, n_jobs=1).fit(z, targets)
-
-
-__all__ = ["fit_forest", "graph_baselines", "graph_sums"]

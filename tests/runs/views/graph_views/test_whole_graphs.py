@@ -29,7 +29,7 @@ def test_every_picture(run: cut.runs.Run):
 
 
 def test_what_a_vertex_adds(run: cut.runs.Run):
-    graph = run.recipe.dataset(run).train.graphs[0]
+    graph = run.task.parts.train.graphs[0]
     found = whole_graphs.change_without_each(run.model, graph, 1, None)
     with torch.no_grad():
         whole = run.model(graph).double().softmax(-1)[0, 1]

@@ -8,7 +8,7 @@ from torch import nn
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.graph_set import GraphRows
 from cutaway.models.graphs.graph_encoder import GraphEncoder
-from cutaway.tasks.graphs.masked import (
+from cutaway.tasks.graphs.masking.restoration import (
     GraphMasks,
     GraphSetMasks,
     HiddenParts,

@@ -19,8 +19,9 @@ from cutaway.data.graphs.graph_set import GraphRows, read_graphs
 from cutaway.data.splits import split_rows
 from cutaway.recipes.graphs.gin import GINRecipe
 from cutaway.runs.execution import optimizers_of
+from cutaway.tasks.graphs.outcomes import outcome_metrics
 from cutaway.tasks.graphs.whole_graph_baselines import graph_baselines
-from cutaway.tasks.graphs.whole_graphs import GraphBatches, outcome_cost, outcome_metrics, outcome_outputs
+from cutaway.tasks.graphs.whole_graphs import GraphBatches, outcome_cost, outcome_outputs
 
 FOLDS = 10
 EPOCHS = {"MUTAG": 100, "PROTEINS": 20}

@@ -5,6 +5,7 @@ method    what of it learns: LoRA, adapters, the head alone, the last layers, al
 weights   those that are the base's and never change are left out of what the run writes (`bases.py`)
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -125,7 +126,7 @@ class TunedLearner(Learner):
         return {"weights": COPIED}
 
 
-def tuned_learner(kind: type[TunedLearner], recipe: TunedRecipe, task: Any, base: Base) -> TunedLearner:
+def tuned_learner(kind: Callable[..., TunedLearner], recipe: TunedRecipe, task: Any, base: Base) -> TunedLearner:
     """The learner of a task on a base: its model gets the head of the task, and of it learns what the method says."""
     words, places = base.in_words(), places_in_memory(base.model)  # before anything is added to it
     old = getattr(getattr(base.model, "spec", None), "head", None)

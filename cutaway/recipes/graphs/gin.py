@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.base import Recipe, without_idle_patience
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from cutaway.data.graphs.graph_set import GraphRows, GraphSet
     from cutaway.data.graphs.raw_graph_sets import GraphFeatures
     from cutaway.runs.run import Run
-    from cutaway.tasks.graphs.whole_graphs import Scale
+    from cutaway.tasks.graphs.outcomes import Scale
     from cutaway.tasks.subjects import Subject
     from cutaway.training.jobs import Job
 
@@ -34,9 +35,16 @@ class GINRecipe(Recipe):
     """
 
     name: ClassVar[str] = "gin"
-    input: ClassVar[str] = "molecules.csv"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="molecules.csv",
+            gives="molecules (a SMILES, or a CSV of them) or graphs in; the class or value of each out",
+        ),
+        Offer("embed"),
+    )
     memory: ClassVar[str] = "cutaway.data.stored:keep_graphs"
-    prediction: ClassVar[str] = "molecules (a SMILES, or a CSV of them) or graphs in; the class or value of each out"
     quality: ClassVar[str] = (
         "Nested 10-fold cross-validation: PROTEINS 75.5 ± 3.0 % (a random forest without edges 71.7 ± 2.9; published, "
         "with the epoch chosen on the test folds, 76.2 ± 2.8), MUTAG 84.6 ± 7.6 (85.6 ± 4.7; 89.4 ± 5.6, ours "
@@ -129,7 +137,7 @@ class GINRecipe(Recipe):
 
     def scale_of(self, data: "GraphSet") -> "Scale | None":
         """The scale of values; None of classes."""
-        from cutaway.tasks.graphs.whole_graphs import Scale
+        from cutaway.tasks.graphs.outcomes import Scale
 
         return None if data.classes or data.train.targets is None else Scale.of(data.train.targets)
 
@@ -166,13 +174,9 @@ class GINRecipe(Recipe):
 
         from cutaway.atomic_files import write_json
         from cutaway.tasks.graphs.edge_inputs import edges_in_words, expect_readable_edges
+        from cutaway.tasks.graphs.outcomes import outcome_metrics
         from cutaway.tasks.graphs.whole_graph_baselines import graph_baselines
-        from cutaway.tasks.graphs.whole_graphs import (
-            GraphBatches,
-            outcome_cost,
-            outcome_metrics,
-            outcome_outputs,
-        )
+        from cutaway.tasks.graphs.whole_graphs import GraphBatches, outcome_cost, outcome_outputs
         from cutaway.training.jobs import Job
 
         data = self.dataset()
@@ -220,8 +224,9 @@ class GINRecipe(Recipe):
 
     def test_scores(self, run: "Run", data: "GraphSet", scale: "Scale | None") -> dict[str, float]:
         """What a run's model reaches on the test graphs, beside the forest that sees no edges."""
+        from cutaway.tasks.graphs.outcomes import outcome_metrics
         from cutaway.tasks.graphs.whole_graph_baselines import graph_baselines
-        from cutaway.tasks.graphs.whole_graphs import outcome_metrics, outcome_outputs
+        from cutaway.tasks.graphs.whole_graphs import outcome_outputs
 
         rows = data.open_test()
         assert rows.targets is not None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.base import Recipe, without_idle_patience
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from torch import nn
@@ -30,16 +31,22 @@ class GraphRNNRecipe(Recipe):
     """
 
     name: ClassVar[str] = "graph-rnn"
-    input: ClassVar[str] = "graphs/"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="graphs/",
+            gives="graphs in; log p of each (nats), with the vertices in breadth-first order, out",
+        ),
+        Offer("sample", writer="cutaway.runs.sampled_graphs"),
+    )
     memory: ClassVar[str] = "cutaway.tasks.graphs.generation.likelihoods:keep_several"
-    prediction: ClassVar[str] = "graphs in; log p of each (nats), with the vertices in breadth-first order, out"
     quality: ClassVar[str] = (
         "Nats a test graph, one seed: communities 43.7 (Erdős–Rényi 86.4), 27 s of one core; MUTAG 20.8 (65.3; edges "
         "by their distance in breadth-first order alone 47.6), 24 s, and MMD² of degrees 0.040 (0.370; training graphs "
         "0.004), of clustering 0.020 (0.280; 0). `python benchmarks/run.py graph_generation` measures it."
     )
     unit: ClassVar[str] = "nats a graph"
-    sample_files: ClassVar[str] = "cutaway.runs.sampled_graphs"
     meanings: ClassVar[dict[str, str]] = {
         "loss": "−log p of a graph with its vertices in breadth-first order",
         "nats_per_edge": "−log p of all graphs, divided by all edges",

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.data.stored import find_stored
 from cutaway.recipes.checks import expect_at_least
-from cutaway.recipes.graphs.graph_settings import GraphRecipe, refuse_signs
+from cutaway.recipes.graphs.graph_settings import GraphSettings, refuse_signs
 from cutaway.recipes.settings import DATA, FIRST, MODEL, RESULTS, SCHEDULE, setting
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -15,17 +16,58 @@ if TYPE_CHECKING:
 
     from torch import Tensor, nn
 
+    from cutaway.data.graphs.graph_data import GraphData
     from cutaway.runs.run import Run
     from cutaway.tasks.graphs.masked_data import MaskedData
     from cutaway.tasks.subjects import Subject
+    from cutaway.tasks.words.word_rows import WordRows
     from cutaway.training.jobs import Job
 
 ABOUT = "features.json"  # in the run folder: the names of the features, and how they are scaled
 _STEPS, _EPOCHS, _MOST = 60, 30, 4000  # steps on one graph; times through many, and steps at most
 
 
+class VertexVectors:
+    """A mixin of recipes whose model has a vector for every vertex of the run's graph: these are embedded, and searched
+    by `cutaway nearest RUN NAME`."""
+
+    encoding: str
+
+    def vertex_vectors(self, run: "Run") -> "tuple[Sequence[str], Tensor]":
+        """The names of all vertices, and their vectors (vertices, width)."""
+        raise ValueError(
+            f"a run of {run.recipe.name!r} cannot embed vertices; `cutaway list recipes` tells what each can do"
+        )
+
+    def word_rows(self, run: "Run") -> "WordRows":
+        from cutaway.tasks.words.word_rows import WordRows
+
+        names, vectors = self.vertex_vectors(run)
+        return WordRows(list(names), vectors.numpy())
+
+    def embed(self, run: "Run", inputs: Any) -> "Tensor":
+        """The vectors of vertices by their names; of a single name its vector."""
+        from cutaway.tasks.graphs.vertex_names import find_vertices
+
+        names, vectors = self.vertex_vectors(run)
+        found = vectors[find_vertices(inputs, names)]
+        return found[0] if isinstance(inputs, str) and len(found) == 1 else found
+
+    def embedded_items(
+        self, run: "Run", source: str, column: str = "", encoding: str = "utf-8"
+    ) -> "Iterator[tuple[list[str], Any]]":
+        """The vertices of a file of names, or all of them, in one piece: they are computed together."""
+        from cutaway.tasks.graphs.vertex_names import ALL, read_names
+
+        asked = read_names(source, encoding)
+        if isinstance(asked, str) and asked.strip() == ALL:
+            asked = list(self.vertex_vectors(run)[0])
+        names = [asked] if isinstance(asked, str) else [str(name) for name in asked]
+        yield names, names
+
+
 @dataclass(frozen=True)
-class MaskedGraphRecipe(GraphRecipe):
+class MaskedGraphRecipe(VertexVectors, GraphSettings):
     """Learns how the vertices of graphs go together: features of vertices, or edges, are hidden and restored.
 
     It needs no label. Data is one graph (as for gcn) or many (molecules, TU files: as for gin). One-hot features, such
@@ -34,6 +76,16 @@ class MaskedGraphRecipe(GraphRecipe):
     """
 
     name: ClassVar[str] = "masked-graph"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="NAME or molecules.csv",
+            gives="the name of a vertex (or graphs, or SMILES) in; what each vertex would be, by its neighbours alone, "
+            "out",
+        ),
+        Offer("embed"),
+    )
     open_settings: ClassVar[tuple[str, ...]] = ("steps", "depth", "evaluate_every", "checkpoint_every")
     quality: ClassVar[str] = (
         "Cora, hidden features of held-out vertices: cosine 0.275 (the neighbours' mean 0.256, the mean of all 0.236), "
@@ -41,11 +93,7 @@ class MaskedGraphRecipe(GraphRecipe):
         "vertices their class, LoRA 79.0 %."
     )
     unit: ClassVar[str] = "nats a kind or pair; of features (1 − cosine)²"
-    input: ClassVar[str] = "NAME or molecules.csv"
     memory: ClassVar[str] = "cutaway.data.stored:keep_graph_or_graphs"
-    prediction: ClassVar[str] = (
-        "the name of a vertex (or graphs, or SMILES) in; what each vertex would be, by its neighbours alone, out"
-    )
 
     data: str = "citations"
     """one graph (edges in a CSV, GraphML, .npz), many (a CSV of SMILES, a folder or .txt of graphs), or a sample"""
@@ -140,6 +188,12 @@ class MaskedGraphRecipe(GraphRecipe):
         if self.graphs != "auto" or find_stored(self.data) is not None:
             return self.graphs == "many"
         return looks_like_many(self.data, self.encoding)
+
+    def dataset(self, run: "Run | None" = None) -> "GraphData":
+        """The one graph; that of a ``run`` must be as it was."""
+        from cutaway.tasks.graphs.one_graph import OneGraph
+
+        return OneGraph(self, run).parts
 
     def masked_data(self, run: "Run | None" = None) -> "MaskedData":
         """The graph, or the graphs, and what is hidden of them; those of a ``run`` must be as they were."""

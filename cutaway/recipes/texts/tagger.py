@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, MODEL, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.tasks.texts.equal_texts import expect_same_parts
 from cutaway.training.optimizers.schedules import Shape
 
@@ -27,6 +28,16 @@ class TaggerRecipe(Recipe):
     """
 
     name: ClassVar[str] = "tagger"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="text.conllu",
+            gives="texts or CoNLL-U in; a tag for every word out; CoNLL-U comes back with its tags put in, and --json "
+            "has the probabilities of all tags",
+            formats=(".conllu",),
+        ),
+    )
     kind: ClassVar[str] = "texts/tag"
     quality: ClassVar[str] = (
         "Parts of speech on the test file of the English Web Treebank (UPOS, preset treebank, GloVe's vectors of 50 "
@@ -35,12 +46,6 @@ class TaggerRecipe(Recipe):
         "frequent role 90.5 %. `python benchmarks/run.py tagging` measures it."
     )
     unit: ClassVar[str] = "nats a word"
-    input: ClassVar[str] = "text.conllu"
-    prediction: ClassVar[str] = (
-        "texts or CoNLL-U in; a tag for every word out; CoNLL-U comes back with its tags put in, and --json has the "
-        "probabilities of all tags"
-    )
-    output_formats: ClassVar[tuple[str, ...]] = (".conllu",)
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "treebank": dict(

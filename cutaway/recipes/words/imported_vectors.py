@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cutaway.recipes.base import Recipe
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
@@ -17,6 +18,7 @@ class ImportedVectorsRecipe(Recipe):
 
     name: ClassVar[str] = "imported-vectors"
     kind: ClassVar[str] = "words/vectors"
+    abilities: ClassVar[tuple[Offer, ...]] = (Offer("embed"), Offer("nearest"))
 
     data: str = ""
     """the file that they came from"""

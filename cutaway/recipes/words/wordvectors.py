@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from cutaway.tasks.words.vectors import WordsInContext
@@ -23,6 +24,7 @@ class WordVectorsRecipe(Recipe):
     """
 
     name: ClassVar[str] = "wordvectors"
+    abilities: ClassVar[tuple[Offer, ...]] = (Offer("test"), Offer("embed"), Offer("nearest"))
     kind: ClassVar[str] = "words/vectors"
     unit: ClassVar[str] = "nats a word"
     quality: ClassVar[str] = (

@@ -7,7 +7,6 @@ many graphs     whole graphs are for training, validation or test
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +30,7 @@ from cutaway.tasks.graphs.masked import (
     random_pairs,
     rows_at,
 )
+from cutaway.tasks.graphs.one_graph import OneGraph
 from cutaway.tasks.graphs.vertex_features import FeatureScale, is_counted, with_features
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ class OneMaskedGraph(MaskedData):
     """One graph."""
 
     def __init__(self, recipe: "MaskedGraphRecipe", run: "Run | None" = None) -> None:
-        self.recipe, self.data = recipe, recipe.dataset(run)
+        self.recipe, self.task = recipe, OneGraph(recipe, run)
+        self.data = self.task.parts
         graph = self.data.graph.without_absent()
         shares = recipe.shares()
         if shares[0] and (recipe.features == "identity" or not _varies([graph])):
@@ -115,11 +116,11 @@ class OneMaskedGraph(MaskedData):
         return [self.graph]
 
     def facts(self) -> dict[str, Any]:
-        return self.recipe.graph_facts(self.data)
+        return self.task.facts()
 
     def files(self) -> "dict[str, Callable[[Path], None]]":
-        reading = replace(self.recipe.reading(self.data), features=FeatureScale.of(self.data.graph, self.scale))
-        return self.recipe.graph_files(reading)
+        self.task.features = FeatureScale.of(self.data.graph, self.scale)
+        return self.task.files()
 
     def batches(self, rank: int, world: int) -> Batches[HiddenParts]:
         graph, _ = self._graph_of("train")

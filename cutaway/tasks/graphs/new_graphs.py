@@ -8,7 +8,7 @@ from cutaway.atomic_files import read_json
 from cutaway.data.graphs.graph_set import GraphRows, is_graph_list, read_graphs
 from cutaway.data.graphs.raw_graph_sets import GraphFeatures
 from cutaway.data.tables.endings import TABLES, file_ending
-from cutaway.tasks.graphs.whole_graphs import Scale
+from cutaway.tasks.graphs.outcomes import Scale
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run

@@ -16,7 +16,7 @@ from jaxtyping import Float, Shaped
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.graph_set import GraphRows
 from cutaway.extras import need
-from cutaway.tasks.graphs.whole_graphs import Scale, outcome_metrics
+from cutaway.tasks.graphs.outcomes import Scale, outcome_metrics
 
 _TREES = 200
 _LEAST = 1e-9  # probability of a class that no tree names

@@ -7,19 +7,17 @@ A batch of graphs is one graph whose parts have no edge between them.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Shaped
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from cutaway.blocks.graphs.graph import Graph
-from cutaway.blocks.losses.metrics import accuracy, balanced_accuracy, macro_f1, r_squared
 from cutaway.data.batches import Batches, ShuffledRows
 from cutaway.data.graphs.graph_set import GraphRows
-from cutaway.tasks.graphs.ranking_metrics import auc
+from cutaway.tasks.graphs.outcomes import Scale, outcome_loss
 
 _VERTICES = 20_000  # of graphs that are evaluated at once, about
 
@@ -36,30 +34,11 @@ class GraphBatches(Batches[GraphRows]):
         return self.rows.take(self._order.at(step))
 
 
-@dataclass(frozen=True)
-class Scale:
-    """Values as the network gives them: (y − mean) / std."""
-
-    mean: float = 0.0
-    std: float = 1.0
-
-    @classmethod
-    def of(cls, values: Float[Tensor, "n"]) -> "Scale":
-        return cls(values.double().mean().item(), values.double().std(unbiased=False).item() or 1.0)
-
-
 def outcome_cost(model: nn.Module, rows: GraphRows, scale: Scale | None = None) -> Tensor:
     """The mean loss of a batch of graphs; with a ``scale`` of values, else of classes."""
     assert rows.targets is not None
     outputs = model(batch_of(model, rows.graphs))
     return outcome_loss(outputs, rows.targets.to(outputs.device), scale)
-
-
-def outcome_loss(outputs: Float[Tensor, "n o"], targets: Shaped[Tensor, "n"], scale: Scale | None = None) -> Tensor:
-    """The mean of −log p(class), or of the squared deviations of values on their ``scale``."""
-    if scale is None:
-        return nn.functional.cross_entropy(outputs.float(), targets)
-    return (outputs[:, 0].float() - (targets - scale.mean) / scale.std).square().mean()
 
 
 @torch.no_grad()
@@ -81,30 +60,6 @@ def _of_many(model: nn.Module, ask: Callable[[Graph], Tensor], graphs: Sequence[
     ends = [*(np.flatnonzero(np.diff(whole // _VERTICES)) + 1).tolist(), len(graphs)]
     parts = [graphs[first:last] for first, last in zip([0, *ends[:-1]], ends, strict=True)]
     return torch.cat([ask(batch_of(model, part)).float().cpu() for part in parts])
-
-
-def outcome_metrics(
-    outputs: Float[Tensor, "n o"], targets: Shaped[Tensor, "n"], scale: Scale | None = None
-) -> dict[str, float]:
-    """Of classes the loss, accuracy, balanced accuracy, macro F1 (and AUC of two); of values the RMSE, MAE and R²."""
-    if scale is not None:
-        error = outputs[:, 0] - targets
-        found = {
-            "loss": (error / scale.std).square().mean().item(),
-            "rmse": error.square().mean().sqrt().item(),
-            "mae": error.abs().mean().item(),
-        }
-        return found | ({"r2": r_squared(outputs[:, 0], targets)} if len(targets.unique()) > 1 else {})
-    predicted = outputs.argmax(-1)
-    found = {
-        "loss": nn.functional.cross_entropy(outputs, targets).item(),
-        "accuracy": accuracy(predicted, targets),
-        "balanced_accuracy": balanced_accuracy(predicted, targets),
-        "macro_f1": macro_f1(predicted, targets),
-    }
-    if outputs.shape[1] == 2 and len(targets.unique()) == 2:
-        found["auc"] = auc((outputs[:, 1] - outputs[:, 0]).double().numpy(), targets.numpy())
-    return found
 
 
 def batch_of(model: nn.Module, graphs: Sequence[Graph]) -> Graph:
@@ -131,12 +86,9 @@ def predicted_graphs(
 
 __all__ = [
     "GraphBatches",
-    "Scale",
     "batch_of",
     "graph_vectors",
     "outcome_cost",
-    "outcome_loss",
-    "outcome_metrics",
     "outcome_outputs",
     "predicted_graphs",
 ]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.graphs.gin import ABOUT, GINRecipe
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.tuning.settings import TunedRecipe, features_in_words
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from cutaway.data.graphs.graph_set import GraphSet
     from cutaway.data.graphs.raw_graph_sets import GraphFeatures
     from cutaway.runs.run import Run
-    from cutaway.tasks.graphs.whole_graphs import Scale
+    from cutaway.tasks.graphs.outcomes import Scale
     from cutaway.tasks.subjects import Subject
     from cutaway.training.jobs import Job
     from cutaway.tuning.bases import Base
@@ -41,6 +42,15 @@ class TunedGraphsRecipe(TunedRecipe):
     """
 
     name: ClassVar[str] = "tuned-graphs"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="molecules.csv",
+            gives="molecules (a SMILES, or a CSV of them) or graphs in; the class or value of each out",
+        ),
+        Offer("embed"),
+    )
     task: ClassVar[str] = "graphs"
     quality: ClassVar[str] = (
         "ESOL with 100 labelled molecules, after `masked-graph` on 2,500 without any: RMSE 1.08 with all weights, 1.11 "
@@ -48,9 +58,7 @@ class TunedGraphsRecipe(TunedRecipe):
         "fingerprints 1.70): on molecules it does not pay. `python benchmarks/run.py few_label_graphs` measures it."
     )
     unit: ClassVar[str] = "nats a graph; of values, squared deviations"
-    input: ClassVar[str] = "molecules.csv"
     memory: ClassVar[str] = "cutaway.data.stored:keep_graphs"
-    prediction: ClassVar[str] = "molecules (a SMILES, or a CSV of them) or graphs in; the class or value of each out"
 
     data: str = setting("", FIRST, "PATH")  # in Python graphs in memory, too
     """a CSV with a column of SMILES and a target, a folder or .txt of graphs, or an embedded sample"""
@@ -130,8 +138,9 @@ class TunedGraphsRecipe(TunedRecipe):
         from cutaway.atomic_files import write_json
         from cutaway.data.batches import ShuffledRows
         from cutaway.tasks.graphs.edge_inputs import edges_in_words
+        from cutaway.tasks.graphs.outcomes import outcome_metrics
         from cutaway.tasks.graphs.whole_graph_baselines import graph_baselines
-        from cutaway.tasks.graphs.whole_graphs import GraphBatches, outcome_cost, outcome_metrics, outcome_outputs
+        from cutaway.tasks.graphs.whole_graphs import GraphBatches, outcome_cost, outcome_outputs
         from cutaway.training.jobs import Job
         from cutaway.tuning import graph_features as kept
 

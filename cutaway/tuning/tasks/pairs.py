@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.tasks.texts.equal_texts import expect_same_parts
 from cutaway.tuning.settings import TunedRecipe
 
@@ -30,6 +31,10 @@ class TunedPairsRecipe(TunedRecipe):
     """
 
     name: ClassVar[str] = "tuned-pairs"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer("predict", takes="pairs.csv", gives="a table of pairs of texts in; the cosine of each out"),
+    )
     task: ClassVar[str] = "pairs"
     kind: ClassVar[str] = "texts/pairs"
     quality: ClassVar[str] = (
@@ -40,8 +45,6 @@ class TunedPairsRecipe(TunedRecipe):
     )
     unit: ClassVar[str] = "nats a pair"
     memory: ClassVar[str] = "cutaway.data.stored:keep_table"
-    input: ClassVar[str] = "pairs.csv"
-    prediction: ClassVar[str] = "a table of pairs of texts in; the cosine of each out"
     head_learns: ClassVar[bool] = False
 
     data: str = setting("", FIRST, "PATH")  # in Python a DataFrame, too, or a dict of columns

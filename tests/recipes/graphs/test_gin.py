@@ -15,8 +15,9 @@ import cutaway as cut
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.graph_set import GraphRows
 from cutaway.recipes.graphs.gin import GINRecipe
+from cutaway.tasks.graphs.outcomes import Scale, outcome_metrics
 from cutaway.tasks.graphs.whole_graph_baselines import graph_baselines, graph_sums
-from cutaway.tasks.graphs.whole_graphs import GraphBatches, Scale, outcome_metrics, outcome_outputs
+from cutaway.tasks.graphs.whole_graphs import GraphBatches, outcome_outputs
 
 LITTLE: dict[str, Any] = dict(width=8, depth=2, steps=12, batch=16, evaluate_every=4, checkpoint_every=3, log_every=2)
 ALKANES = ["C" * n for n in range(1, 25)] + ["C" * n + "O" for n in range(1, 25)]

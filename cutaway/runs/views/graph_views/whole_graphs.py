@@ -13,7 +13,8 @@ from cutaway.look import confusion_matrix, embedding_map, scatter
 from cutaway.look.graph_signals.graph_galleries import graph_gallery
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.wording import number
-from cutaway.tasks.graphs.whole_graphs import Scale, batch_of, outcome_outputs
+from cutaway.tasks.graphs.outcomes import Scale
+from cutaway.tasks.graphs.whole_graphs import batch_of, outcome_outputs
 from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from cutaway.data.graphs.link_splits import Pairs
-from cutaway.tasks.graphs.edge_baselines import class_rules, value_rules_of_edges
+from cutaway.tasks.graphs.edges import class_rules, value_rules_of_edges
 
 
 def test_habits_of_classes_by_hand():

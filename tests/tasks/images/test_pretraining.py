@@ -3,7 +3,7 @@
 import numpy as np
 
 import cutaway as cut
-from cutaway.tasks.images.vectors import can_probe, labelled, probe_accuracy
+from cutaway.tasks.images.pretraining import can_probe, labelled, probe_accuracy
 
 
 def test_a_probe_on_the_pixels_of_digits():

@@ -8,8 +8,9 @@ from cutaway.blocks.losses.tasks import Task
 from cutaway.data.tables.cells import Cells
 from cutaway.data.tables.schema import Column, Schema
 from cutaway.models.cells import CellNet
-from cutaway.tasks.tables.labelled_cells import CellFeatures, cell_cost, cell_metrics
 from cutaway.tasks.tables.masked_cells import scores_of
+from cutaway.tasks.tables.predict import TablePrediction
+from cutaway.tuning.learners.table import CellFeatures, cell_cost
 
 
 def rows(count: int = 30) -> Cells:
@@ -24,6 +25,12 @@ def tuned() -> CellNet:
     model = net.with_task(Task("binary"))
     nn.init.normal_(model.head.linear.weight)
     return model
+
+
+def cell_metrics(model: CellNet, table: Cells, schema: Schema) -> dict[str, float]:
+    task = TablePrediction(None)
+    task.schema = schema
+    return task.metrics(model.head, scores_of(model, table), table)
 
 
 def test_the_cost_is_the_loss_and_the_pull_of_the_heads_weights():

@@ -1,4 +1,4 @@
-"""What recipes that make images share: samples, classes, codes, and what they refuse."""
+"""What learners that make images share: samples, classes, codes, and what they refuse."""
 
 import generative
 import numpy as np

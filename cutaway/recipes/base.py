@@ -39,7 +39,7 @@ class Recipe:
     may_move: ClassVar[tuple[str, ...]] = ("data",)  # paths that a resumed run can be given anew; content is compared
     memory: ClassVar[str] = ""  # how data in memory is kept, as `cutaway.data.stored.plain` takes it; "" for not at all
     open_settings: ClassVar[tuple[str, ...]] = ()  # that may be 0, until `settled` chooses them by the data
-    kind: ClassVar[str] = ""  # of the task: "texts/classify" stands in tasks/texts/classify.py
+    task_kind: ClassVar[str] = ""  # of the task: "texts/classify" stands in tasks/texts/classify.py
 
     data: str = setting("", FIRST, "PATH")
     """what to train on: a path, or the name of an embedded sample (`cutaway list data`)"""
@@ -178,7 +178,7 @@ class Recipe:
         """The task of a run that is there, by its files."""
         from cutaway.tasks.task import task_of_kind
 
-        return task_of_kind(self.kind).of_run(run)
+        return task_of_kind(self.task_kind).of_run(run)
 
     def rate_schedule(self) -> Schedule:
         """The share of the full learning rate at every step. A warm-up that nobody chose is shorter in a short run."""

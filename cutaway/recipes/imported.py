@@ -31,7 +31,7 @@ class ImportedRecipe(Recipe):
         Offer("generate", refuses=_no_text),
         Offer("predict", takes='"The [MASK] is returned."', refuses=_no_masks),
     )
-    kind: ClassVar[str] = "checkpoint"
+    task_kind: ClassVar[str] = "checkpoint"
 
     data: str = ""
     """where the checkpoint came from"""

@@ -25,7 +25,7 @@ class GINRecipe(Recipe):
     """
 
     name: ClassVar[str] = "gin"
-    kind: ClassVar[str] = "graphs/whole_graphs"
+    task_kind: ClassVar[str] = "graphs/whole_graphs"
     abilities: ClassVar[tuple[Offer, ...]] = (
         Offer("test"),
         Offer(

@@ -24,7 +24,7 @@ class GraphRNNRecipe(Recipe):
     """
 
     name: ClassVar[str] = "graph-rnn"
-    kind: ClassVar[str] = "graphs/generate"
+    task_kind: ClassVar[str] = "graphs/generate"
     abilities: ClassVar[tuple[Offer, ...]] = (
         Offer("test"),
         Offer(

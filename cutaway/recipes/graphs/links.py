@@ -26,7 +26,7 @@ class LinksRecipe(GraphSettings):
     """
 
     name: ClassVar[str] = "links"
-    kind: ClassVar[str] = "graphs/links"
+    task_kind: ClassVar[str] = "graphs/links"
     abilities: ClassVar[tuple[Offer, ...]] = (
         Offer("test"),
         Offer(

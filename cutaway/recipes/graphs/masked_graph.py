@@ -29,7 +29,7 @@ class MaskedGraphRecipe(GraphSettings):
     """
 
     name: ClassVar[str] = "masked-graph"
-    kind: ClassVar[str] = "graphs/masked"
+    task_kind: ClassVar[str] = "graphs/masked"
     abilities: ClassVar[tuple[Offer, ...]] = (
         Offer("test"),
         Offer(

@@ -27,7 +27,7 @@ class Node2VecRecipe(WordVectorsRecipe):
     """
 
     name: ClassVar[str] = "node2vec"
-    kind: ClassVar[str] = "graphs/walk_texts"
+    task_kind: ClassVar[str] = "graphs/walk_texts"
     unit: ClassVar[str] = "nats a vertex of a walk"
     open_settings: ClassVar[tuple[str, ...]] = ("walks", "passes", "steps")
     quality: ClassVar[str] = (

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class VertexClassifierRecipe(GraphSettings):
     """A model that gives every vertex of a graph one of several classes, or a value."""
 
-    kind: ClassVar[str] = "graphs/vertices"
+    task_kind: ClassVar[str] = "graphs/vertices"
     abilities: ClassVar[tuple[Offer, ...]] = (
         Offer("test"),
         Offer(

@@ -22,7 +22,7 @@ class AutoencoderRecipe(GenerativeRecipe):
     """
 
     name: ClassVar[str] = "autoencoder"
-    kind: ClassVar[str] = "images/reconstruct"
+    task_kind: ClassVar[str] = "images/reconstruct"
     unit: ClassVar[str] = "squared error a pixel"
     quality: ClassVar[str] = (
         "Squared error 0.0107 a pixel on digits' test images with 8 numbers a code, after 26 s of one core; 8 "

@@ -28,7 +28,7 @@ class ImageClassifierRecipe(ImageRecipe):
     )
 
     unit: ClassVar[str] = "nats an image"
-    kind: ClassVar[str] = "images/classify"
+    task_kind: ClassVar[str] = "images/classify"
 
     augment: str = setting("", FIRST, "CHANGES")
     """changes of the images in training that keep their class: shift, flip, rotate, affine, crop, colour, cutout,

@@ -25,7 +25,7 @@ class ContrastiveRecipe(ImagePretrainingRecipe):
     """
 
     name: ClassVar[str] = "contrastive"
-    kind: ClassVar[str] = "images/contrast"
+    task_kind: ClassVar[str] = "images/contrast"
     quality: ClassVar[str] = (
         "Digits of 8 × 8 pixels, a linear map on its vectors beside one on pixels, 497 new images: 10 labels 65.4 % "
         "(52.3), 30 labels 87.9 % (75.3), 100 labels 94.8 % (87.5), after 150 steps on 1,170 images without labels: "

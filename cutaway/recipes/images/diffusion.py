@@ -34,7 +34,7 @@ class DiffusionRecipe(GenerativeRecipe):
         Offer("encode", refuses="its model has no code"),
         Offer("decode", refuses="its model has no code"),
     )
-    kind: ClassVar[str] = "images/generate"
+    task_kind: ClassVar[str] = "images/generate"
     unit: ClassVar[str] = "squared error a pixel"
     open_settings: ClassVar[tuple[str, ...]] = tuple(_GREY)
     quality: ClassVar[str] = (

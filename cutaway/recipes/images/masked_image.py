@@ -25,7 +25,7 @@ class MaskedImageRecipe(ImagePretrainingRecipe):
     """
 
     name: ClassVar[str] = "masked-image"
-    kind: ClassVar[str] = "images/masked_patches"
+    task_kind: ClassVar[str] = "images/masked_patches"
     quality: ClassVar[str] = (
         "The default run, on 8 × 8 digits: squared error 0.056 a hidden pixel of validation images (the mean image: "
         "0.074). A linear map tells 89.4 % of them apart by its frozen vectors (untrained ones 86.7 %, pixels 94.4 %). "

@@ -35,7 +35,7 @@ class SiameseRecipe(ImageRecipe):
             "out",
         ),
     )
-    kind: ClassVar[str] = "images/one_shot"
+    task_kind: ClassVar[str] = "images/one_shot"
     quality: ClassVar[str] = (
         "Omniglot's 20 official one-shot runs, 20 classes with one example each, trained on one of the two small "
         "background sets with --steps 1500, 180 s of one core: 6.0 and 5.0 % errors, one seed (published: people 4.5, "

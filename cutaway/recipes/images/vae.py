@@ -27,7 +27,7 @@ class VAERecipe(GenerativeRecipe):
 
     name: ClassVar[str] = "vae"
     abilities: ClassVar[tuple[Offer, ...]] = (Offer("test"),)
-    kind: ClassVar[str] = "images/reconstruct"
+    task_kind: ClassVar[str] = "images/reconstruct"
     unit: ClassVar[str] = "nats an image"
     quality: ClassVar[str] = (
         "On MNIST, black and white by chance, an ELBO of −89.6 nats on the test images (each pixel alone −206), after "

@@ -33,7 +33,7 @@ class MaskedTableRecipe(Recipe):
         Offer("look", takes="rows.csv"),
         Offer("embed"),
     )
-    kind: ClassVar[str] = "tables/masked_cells"
+    task_kind: ClassVar[str] = "tables/masked_cells"
     quality: ClassVar[str] = (
         "Adult's 14 columns, each cell of held-out rows hidden alone: 79.1 % of categories right (the most frequent "
         "56.0 %), mean R² of the numbers 0.29, after 1,500 steps (37 s of one core)."

@@ -32,7 +32,7 @@ class TableRecipe(Recipe):
         Offer("look", takes="rows.csv"),
         Offer("embed"),
     )
-    kind: ClassVar[str] = "tables/predict"
+    task_kind: ClassVar[str] = "tables/predict"
     memory: ClassVar[str] = "cutaway.data.stored:keep_table"
     # What the table asks for → what the model does.
     heads: ClassVar[dict[str, str]] = {task: task for task in ALL_TASKS}

@@ -31,7 +31,7 @@ class BERTRecipe(TextRecipe):
             gives="texts with [MASK] in; the five most probable fillings of each out",
         ),
     )
-    kind: ClassVar[str] = "texts/masked_tokens"
+    task_kind: ClassVar[str] = "texts/masked_tokens"
     quality: ClassVar[str] = (
         "35.5 % of the masked tokens of held-out documentation right, loss 3.66, after 1,000 steps (160 s of processor "
         "time). The most frequent token 6.9 %; counts of both neighbours 28.0 %, loss 4.15; transformers' "

@@ -35,7 +35,7 @@ class ClassifierRecipe(Recipe):
             gives="a text, lines or a table with a column of texts in; the label and P(label) for every label out",
         ),
     )
-    kind: ClassVar[str] = "texts/classify"
+    task_kind: ClassVar[str] = "texts/classify"
     quality: ClassVar[str] = (
         "Which of 12 modules a docstring is from: 92.3 % of 195 held-out texts right, log loss 0.33 (TF-IDF with "
         "logistic regression: 90.3 %, 0.62). Sentence polarity with GloVe's 50 numbers, mean of ten folds: 80.65 % "

@@ -18,7 +18,7 @@ class LanguageRecipe(CorpusRecipe):
 
     abilities: ClassVar[tuple[Offer, ...]] = (Offer("generate"),)
 
-    kind: ClassVar[str] = "texts/next_token"
+    task_kind: ClassVar[str] = "texts/next_token"
     unit: ClassVar[str] = "nats a token"
 
     data: str = "python-docs"

@@ -38,7 +38,7 @@ class TaggerRecipe(Recipe):
             formats=(".conllu",),
         ),
     )
-    kind: ClassVar[str] = "texts/tag"
+    task_kind: ClassVar[str] = "texts/tag"
     quality: ClassVar[str] = (
         "Parts of speech on the test file of the English Web Treebank (UPOS, preset treebank, GloVe's vectors of 50 "
         "numbers for 20,000 words): 96.1 % right, of words never seen 82.5 %, in 547 s of processor time; each word's "

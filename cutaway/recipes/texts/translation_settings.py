@@ -24,7 +24,7 @@ class TranslationRecipe(CorpusRecipe):
         Offer("generate"),
         Offer("predict", takes="lines.txt", gives="texts in; translations out"),
     )
-    kind: ClassVar[str] = "texts/translate"
+    task_kind: ClassVar[str] = "texts/translate"
     unit: ClassVar[str] = "nats a target token"
 
     least_context: ClassVar[int] = 3  # a token between two special ones

@@ -17,7 +17,7 @@ class ImportedVectorsRecipe(Recipe):
     """Word vectors that were learned elsewhere; `cutaway import vectors.txt` makes a run of them."""
 
     name: ClassVar[str] = "imported-vectors"
-    kind: ClassVar[str] = "words/vectors"
+    task_kind: ClassVar[str] = "words/vectors"
     abilities: ClassVar[tuple[Offer, ...]] = (Offer("embed"), Offer("nearest"))
 
     data: str = ""

@@ -25,7 +25,7 @@ class WordVectorsRecipe(Recipe):
 
     name: ClassVar[str] = "wordvectors"
     abilities: ClassVar[tuple[Offer, ...]] = (Offer("test"), Offer("embed"), Offer("nearest"))
-    kind: ClassVar[str] = "words/vectors"
+    task_kind: ClassVar[str] = "words/vectors"
     unit: ClassVar[str] = "nats a word"
     quality: ClassVar[str] = (
         "Text8's first 10 MB, 100 numbers, five epochs, means of three seeds: CBOW agrees with people's ratings by "

@@ -17,7 +17,7 @@ _IMAGES, _DRAWS = 8, 3
 
 def changes_images(run: "Run") -> bool:
     """Runs of images that were changed in training."""
-    return run.recipe.kind.startswith("images/") and bool(read_changes(getattr(run.recipe, "augment", "")))
+    return run.recipe.task_kind.startswith("images/") and bool(read_changes(getattr(run.recipe, "augment", "")))
 
 
 def augmented(run: "Run", subject: Subject) -> list[Picture]:

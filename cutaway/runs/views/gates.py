@@ -102,7 +102,7 @@ def reach(run: "Run", subject: Subject) -> list[Picture]:
 def _long_text(run: "Run", subject: Subject) -> tuple[torch.Tensor, tuple[str, ...]] | None:
     """Text that was not trained on, where the data is still there; else the subject's own."""
     ids: list[int] = []
-    if run.recipe.kind == "texts/next_token":
+    if run.recipe.task_kind == "texts/next_token":
         with suppress(OSError, ValueError):  # the text is no longer there, or another one
             ids = [int(i) for i in run.task.held_out[:_READ]]  # type: ignore[attr-defined]
     if len(ids) > len(subject.tokens):

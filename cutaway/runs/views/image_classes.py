@@ -28,7 +28,7 @@ _EXPLAINED = 10  # images
 
 def classifies_images(run: "Run") -> bool:
     """Runs of models that give an image one class."""
-    return run.recipe.kind == "images/classify"
+    return run.recipe.task_kind == "images/classify"
 
 
 def has_filters(run: "Run") -> bool:

@@ -28,7 +28,7 @@ _KNOWN = 10_000  # training images among which neighbours are looked for
 
 def makes_images(run: "Run") -> bool:
     """Runs that make images."""
-    return run.recipe.kind in ("images/reconstruct", "images/generate")
+    return run.recipe.task_kind in ("images/reconstruct", "images/generate")
 
 
 def has_codes(run: "Run") -> bool:

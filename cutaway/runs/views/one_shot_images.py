@@ -22,7 +22,7 @@ _PAIRS, _QUESTIONS, _ANSWERS, _POINTS = 6, 6, 7, 1000
 
 def compares_images(run: "Run") -> bool:
     """Runs of models that turn images into vectors to compare them by."""
-    return run.recipe.kind == "images/one_shot"
+    return run.recipe.task_kind == "images/one_shot"
 
 
 def pairs(run: "Run", subject: Subject) -> list[Picture]:

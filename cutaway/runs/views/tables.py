@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def is_table(run: "Run") -> bool:
     """Runs of tables."""
-    return run.recipe.kind == "tables/predict" and isinstance(run.model, TableNet)
+    return run.recipe.task_kind == "tables/predict" and isinstance(run.model, TableNet)
 
 
 def _plain_numbers(run: "Run") -> list[Column]:

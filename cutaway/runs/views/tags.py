@@ -28,7 +28,7 @@ _BARS = 40  # tags shown, the most frequent
 
 def tags_words(run: "Run") -> bool:
     """Runs that give words probabilities of tags."""
-    return run.recipe.kind == "texts/tag"
+    return run.recipe.task_kind == "texts/tag"
 
 
 def tagged(run: "Run", subject: Subject) -> Picture:

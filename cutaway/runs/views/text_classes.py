@@ -30,7 +30,7 @@ def has_votes(run: "Run") -> bool:
 
 def classifies_texts(run: "Run") -> bool:
     """Runs that give texts probabilities of labels."""
-    return run.recipe.kind == "texts/classify"
+    return run.recipe.task_kind == "texts/classify"
 
 
 def has_readers(run: "Run") -> bool:

@@ -22,7 +22,7 @@ def find_method(run: Any, name: str, with_run: bool = True) -> Callable[..., Any
     own = getattr(run.recipe, name, None)
     if own is not None:
         return partial(own, run) if with_run else own
-    if not run.recipe.kind:
+    if not run.recipe.task_kind:
         return None
     if name == "test_metrics" and hasattr(run.task, name):
         return partial(run.task.test_metrics, run.learner)

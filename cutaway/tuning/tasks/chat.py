@@ -25,7 +25,7 @@ class TunedChatRecipe(TunedRecipe):
         Offer("generate", noun="answer"),
     )
     task: ClassVar[str] = "chat"
-    kind: ClassVar[str] = "texts/chat"
+    task_kind: ClassVar[str] = "texts/chat"
     quality: ClassVar[str] = (
         "A small `gpt` that read summaries of Wikipedia (600 steps, 117 s of one core) learns to say what a title is, "
         "from 3,000 answers in 50 s: loss a token of 500 other answers 4.61 before, 4.41 by LoRA, 4.26 with all "

@@ -34,7 +34,7 @@ class TunedClassesRecipe(TunedRecipe):
         ),
     )
     task: ClassVar[str] = "classify"
-    kind: ClassVar[str] = "texts/classify"
+    task_kind: ClassVar[str] = "texts/classify"
     least_steps: ClassVar[int] = 60
     quality: ClassVar[str] = (
         "MiniLM (all-MiniLM-L6-v2) on sentences of film reviews (polarity): --head-only, 2,000 of them, 62 s of one "

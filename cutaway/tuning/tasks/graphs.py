@@ -39,7 +39,7 @@ class TunedGraphsRecipe(TunedRecipe):
         Offer("embed"),
     )
     task: ClassVar[str] = "graphs"
-    kind: ClassVar[str] = "graphs/whole_graphs"
+    task_kind: ClassVar[str] = "graphs/whole_graphs"
     quality: ClassVar[str] = (
         "ESOL with 100 labelled molecules, after `masked-graph` on 2,500 without any: RMSE 1.08 with all weights, 1.11 "
         "by LoRA, 1.24 by a head; but 1.03 without that pretraining, and `gin` from scratch 0.99 (forest on "

@@ -52,7 +52,7 @@ class TunedLanguageRecipe(TunedRecipe):
         ),
     )
     task: ClassVar[str] = "language"
-    kind: ClassVar[str] = "texts/next_token"  # or texts/masked_tokens, by the base: `run.task.kind` says which
+    task_kind: ClassVar[str] = "texts/next_token"  # or texts/masked_tokens, by the base: `run.task.kind` says which
     quality: ClassVar[str] = (
         "A small `gpt` of characters, trained for a minute on the King James Bible, goes on with Shakespeare's plays "
         "for 150 steps (20 s of one core): validation loss 2.86 before, 2.00 by LoRA, 2.02 with all weights. MiniLM "

@@ -36,7 +36,7 @@ class TunedPairsRecipe(TunedRecipe):
         Offer("predict", takes="pairs.csv", gives="a table of pairs of texts in; the cosine of each out"),
     )
     task: ClassVar[str] = "pairs"
-    kind: ClassVar[str] = "texts/pairs"
+    task_kind: ClassVar[str] = "texts/pairs"
     quality: ClassVar[str] = (
         "MiniLM, which knows English, finds the English of a Spanish sentence among 1,200 for 9.7 % of them; after 30 "
         "steps of 64 pairs for 37.3 % by LoRA (rate 0.006) and 48.8 % in all weights (rate 0.0003); TF-IDF of pieces "

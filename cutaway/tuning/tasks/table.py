@@ -12,7 +12,6 @@ from cutaway.tuning.settings import TunedRecipe
 if TYPE_CHECKING:
     from torch import nn
 
-    from cutaway.runs.run import Run
     from cutaway.tasks.tables.predict import TablePrediction
     from cutaway.tuning.bases import Base
     from cutaway.tuning.learners.table import TunedTable
@@ -37,6 +36,7 @@ class TunedTableRecipe(TunedRecipe):
         Offer("embed"),
     )
     task: ClassVar[str] = "table"
+    task_kind: ClassVar[str] = "tables/predict"
     memory: ClassVar[str] = "cutaway.data.stored:keep_table"
     quality: ClassVar[str] = (
         "Adult's test file, head only, 50 labels: accuracy 0.819 (mlp from scratch 0.793, logistic regression 0.810); "
@@ -94,11 +94,6 @@ class TunedTableRecipe(TunedRecipe):
     def target_task(self) -> str:
         """What the target is said to ask for; auto to have it found."""
         return self.kind
-
-    def task_of(self, run: "Run") -> "TablePrediction":
-        from cutaway.tasks.tables.predict import TablePrediction
-
-        return TablePrediction(self, run)
 
     def read(self, base: Any = None) -> "TablePrediction":
         from cutaway.tasks.tables.predict import TablePrediction

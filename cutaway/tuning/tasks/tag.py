@@ -38,7 +38,7 @@ class TunedTagsRecipe(TunedRecipe):
         ),
     )
     task: ClassVar[str] = "tag"
-    kind: ClassVar[str] = "texts/tag"
+    task_kind: ClassVar[str] = "texts/tag"
     least_steps: ClassVar[int] = 60
     quality: ClassVar[str] = (
         "MiniLM (all-MiniLM-L6-v2) on 800 sentences of English EWT, --head-only, 17 s of one core: 83.4 % of the words "

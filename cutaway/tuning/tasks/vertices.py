@@ -47,7 +47,7 @@ class TunedVerticesRecipe(TunedRecipe):
         ),
     )
     task: ClassVar[str] = "vertices"
-    kind: ClassVar[str] = "graphs/vertices"
+    task_kind: ClassVar[str] = "graphs/vertices"
     quality: ClassVar[str] = (
         "Cora with 3 labels a class: LoRA 75.8 ± 1.7 % of the public test vertices, a head 70.4 (gcn from scratch "
         "53.3, label propagation 53.2). `python benchmarks/run.py few_label_graphs` measures it."

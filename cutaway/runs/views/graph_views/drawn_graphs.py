@@ -26,7 +26,7 @@ _DRAWN = 200  # graphs that figures are taken of
 
 def draws_graphs(run: "Run") -> bool:
     """Runs that draw graphs."""
-    return run.recipe.kind == "graphs/generate"
+    return run.recipe.task_kind == "graphs/generate"
 
 
 def _parts(run: "Run") -> SimpleGraphs:

@@ -29,7 +29,7 @@ _WHOLE = 20_000  # vertices of a graph that is passed through whole
 
 def restores_graphs(run: "Run") -> bool:
     """Runs of models that restore hidden vertices or edges."""
-    return run.recipe.kind == "graphs/masked"
+    return run.recipe.task_kind == "graphs/masked"
 
 
 def restored_parts(run: "Run", subject: Subject) -> list[Picture]:

@@ -24,7 +24,7 @@ _NEAR = 50  # vertices around the one whose links are drawn
 
 def finds_links(run: "Run") -> bool:
     """Runs of models of links."""
-    return run.recipe.kind == "graphs/links"
+    return run.recipe.task_kind == "graphs/links"
 
 
 def link_scores(run: "Run", subject: Subject) -> list[Picture]:

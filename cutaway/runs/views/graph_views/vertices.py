@@ -35,7 +35,7 @@ _NEAR = 40  # vertices around the chosen one
 
 def classifies_vertices(run: "Run") -> bool:
     """Runs of models that give every vertex one class, or a value."""
-    return run.recipe.kind == "graphs/vertices"
+    return run.recipe.task_kind == "graphs/vertices"
 
 
 def vertex_mistakes(run: "Run", subject: Subject) -> list[Picture]:

@@ -28,7 +28,7 @@ _MAPPED = 1000  # graphs on a map
 
 def predicts_graphs(run: "Run") -> bool:
     """Runs of models of whole graphs."""
-    return run.recipe.kind == "graphs/whole_graphs"
+    return run.recipe.task_kind == "graphs/whole_graphs"
 
 
 def keeps_vertices(run: "Run") -> bool:

@@ -26,12 +26,12 @@ _KNOWN, _MAPPED, _NEAREST = 5_000, 1_000, 6
 
 def fills_patches(run: "Run") -> bool:
     """Runs that fill in hidden patches."""
-    return run.recipe.kind == "images/masked_patches"
+    return run.recipe.task_kind == "images/masked_patches"
 
 
 def contrasts_views(run: "Run") -> bool:
     """Runs that compare two views of an image."""
-    return run.recipe.kind == "images/contrast"
+    return run.recipe.task_kind == "images/contrast"
 
 
 def learns_from_images_alone(run: "Run") -> bool:

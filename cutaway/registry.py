@@ -89,7 +89,9 @@ class View:
 
     def fits(self, run: "Run") -> bool:
         """Whether there is something to draw of this run."""
-        return self.suits(run) if callable(self.suits) else run.recipe.name in self.suits
+        return (
+            self.suits(run) if callable(self.suits) else bool({run.recipe.name, run.recipe.task_kind} & set(self.suits))
+        )
 
     def pictures(self, run: "Run", subject: "Subject", *value: Any) -> "list[Picture]":
         """What it draws, as a list; ``value`` are an address and the value there, for views of these."""
@@ -135,7 +137,7 @@ def register(
     called. It is then ``run.VERB(…)`` and `cutaway --with FILE VERB RUN`.
 
     A *view* is a function of a run and its subject (what goes into the model, `cut.recipes.Subject`) that gives a
-    Picture or a list of them. ``suits`` are the names of the recipes that it is for, or a function of a run that tells;
+    Picture or a list of them. ``suits`` are names of recipes or kinds of tasks ("texts/classify") that it is for, or a function of a run that tells;
     ``section`` is the heading that it stands under; with ``report`` the report of a run shows it too, for the subject
     that the recipe chooses. With ``at`` it is drawn by `cutaway look --at ADDRESS` alone, beside the value's own
     pictures, and is given the address and the value too: view(run, subject, address, value).

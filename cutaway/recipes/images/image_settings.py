@@ -68,7 +68,7 @@ class ImageRecipe(Recipe):
     def read(self, base: Any = None) -> "Task":
         from cutaway.tasks.task import task_of_kind
 
-        task = task_of_kind(self.kind)(self)
+        task = task_of_kind(self.task_kind)(self)
         task.parts  # noqa: B018 -- reads them
         return task
 

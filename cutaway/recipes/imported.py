@@ -9,6 +9,7 @@ from cutaway.tasks.abilities.ability import Offer
 if TYPE_CHECKING:
     from torch import nn
 
+    from cutaway.runs.run import Run
     from cutaway.tasks.checkpoint import CheckpointLearner
 
 
@@ -42,7 +43,8 @@ class ImportedRecipe(Recipe):
         return model
 
     def build(self, task: Any, base: Any = None, model: Any = None) -> "CheckpointLearner":
-        from cutaway.tasks.checkpoint import CheckpointLearner
+        from cutaway.runs.run import Run
+    from cutaway.tasks.checkpoint import CheckpointLearner
 
         if model is None:
             raise self._cannot("be trained")

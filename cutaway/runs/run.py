@@ -25,9 +25,7 @@ from cutaway.tasks.abilities.ability import Ability
 from cutaway.tasks.abilities.dispatch import find_method
 from cutaway.tasks.abilities.index import find_ability, known_verbs
 from cutaway.tasks.abilities.verbs.nearest import word_rows
-from cutaway.tasks.learner import Learner
 from cutaway.tasks.subjects import Subject, subject_of
-from cutaway.tasks.task import Task
 from cutaway.training.run_folder.checkpoints import latest_checkpoint, newest_weights
 from cutaway.training.run_folder.folder import (
     expect_file,
@@ -155,13 +153,13 @@ class Run:
         return None if path is None else load_tokenizer(path)
 
     @cached_property
-    def task(self) -> Task:
-        """What is asked of the run's data, by the files of its folder; the data is read when somebody asks for it."""
+    def task(self) -> Any:
+        """The run's `Task`, by the files of its folder; the data is read when somebody asks for it."""
         return self.recipe.task_of(self)
 
     @cached_property
-    def learner(self) -> Learner:
-        """The run's model and how rows become its inputs."""
+    def learner(self) -> Any:
+        """The run's `Learner`: its model and how rows become its inputs."""
         return self.recipe.build(self.task, model=self.model)
 
     def file(self, name: str) -> Path | None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 class Learner:
     """A model, the task that it learns, and the settings by which it does."""
 
+    model: Any  # an nn.Module
     unit: str = "rows"  # what a batch holds, for the speed shown
     start_counts: bool = False  # whether the weights before the first step are fitted already, and may be the result
 

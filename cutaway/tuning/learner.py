@@ -28,6 +28,7 @@ from cutaway.tuning.methods import (
     places_in_memory,
     trainable_share,
     unchanged_weights,
+    without_updates,
 )
 from cutaway.tuning.settings import ADAPTER, BASE_HEAD, TunedRecipe
 
@@ -137,7 +138,11 @@ class TunedLearner(Learner):
         if not names or (self.start.base.finished and not self.settings.self_contained):
             return {"weights": REFERENCED}
         state = job.model.state_dict()
-        job.files[COPY] = lambda path: write_tensors(path, {name: state[name] for name in names})
+
+        def copy(path: Path) -> None:
+            write_tensors(path, {name: state[name] for name in names})
+
+        job.files[COPY] = copy
         return {"weights": COPIED}
 
 

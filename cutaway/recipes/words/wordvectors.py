@@ -124,7 +124,8 @@ class WordVectorsRecipe(Recipe):
         if self.output == "negative":
             return self
         usual = {name: type(self).__dataclass_fields__[name].default for name in _AUTOGRAD}
-        return replace(self, **{name: x for name, x in _AUTOGRAD.items() if getattr(self, name) == usual[name]})
+        chosen: dict[str, Any] = {name: x for name, x in _AUTOGRAD.items() if getattr(self, name) == usual[name]}
+        return replace(self, **chosen)
 
     def build(self, task: Any, base: Any = None, model: Any = None) -> "Word2Vec":
         from cutaway.tasks.words.word2vec import Word2Vec

@@ -229,7 +229,7 @@ def place_vectors(model: Any, tokenizer: Tokenizer, words: Sequence[str], matrix
     return len(known)
 
 
-def encoder_of(run: "Run", context: int) -> TextEncoder:
+def encoder_of(run: Any, context: int) -> TextEncoder:
     """Texts to arrays as the run was trained."""
     path = run.file(NGRAMS)
     return TextEncoder(run.tokenizer, None if path is None else Ngrams.load(path), context)

@@ -76,7 +76,8 @@ class WholeGraphs(Task):
         if self.run is not None:
             return read_json(self.file_of_run(ABOUT, "of graphs"), "classes", "target")
         parts = self.parts
-        about = {"classes": list(parts.classes), "target": parts.target, "features": parts.features.to_dict()}
+        about: dict[str, Any] = {"classes": list(parts.classes), "target": parts.target}
+        about["features"] = parts.features.to_dict()
         if not parts.classes and parts.train.targets is not None:
             scale = Scale.of(parts.train.targets)
             about |= {"mean": scale.mean, "std": scale.std}

@@ -102,7 +102,7 @@ class GraphRestorer(Learner):
     def embed(self, inputs: Any) -> Tensor:
         """A vector for each vertex that is named (of a single name its own); of many graphs, for each new graph."""
         if self.task.many:
-            rows = inputs if isinstance(inputs, GraphRows) else self.task.inputs(inputs)
+            rows: Any = inputs if isinstance(inputs, GraphRows) else self.task.inputs(inputs)
             return mean_vectors(self.model, rows.graphs)
         names, vectors = self.vertex_vectors()
         chosen = vectors[find_vertices(inputs, names)]

@@ -62,7 +62,7 @@ def main() -> None:
                 settings = dict(data=str(folder / file), target=target, split=split, seed=seed)
                 run = cut.train("gin", out=Path(out) / "run", show="quiet", **settings)  # type: ignore[arg-type]
                 found = run.test()
-                data = run.recipe.dataset()  # type: ignore[attr-defined]
+                data = run.task.parts
                 is_number = not data.classes
                 figures.append(found["rmse" if is_number else "auc"])
                 forest = by_forest(data.train, data.open_test(), is_number) if forest is None else forest

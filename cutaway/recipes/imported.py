@@ -43,8 +43,7 @@ class ImportedRecipe(Recipe):
         return model
 
     def build(self, task: Any, base: Any = None, model: Any = None) -> "CheckpointLearner":
-        from cutaway.runs.run import Run
-    from cutaway.tasks.checkpoint import CheckpointLearner
+        from cutaway.tasks.checkpoint import CheckpointLearner
 
         if model is None:
             raise self._cannot("be trained")

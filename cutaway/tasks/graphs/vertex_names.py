@@ -37,6 +37,14 @@ def _separator(text: str) -> str:
     return "," if found == " " else found
 
 
+def names_of_source(source: str, names: Sequence[str], encoding: str = "utf-8") -> list[str]:
+    """The names that a file, a name or "all" stands for, of a graph whose vertices have these ``names``."""
+    given = read_names(source, encoding)
+    if isinstance(given, str):
+        return list(names) if given.strip() == ALL else [given]
+    return [str(name) for name in given]
+
+
 def find_vertices(asked: Any, names: Sequence[str]) -> Int[np.ndarray, "n"]:
     """The numbers of vertices by their names: one, several (also with commas between them), or "all" of them."""
     place = {name: i for i, name in enumerate(names)}

@@ -33,6 +33,10 @@ def _parts(run: "Run") -> SimpleGraphs:
     return run.task.simple  # type: ignore[attr-defined]
 
 
+def _learner(run: "Run") -> Any:
+    return run.learner
+
+
 def _spread(graphs: Sequence[Graph], count: int) -> list[Graph]:
     """Some graphs from small to large, without the largest of all."""
     small = sorted((g for g in graphs if g.vertices <= _LARGE), key=lambda g: g.vertices) or list(graphs)[:count]
@@ -54,11 +58,11 @@ def beside_real_graphs(run: "Run", drawn: Sequence[Graph]) -> Picture:
 
 def drawn_and_real(run: "Run", subject: Subject) -> Picture:
     """Held-out graphs, drawn ones, and random ones with as many edges."""
-    parts = _parts(run)
+    parts, learner = _parts(run), _learner(run)
     real = parts.validation or parts.train
     rule = erdos_renyi(parts.train).sample(4 * _COLUMNS, torch.Generator().manual_seed(0))
     groups = {"held out" if parts.validation else "trained on": _spread(real, _COLUMNS)}
-    groups |= {"drawn": _spread(run.learner.draw(4 * _COLUMNS), _COLUMNS), "Erdős–Rényi": _spread(rule, _COLUMNS)}
+    groups |= {"drawn": _spread(learner.draw(4 * _COLUMNS), _COLUMNS), "Erdős–Rényi": _spread(rule, _COLUMNS)}
     return graph_groups(
         groups,
         columns=_COLUMNS,
@@ -72,7 +76,7 @@ def drawn_scores(run: "Run", subject: Subject) -> list[Picture]:
     parts = _parts(run)
     if not parts.validation:
         return []
-    drawn = compare_graphs(run.learner.draw(_DRAWN), parts.validation)
+    drawn = compare_graphs(_learner(run).draw(_DRAWN), parts.validation)
     scores = {"drawn by the network": drawn}
     for name, found in run.about["data"].get("baselines", {}).items():
         scores[name] = {key: value for key, value in found["metrics"].items() if key in drawn}

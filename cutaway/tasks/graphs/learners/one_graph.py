@@ -17,7 +17,7 @@ from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.neighbour_samples import InNeighbours, SampledGraph, sample_around
 from cutaway.tasks.graphs.one_graph import OneGraph
 from cutaway.tasks.graphs.outcomes import Scale
-from cutaway.tasks.graphs.vertex_names import ALL, find_vertices, read_names
+from cutaway.tasks.graphs.vertex_names import find_vertices, names_of_source
 from cutaway.tasks.learner import Learner
 from cutaway.tasks.words.word_rows import WordRows
 
@@ -57,10 +57,7 @@ class GraphLearner(Learner):
         self, source: str, column: str = "", encoding: str = "utf-8"
     ) -> Iterator[tuple[list[str], list[str]]]:
         """The vertices of a file of names, or all of them, in one piece: they are computed together."""
-        asked = read_names(source, encoding)
-        if isinstance(asked, str) and asked.strip() == ALL:
-            asked = list(self.task.parts.names)
-        names = [asked] if isinstance(asked, str) else [str(name) for name in asked]
+        names = names_of_source(source, self.task.parts.names, encoding)
         yield names, names
 
 

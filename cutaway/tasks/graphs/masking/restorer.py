@@ -22,7 +22,7 @@ from cutaway.tasks.graphs.masked import RestoredGraphs
 from cutaway.tasks.graphs.masking.parts import with_ones
 from cutaway.tasks.graphs.masking.restoration import HiddenParts
 from cutaway.tasks.graphs.vertex_features import embedded_vertices
-from cutaway.tasks.graphs.vertex_names import ALL, find_vertices, read_names
+from cutaway.tasks.graphs.vertex_names import find_vertices, names_of_source, read_names
 from cutaway.tasks.graphs.whole_graphs import read_new_graphs
 from cutaway.tasks.learner import Learner
 from cutaway.tasks.subjects import Subject
@@ -114,10 +114,7 @@ class GraphRestorer(Learner):
             rows = with_ones(read_new_graphs(source, encoding, self.task.features))
             yield [str(name) for name in rows.names], rows
             return
-        given = read_names(source, encoding)
-        if isinstance(given, str) and given.strip() == ALL:
-            given = list(self.vertex_vectors()[0])
-        names = [given] if isinstance(given, str) else [str(name) for name in given]
+        names = names_of_source(source, self.task.parts.data.names, encoding)
         yield names, names
 
     def subject(self, given: str | None = None) -> Subject:

@@ -63,7 +63,7 @@ def trained(recipe: str, folder: Path, **settings: Any) -> Any:
 
 def report(judge: Any, run: Any) -> None:
     labels = [name for name in CLASSES.values() for _ in range(EACH)]
-    for guidance in (None, 1.0, 2.0, 3.0) if run.recipe.samples_by_steps else (None,):
+    for guidance in (None, 1.0, 2.0, 3.0) if run.learner.in_steps else (None,):
         made = run.sample(len(labels), labels, guidance)
         strength = "" if guidance is None else f", guidance {guidance}"
         share = right(judge, made, labels)

@@ -73,7 +73,7 @@ def report_vae(run) -> None:
 
 
 def report_samples(run) -> None:
-    data = run.recipe.dataset(run)
+    data = run.task.parts
     train, test = data.train, data.open_test()
     real = torch.from_numpy(test.pixels()).float() / 255
     known = torch.from_numpy(train.pixels()).float() / 255

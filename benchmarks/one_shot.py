@@ -42,12 +42,11 @@ def official_runs(folder: Path) -> list[tuple[list[str], list[str], list[int]]]:
 def one_shot_errors(run: cut.runs.Run, runs: list[tuple[list[str], list[str], list[int]]]) -> list[float]:
     """The share of wrong answers in each run."""
     from cutaway.tasks.images.one_shot import vectors_of
-    from cutaway.tasks.images.pixels import new_images
 
     recipe = run.recipe
     shares = []
     for examples, questions, truth in runs:
-        z, asked = (vectors_of(run.model, new_images(run, files), recipe.average) for files in (examples, questions))
+        z, asked = (vectors_of(run.model, run.task.inputs(files), recipe.average) for files in (examples, questions))
         shares.append(float(np.mean((asked @ z.T).argmax(1).numpy() != np.array(truth))))
     return shares
 

@@ -42,7 +42,7 @@ def main() -> None:
             cut.load(given[i]) if i < len(given) else _trained(str(folder), Path(out) / str(i), settings[i])
             for i in range(3)
         )
-        x, y, shown = robust.recipe.labelled_inputs(robust, None, "test", most)
+        x, y, shown = robust.method("labelled_inputs")(None, "test", most)
         print(f"robustness: {shown}; no pixel moves by more than {EPSILON}; right are:", flush=True)
         _measure(robust, {"a plain cnn": plain, "another robust cnn": other}, x, y)
         _fall(plain, x, y)

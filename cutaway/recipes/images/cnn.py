@@ -99,7 +99,7 @@ class CNNRecipe(ImageClassifierRecipe):
         if not 0 <= self.contrast < 0.5:
             raise ValueError(f"contrast must be at least 0 and below 0.5, got {self.contrast}; try contrast=0.3")
 
-    def build(self, data: "ImageData") -> "nn.Module":
+    def new_model(self, data: "ImageData") -> "nn.Module":
         from cutaway.models.convolutional.cnn import CNN
         from cutaway.tasks.images.scales import (
             channel_statistics,

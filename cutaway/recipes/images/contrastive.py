@@ -7,12 +7,13 @@ from cutaway.recipes.checks import expect_at_least, expect_heads
 from cutaway.recipes.images.masked_image import expect_unmixed
 from cutaway.recipes.images.pretraining import ImagePretrainingRecipe
 from cutaway.recipes.settings import FIRST, MODEL, setting
-from cutaway.training.augmentation.image_changes import ImageChanges, read_changes
+from cutaway.training.augmentation.image_changes import read_changes
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import nn
 
-    from cutaway.data.images.image_data import ImageData, ImageRows
+    from cutaway.data.images.image_data import ImageData
+    from cutaway.tasks.images.contrast import ViewMatcher
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class ContrastiveRecipe(ImagePretrainingRecipe):
     """
 
     name: ClassVar[str] = "contrastive"
+    kind: ClassVar[str] = "images/contrast"
     quality: ClassVar[str] = (
         "Digits of 8 × 8 pixels, a linear map on its vectors beside one on pixels, 497 new images: 10 labels 65.4 % "
         "(52.3), 30 labels 87.9 % (75.3), 100 labels 94.8 % (87.5), after 150 steps on 1,170 images without labels: "
@@ -79,7 +81,7 @@ class ContrastiveRecipe(ImagePretrainingRecipe):
                 "two views of an image must differ, got augment without a change; try augment=rotate:15,crop:0.3"
             )
 
-    def build(self, data: "ImageData") -> "nn.Module":
+    def new_model(self, data: "ImageData") -> "nn.Module":
         from cutaway.models.convolutional.cnn import CNNSpec
         from cutaway.models.pretraining.contrastive_encoder import ContrastiveEncoder, ContrastiveSpec
         from cutaway.models.specs.architectures import ViTSpec
@@ -107,27 +109,10 @@ class ContrastiveRecipe(ImagePretrainingRecipe):
         model.encoder.scale.fit(*channel_statistics(data.train))
         return model
 
-    def changes(self) -> ImageChanges:
-        """What makes the views."""
-        return ImageChanges(read_changes(self.augment))
+    def learner_kind(self) -> "type[ViewMatcher]":
+        from cutaway.tasks.images.contrast import ViewMatcher
 
-    def cost(self, model: "nn.Module", images: "Tensor") -> "Tensor":
-        from cutaway.tasks.images.contrast import contrast_cost
-
-        return contrast_cost(model, images, self.changes(), self.temperature)
-
-    def measure(self, model: "nn.Module", images: "ImageRows") -> dict[str, float]:
-        from cutaway.tasks.images.contrast import contrast_metrics
-
-        return contrast_metrics(model, images, self.changes(), self.temperature, self.batch)
-
-    def naive(self, data: "ImageData", images: "ImageRows") -> dict[str, Any]:
-        from cutaway.tasks.images.contrast import contrast_metrics
-
-        found = contrast_metrics(None, images, self.changes(), self.temperature, self.batch)
-        if not found:
-            return {}
-        return {"rule": "views compared by their pixels", "metrics": {"found": found["found"]}}
+        return ViewMatcher
 
     def smaller(self) -> str:
         return f"lower batch={self.batch}, width={self.width} or size={self.size}"

@@ -1,34 +1,32 @@
-r"""What recipes for images share: reading and showing the images, and reading new ones as those of training were.
+r"""Settings of all recipes for images: where the images are, the size and colours that they get, and their parts."""
 
-files or arrays → one size → bytes (n, c, h, w) → pixels from 0 to 1 → the model, which brings them to its own scale
-"""
-
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_share
 from cutaway.recipes.settings import DATA, setting
-from cutaway.training.augmentation.image_changes import expect_fitting, read_changes
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import nn
 
-    from cutaway.data.images.image_data import ImageData, ImageRows
-    from cutaway.runs.run import Run
-    from cutaway.tasks.subjects import Subject
+    from cutaway.data.images.image_data import ImageData
+    from cutaway.tasks.images.image_task import ImageLearner
+    from cutaway.tasks.learner import Learner
+    from cutaway.tasks.task import Task
 
 
 @dataclass(frozen=True)
 class ImageRecipe(Recipe):
     """A model of images."""
 
-    input: ClassVar[str] = "folder/"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("embed"),
+        Offer("look", takes="folder/"),
+    )
+
     memory: ClassVar[str] = "cutaway.data.stored:keep_images"
-    input_is_file: ClassVar[bool] = True
-    needs_labels: ClassVar[bool] = False  # whether images without a label are left out
     meanings: ClassVar[dict[str, str]] = {}  # for the report: what figures mean that need words, by metric
 
     data: str = "digits"  # in Python arrays, too
@@ -67,91 +65,28 @@ class ImageRecipe(Recipe):
                 "set patience=0 too"
             )
 
-    def dataset(self, run: "Run | None" = None) -> "ImageData":
-        """The images in their three parts; those of a ``run`` must be as they were."""
-        found = self.read_shaped(self.channels)
-        if run is not None:
-            run.expect_same_data(found.fingerprint)
-        return found
+    def read(self, base: Any = None) -> "Task":
+        from cutaway.tasks.task import task_of_kind
 
-    def read_shaped(self, channels: int, shape: tuple[int, int] | None = None) -> "ImageData":
-        """The images with so many channels, and in a (height, width) if it is fixed already."""
-        from cutaway.data.images.image_data import read_images
+        task = task_of_kind(self.kind)(self)
+        task.parts  # noqa: B018 -- reads them
+        return task
 
-        found = read_images(
-            self.data,
-            labelled=self.needs_labels,
-            size=self.size,
-            channels=channels,
-            fit=self.fit,
-            shape=shape,
-            target=self.target,
-            level=self.class_folder,
-            validation=self.validation,
-            test=self.test_file or self.test,
-            seed=self.seed,
-            strict=self.strict,
-            encoding=self.encoding,
-            hold_out=getattr(self, "hold_out", "images"),
-        )
-        expect_fitting(read_changes(getattr(self, "augment", "")), *found.shape[1:])
-        return found
+    def new_model(self, data: "ImageData") -> "nn.Module":
+        """An untrained model for these images, whose pixels it takes from 0 to 1."""
+        raise self._cannot("be trained")
 
-    def image_facts(self, data: "ImageData") -> dict[str, Any]:
-        """What config.json says of the images: for `Job.data`."""
-        facts: dict[str, Any] = {
-            "summary": data.summary(),
-            "fingerprint": data.fingerprint.to_dict(),
-            "source": self.data,
-        }
-        if self.meanings:
-            facts["meanings"] = dict(self.meanings)
-        return facts
+    def learner_kind(self) -> "type[ImageLearner]":
+        """How such a model learns, and what it can do."""
+        raise self._cannot("be trained")
 
-    def image_files(self, data: "ImageData") -> dict[str, Callable[[Path], None]]:
-        """The files that a run needs to read new images: for `Job.files`."""
-        from cutaway.atomic_files import write_json
+    def build(self, task: Any, base: Any = None, model: Any = None) -> "Learner":
+        import torch
 
-        about = {"labels": list(data.labels), "shape": list(data.shape), "fit": self.fit}
-        return {"images.json": lambda path: write_json(path, about)}
-
-    def read_new(self, run: "Run", inputs: Any) -> "ImageRows":
-        """New images (a path, several, arrays, Pillow images), brought to the shape of those of training."""
-        from cutaway.tasks.images.pixels import new_images
-
-        return new_images(run, inputs)
-
-    def embed(self, run: "Run", inputs: Any) -> "Tensor":
-        """A vector for each image: what the model knows of it before it answers."""
-        from cutaway.tasks.images.pixels import image_vectors
-
-        if not hasattr(run.model, "embed"):
-            raise self._cannot("embed: its model has no vectors of images")
-        return image_vectors(run.model, self.read_new(run, inputs))
-
-    def embedded_items(
-        self, run: "Run", source: str, column: str = "", encoding: str = "utf-8"
-    ) -> "Iterator[tuple[list[str], Any]]":
-        """The images of a folder or file, a few hundred at a time."""
-        if column:
-            raise ValueError(f"column is for tables of texts, got column={column!r} for a run of images; leave it out")
-        rows = self.read_new(run, source)
-        for first in range(0, len(rows), 512):
-            some = rows.take(slice(first, first + 512))
-            yield [str(name) for name in some.names], some
-
-    def subject(self, run: "Run", given: str | None = None) -> "Subject":
-        """Images of a path; without one, some of each class that it was not trained on."""
-        from cutaway.tasks.images.pixels import choose_each, image_subject
-
-        if given is not None:
-            return image_subject(run, self.read_new(run, given), "your images")
-        data = replace(self, strict=False).dataset(run)
-        rows = data.train if data.validation is None else data.validation
-        words = "images that it was trained on" if data.validation is None else "images that it was not trained on"
-        if data.labels:
-            return image_subject(run, rows.take(choose_each(rows.targets)), f"one of each class, {words}")
-        return image_subject(run, rows.take(slice(0, 16)), words)
+        if model is None:
+            torch.manual_seed(self.seed)
+            model = self.new_model(task.parts)
+        return self.learner_kind()(self, task, model)
 
     def smaller(self) -> str:
         return f"lower batch={self.batch} or size={self.size}"

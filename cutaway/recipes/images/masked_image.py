@@ -1,21 +1,19 @@
 r"""`masked-image`: learns from images without labels, by filling in patches that are hidden from it."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from cutaway.recipes.checks import expect_at_least, expect_heads
 from cutaway.recipes.images.pretraining import ImagePretrainingRecipe
 from cutaway.recipes.settings import FIRST, MODEL, setting
-from cutaway.training.augmentation.image_changes import MIXTURES, ImageChanges, read_changes
+from cutaway.training.augmentation.image_changes import MIXTURES, read_changes
 from cutaway.training.optimizers.names import Optimizer
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from torch import nn
 
-    from torch import Tensor, nn
-
-    from cutaway.data.images.image_data import ImageData, ImageRows
-    from cutaway.runs.run import Run
+    from cutaway.data.images.image_data import ImageData
+    from cutaway.tasks.images.masked_patches import PatchFiller
 
 
 @dataclass(frozen=True)
@@ -27,6 +25,7 @@ class MaskedImageRecipe(ImagePretrainingRecipe):
     """
 
     name: ClassVar[str] = "masked-image"
+    kind: ClassVar[str] = "images/masked_patches"
     quality: ClassVar[str] = (
         "The default run, on 8 × 8 digits: squared error 0.056 a hidden pixel of validation images (the mean image: "
         "0.074). A linear map tells 89.4 % of them apart by its frozen vectors (untrained ones 86.7 %, pixels 94.4 %). "
@@ -99,7 +98,7 @@ class MaskedImageRecipe(ImagePretrainingRecipe):
             )
         return patch
 
-    def build(self, data: "ImageData") -> "nn.Module":
+    def new_model(self, data: "ImageData") -> "nn.Module":
         from cutaway.models.pretraining.masked_vit import MaskedViT, MaskedViTSpec
         from cutaway.models.specs.architectures import ViTSpec
         from cutaway.tasks.images.scales import channel_statistics
@@ -121,27 +120,10 @@ class MaskedImageRecipe(ImagePretrainingRecipe):
         model.encoder.scale.fit(*channel_statistics(data.train))
         return model
 
-    def cost(self, model: "nn.Module", images: "Tensor") -> "Tensor":
-        from cutaway.tasks.images.masked_patches import filling_cost
+    def learner_kind(self) -> "type[PatchFiller]":
+        from cutaway.tasks.images.masked_patches import PatchFiller
 
-        return filling_cost(model, ImageChanges(read_changes(self.augment)).images(images), self.hidden)
-
-    def measure(self, model: "nn.Module", images: "ImageRows") -> dict[str, float]:
-        from cutaway.tasks.images.masked_patches import filling_metrics
-
-        return filling_metrics(model, images, self.hidden)
-
-    def naive(self, data: "ImageData", images: "ImageRows") -> dict[str, Any]:
-        from cutaway.tasks.images.masked_patches import filling_baseline
-
-        return filling_baseline(data.train, images, self.patch_of(data), self.hidden, self.standardise)
-
-    def export(self, run: "Run", to: str) -> "Path | None":
-        """The encoder as a Hugging Face checkpoint, with the scale of the pixels folded into its first map."""
-        from cutaway.hub.pretrained import save_pretrained
-
-        model: Any = run.model
-        return save_pretrained(model.encoder.without_scale(), to)
+        return PatchFiller
 
     def smaller(self) -> str:
         return f"lower batch={self.batch}, width={self.width} or size={self.size}"

@@ -1,7 +1,7 @@
 r"""`vit`: the class of an image, by a transformer over its patches."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least, expect_heads, expect_share
 from cutaway.recipes.images.classifier_settings import ImageClassifierRecipe
@@ -9,12 +9,10 @@ from cutaway.recipes.settings import FIRST, setting
 from cutaway.training.optimizers.names import Optimizer
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from torch import nn
 
     from cutaway.data.images.image_data import ImageData
-    from cutaway.runs.run import Run
+    from cutaway.tasks.images.classifiers import ImageClassifier
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ class ViTRecipe(ImageClassifierRecipe):
         expect_share(self, "dropout")
         expect_heads(self)
 
-    def build(self, data: "ImageData") -> "nn.Module":
+    def new_model(self, data: "ImageData") -> "nn.Module":
         from cutaway.models.specs.architectures import ViTSpec
         from cutaway.models.transformers.vit import ViT
         from cutaway.tasks.images.scales import channel_statistics, expect_patch, fitting_patch
@@ -96,17 +94,10 @@ class ViTRecipe(ImageClassifierRecipe):
         model.scale.fit(*channel_statistics(data.train))
         return model
 
-    def export(self, run: "Run", to: str) -> "Path | None":
-        """A Hugging Face checkpoint, with the scale of the pixels folded into its first map."""
-        from cutaway.hub.pretrained import save_pretrained
+    def learner_kind(self) -> "type[ImageClassifier]":
+        from cutaway.tasks.images.classifiers import PatchClassifier
 
-        if self.pooling != "cls":
-            raise ValueError(
-                f"a ViT of transformers reads the class from its CLS token alone, got pooling={self.pooling!r}; train "
-                "with --pooling cls to export, or use the run itself: cut.load"
-            )
-        model: Any = run.model
-        return save_pretrained(model.without_scale(), to)
+        return PatchClassifier
 
     def smaller(self) -> str:
         return f"lower batch={self.batch}, width={self.width} or size={self.size}"

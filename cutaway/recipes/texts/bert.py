@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, RESULTS, setting
 from cutaway.recipes.texts.text_settings import TextRecipe
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from cutaway.models.specs.architectures import BERTSpec
@@ -22,6 +23,14 @@ class BERTRecipe(TextRecipe):
     """
 
     name: ClassVar[str] = "bert"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes='"The [MASK] is returned."',
+            gives="texts with [MASK] in; the five most probable fillings of each out",
+        ),
+    )
     kind: ClassVar[str] = "texts/masked_tokens"
     quality: ClassVar[str] = (
         "35.5 % of the masked tokens of held-out documentation right, loss 3.66, after 1,000 steps (160 s of processor "
@@ -32,8 +41,6 @@ class BERTRecipe(TextRecipe):
         "6.43): `python benchmarks/run.py masked_words`."
     )
     unit: ClassVar[str] = "nats a masked token"
-    input: ClassVar[str] = '"The [MASK] is returned."'
-    prediction: ClassVar[str] = "texts with [MASK] in; the five most probable fillings of each out"
 
     least_context: ClassVar[int] = 3  # a token between two special ones
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.texts.language_settings import LanguageRecipe
 from cutaway.recipes.texts.text_settings import TextRecipe
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from cutaway.models.specs.architectures import GPTSpec
@@ -20,6 +21,7 @@ class GPTRecipe(TextRecipe, LanguageRecipe):
     """
 
     name: ClassVar[str] = "gpt"
+    abilities: ClassVar[tuple[Offer, ...]] = (Offer("test"),)
     quality: ClassVar[str] = (
         "The preset small on tinyshakespeare, by characters: validation loss 1.86 in 15 s on two cores; nanoGPT's CPU "
         "quick start, of the same size: 1.90 in 82 s. `python benchmarks/run.py race` measures it. The default run "

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import RESULTS, setting
 from cutaway.recipes.texts.text_settings import CorpusRecipe
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from cutaway.tasks.texts.next_token import NextToken
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class LanguageRecipe(CorpusRecipe):
     """A model that predicts the next token of a text, and writes."""
+
+    abilities: ClassVar[tuple[Offer, ...]] = (Offer("generate"),)
 
     kind: ClassVar[str] = "texts/next_token"
     unit: ClassVar[str] = "nats a token"

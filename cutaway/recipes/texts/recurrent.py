@@ -7,6 +7,7 @@ from cutaway.recipes.base import Optimizer
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import FIRST, SCHEDULE, setting
 from cutaway.recipes.texts.language_settings import LanguageRecipe
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from cutaway.models import RecurrentLMSpec
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class RecurrentRecipe(LanguageRecipe):
     """Trains a recurrent net on text, its state carried from batch to batch, and lets it write."""
+
+    abilities: ClassVar[tuple[Offer, ...]] = (Offer("test"),)
 
     cell: ClassVar[str] = ""
 

@@ -6,7 +6,6 @@ import torch
 
 from cutaway.look.images.image_grids import image_grid
 from cutaway.look.pages.picture import Picture
-from cutaway.recipes.images.image_settings import ImageRecipe
 from cutaway.tasks.subjects import Subject
 from cutaway.training.augmentation.image_changes import KINDS, ImageChanges, read_changes
 
@@ -18,7 +17,7 @@ _IMAGES, _DRAWS = 8, 3
 
 def changes_images(run: "Run") -> bool:
     """Runs of images that were changed in training."""
-    return isinstance(run.recipe, ImageRecipe) and bool(read_changes(getattr(run.recipe, "augment", "")))
+    return run.recipe.kind.startswith("images/") and bool(read_changes(getattr(run.recipe, "augment", "")))
 
 
 def augmented(run: "Run", subject: Subject) -> list[Picture]:

@@ -13,14 +13,13 @@ from cutaway.look.images.overlays import tinted
 from cutaway.look.images.patch_attention import patch_attention
 from cutaway.look.images.receptive_fields import field_picture
 from cutaway.look.pages.picture import Picture
-from cutaway.recipes.images.classifier_settings import ImageClassifierRecipe
 from cutaway.runs.views.attention import declared_attention, looks_at_patches
-from cutaway.tasks.images.pixels import image_about, image_outputs
 from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
-    from cutaway.data.images.image_data import ImageRows
     from cutaway.runs.run import Run
+    from cutaway.tasks.images.classifiers import ImageClassifier
+    from cutaway.tasks.images.classify import ImageClasses
 
 _PAIRS, _EXAMPLES = 6, 8  # most frequent mistakes, and examples of each
 _HARDEST = 24
@@ -29,7 +28,7 @@ _EXPLAINED = 10  # images
 
 def classifies_images(run: "Run") -> bool:
     """Runs of models that give an image one class."""
-    return isinstance(run.recipe, ImageClassifierRecipe)
+    return run.recipe.kind == "images/classify"
 
 
 def has_filters(run: "Run") -> bool:
@@ -44,11 +43,12 @@ def has_feature_maps(run: "Run") -> bool:
 
 def image_mistakes(run: "Run", subject: Subject) -> list[Picture]:
     """How many held-out images of each class are taken for which, with examples of the most frequent mistakes."""
-    rows = _held_out(run)
+    task, learner = _parts_of(run)
+    rows = task.parts.validation
     if rows is None:
         return []
-    labels = image_about(run)["labels"]
-    predicted = image_outputs(run.model, rows).argmax(-1).numpy()
+    labels = task.labels
+    predicted = learner.outputs(rows).argmax(-1).numpy()
     counts = np.zeros((len(labels),) * 2, dtype=np.int64)
     np.add.at(counts, (rows.targets, predicted), 1)
     title = f"What each class is taken for: {len(rows):,} held-out images"
@@ -78,11 +78,12 @@ def image_mistakes(run: "Run", subject: Subject) -> list[Picture]:
 
 def hardest_images(run: "Run", subject: Subject) -> list[Picture]:
     """The held-out images whose true class the model finds least likely."""
-    rows = _held_out(run)
+    task, learner = _parts_of(run)
+    rows = task.parts.validation
     if rows is None:
         return []
-    labels = image_about(run)["labels"]
-    p = image_outputs(run.model, rows).double().softmax(-1).numpy()
+    labels = task.labels
+    p = learner.outputs(rows).double().softmax(-1).numpy()
     own = p[np.arange(len(rows)), rows.targets]
     chosen = np.argsort(own, kind="stable")[:_HARDEST]
     said = p[chosen].argmax(1)
@@ -108,7 +109,7 @@ def hardest_images(run: "Run", subject: Subject) -> list[Picture]:
 def image_evidence(run: "Run", subject: Subject) -> list[Picture]:
     """Which pixels speak for the class that an image is given: slopes, and Grad-CAM where there are feature maps."""
     model: Any = run.model
-    labels = image_about(run)["labels"]
+    labels = _parts_of(run)[0].labels
     images: Tensor = subject.arguments[0][:_EXPLAINED]
     p = subject.output(model)[:_EXPLAINED].double().softmax(-1)
     classes = p.argmax(-1)
@@ -121,8 +122,6 @@ def image_evidence(run: "Run", subject: Subject) -> list[Picture]:
         cams = _heats(grad_cam(model, images, classes, at))
         lines.append([tinted(x, h) for x, h in zip(images, cams, strict=True)])
         rows.append("Grad-CAM")
-    caption = "The more orange a pixel, the more the named class depends on it"
-    caption += ": saliency by each pixel, Grad-CAM by where feature maps speak for it." if lines[2:] else "."
     names = [f"{labels[k]} {p[i, k]:.0%}" for i, k in enumerate(classes.tolist())]
     return [
         image_grid(
@@ -189,9 +188,8 @@ def _heats(values: Tensor) -> list[np.ndarray]:
     return list(x / np.maximum(x.max((1, 2), keepdims=True), 1e-300))
 
 
-def _held_out(run: "Run") -> "ImageRows | None":
-    recipe: Any = run.recipe
-    return recipe.dataset(run).validation
+def _parts_of(run: "Run") -> "tuple[ImageClasses, ImageClassifier]":
+    return run.task, run.learner  # type: ignore[return-value]
 
 
 __all__ = [

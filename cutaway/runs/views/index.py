@@ -162,19 +162,19 @@ register(series.by_horizon, suits=series.forecasts_windows, section="Forecasts",
 register(series.ranks, suits=series.forecasts_windows, section="Forecasts", report=True)
 register(anomalies.odd_stretches, suits=anomalies.looks_for_oddities, section="Odd stretches", report=True)
 
-register(robustness.attacked, suits=robustness.learned_from_images_as_they_are, section="Robustness")
-register(robustness.resistance, suits=robustness.learned_from_images_as_they_are, section="Robustness")
+register(robustness.attacked, suits=robustness.trained_without_attacks, section="Robustness")
+register(robustness.resistance, suits=robustness.trained_without_attacks, section="Robustness")
 register(
     robustness.attacked,
     name="attacked_robust",
-    suits=robustness.learned_from_attacks,
+    suits=robustness.trained_with_attacks,
     section="Robustness",
     report=True,
 )
 register(
     robustness.resistance,
     name="resistance_robust",
-    suits=robustness.learned_from_attacks,
+    suits=robustness.trained_with_attacks,
     section="Robustness",
     report=True,
 )

@@ -10,15 +10,15 @@ from torch import Tensor
 from cutaway.look.images.image_grids import image_grid
 from cutaway.look.images.image_maps import image_map
 from cutaway.look.pages.picture import Picture
-from cutaway.recipes.images.generative import GenerativeRecipe
 from cutaway.tasks.images.latent_codes import CodedImages
 from cutaway.tasks.images.pca_kmeans import as_rows
-from cutaway.tasks.images.pixels import as_pixels, image_about
+from cutaway.tasks.images.pixels import as_pixels
 from cutaway.tasks.images.sample_scores import nearest_rows
 from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
+    from cutaway.tasks.images.image_task import ImageTask
 
 _SHOWN = 8
 _MAPPED = 1500  # images whose codes a map shows
@@ -28,7 +28,7 @@ _KNOWN = 10_000  # training images among which neighbours are looked for
 
 def makes_images(run: "Run") -> bool:
     """Runs that make images."""
-    return isinstance(run.recipe, GenerativeRecipe)
+    return run.recipe.kind in ("images/reconstruct", "images/generate")
 
 
 def has_codes(run: "Run") -> bool:
@@ -46,9 +46,13 @@ def denoises_in_steps(run: "Run") -> bool:
     return makes_images(run) and hasattr(run.model, "denoising_path")
 
 
+def _task(run: "Run") -> "ImageTask":
+    return run.task  # type: ignore[return-value]
+
+
 def _labels(run: "Run") -> list[str]:
     model: Any = run.model
-    return [str(label) for label in image_about(run)["labels"]] if getattr(model.spec, "classes", 0) else []
+    return [str(label) for label in _task(run).labels] if getattr(model.spec, "classes", 0) else []
 
 
 @lru_cache(maxsize=2)
@@ -70,9 +74,8 @@ def samples(run: "Run", subject: Subject) -> Picture:
 
 def nearest_images(run: "Run", subject: Subject) -> Picture:
     """Samples with the training images nearest to them, by pixels."""
-    made, recipe = _samples(run, 6 * (len(_labels(run)[:10]) or _SHOWN))[:_SHOWN], run.recipe
-    train = recipe.dataset(run).train  # type: ignore[attr-defined]
-    known = as_rows(train, _KNOWN)
+    made = _samples(run, 6 * (len(_labels(run)[:10]) or _SHOWN))[:_SHOWN]
+    known = as_rows(_task(run).parts.train, _KNOWN)
     near = nearest_rows(made.flatten(1), known, min(3, len(known)))
     rows = [made, *(known[near[:, k]].view_as(made) for k in range(near.shape[1]))]
     return image_grid(
@@ -137,8 +140,7 @@ def interpolation(run: "Run", subject: Subject) -> list[Picture]:
 
 def latent_map(run: "Run", subject: Subject) -> Picture:
     """Codes of images that it was not trained on, each shown as its image."""
-    recipe: Any = run.recipe
-    data = recipe.dataset(run)
+    data = _task(run).parts
     rows = data.train if data.validation is None else data.validation
     coded = CodedImages.of(run.model, rows, _MAPPED)
     places = np.linspace(0, len(rows) - 1, len(coded.codes)).astype(np.int64)
@@ -175,8 +177,7 @@ def latent_walk(run: "Run", subject: Subject) -> Picture:
     """One number of a code at a time from low to high, all others held at those of an image."""
     model: Any = run.model
     (images,) = subject.arguments
-    recipe: Any = run.recipe
-    spreads = CodedImages.of(model, recipe.dataset(run).train, 2000).codes.std(0, correction=0)
+    spreads = CodedImages.of(model, _task(run).parts.train, 2000).codes.std(0, correction=0)
     chosen = spreads.argsort(descending=True)[:6].tolist()
     steps = torch.linspace(-3, 3, 7)
     with torch.no_grad():
@@ -201,8 +202,7 @@ def code_spread(run: "Run", subject: Subject) -> Picture:
     """How the codes of images are spread, beside the normal distribution that new ones are drawn from."""
     from cutaway.look import histogram
 
-    recipe, model = run.recipe, run.model
-    train: Any = recipe.dataset(run).train  # type: ignore[attr-defined]
+    model, train = run.model, _task(run).parts.train
     images = as_rows(train, 2000).view(-1, *train.store.shape[1:])
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():

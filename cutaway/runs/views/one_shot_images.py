@@ -9,8 +9,8 @@ from cutaway.look.embeddings.tsne import tsne
 from cutaway.look.images.image_grids import image_grid
 from cutaway.look.images.image_maps import image_map
 from cutaway.look.pages.picture import Picture
-from cutaway.models.siamese import Siamese
 from cutaway.tasks.images.one_shot import draw_episodes, group_numbers, vectors_of
+from cutaway.tasks.images.pixels import spread_places
 from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ _PAIRS, _QUESTIONS, _ANSWERS, _POINTS = 6, 6, 7, 1000
 
 def compares_images(run: "Run") -> bool:
     """Runs of models that turn images into vectors to compare them by."""
-    return isinstance(run.model, Siamese)
+    return run.recipe.kind == "images/one_shot"
 
 
 def pairs(run: "Run", subject: Subject) -> list[Picture]:
     """Pairs of images of classes that training never saw, and how alike the model finds them."""
     _, rows, words = _new_kinds(run)
-    places = _some(rows, 300)
+    places = spread_places(len(rows), 300)
     z = vectors_of(run.model, rows.take(places))
     alike, targets = (z @ z.T).numpy(), rows.targets[places]
     same = (targets[:, None] == targets) & ~np.eye(len(places), dtype=bool)
@@ -100,7 +100,7 @@ def map_of_kinds(run: "Run", subject: Subject) -> list[Picture]:
     data, rows, words = _new_kinds(run)
     classes = np.unique(rows.targets)[:10]
     places = np.flatnonzero(np.isin(rows.targets, classes))
-    places = places[_some(rows.take(places), _POINTS)]
+    places = places[spread_places(len(places), _POINTS)]
     if len(places) < 4:
         return []
     chosen = rows.take(places)
@@ -119,15 +119,11 @@ def map_of_kinds(run: "Run", subject: Subject) -> list[Picture]:
 
 def _new_kinds(run: "Run") -> "tuple[ImageData, ImageRows, str]":
     """Images of classes that training never saw; those of training where there are no others."""
-    recipe: Any = run.recipe
-    data = recipe.dataset(run)
+    task: Any = run.task
+    data = task.parts
     if data.validation is None:
         return data, data.train, "of classes that it was trained on"
     return data, data.validation, "of classes that it was not trained on"
-
-
-def _some(rows: "ImageRows", most: int) -> np.ndarray:
-    return np.arange(len(rows)) if len(rows) <= most else np.linspace(0, len(rows) - 1, most).astype(np.int64)
 
 
 def _random(mask: np.ndarray, draw: np.random.Generator, count: int) -> list[tuple[int, int]]:

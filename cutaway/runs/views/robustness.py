@@ -9,8 +9,8 @@ from cutaway.look.images.image_grids import image_grid
 from cutaway.look.images.resistance_curves import resistance_curves
 from cutaway.look.images.signed_pixels import signed_pixels
 from cutaway.look.pages.picture import Picture
-from cutaway.recipes.images.classifier_settings import ImageClassifierRecipe
-from cutaway.tasks.images.pixels import image_about
+from cutaway.runs.attacked import labelled_images
+from cutaway.runs.views.image_classes import classifies_images
 from cutaway.tasks.subjects import Subject
 from cutaway.training.attacks.attacking import attack
 
@@ -30,36 +30,26 @@ _CURVES = {
 _WORST = "every one of these"
 
 
-def classifies_images(run: "Run") -> bool:
-    """Runs whose recipe gives an image one of several classes."""
-    return isinstance(run.recipe, ImageClassifierRecipe)
-
-
-def learned_from_attacks(run: "Run") -> bool:
+def trained_with_attacks(run: "Run") -> bool:
     """Runs that were trained to withstand: their reports show whether they do."""
     return classifies_images(run) and bool(run.recipe.adversarial)  # type: ignore[attr-defined]
 
 
-def learned_from_images_as_they_are(run: "Run") -> bool:
-    """The other runs that give images a class."""
+def trained_without_attacks(run: "Run") -> bool:
+    """The other runs that give images a class, which learned from images as they are."""
     return classifies_images(run) and not run.recipe.adversarial  # type: ignore[attr-defined]
-
-
-def attackable(run: "Run") -> Any:
-    """A function that gives images that can be changed little by little, their classes, and words for them."""
-    return run.method("labelled_inputs", "be attacked: it does not give classes to images")
 
 
 def attacked(run: "Run", subject: Subject) -> Picture:
     """What must change in some images for another class."""
-    images, labels, _ = attackable(run)(None, "validation", 100)
+    images, labels, _ = labelled_images(run, None, "validation", 100)
     epsilon = run.recipe.adversarial or 0.1  # type: ignore[attr-defined]
     return attack_picture(run, images, labels, epsilon, _STEPS, 2.5 * epsilon / _STEPS)
 
 
 def resistance(run: "Run", subject: Subject) -> Picture:
     """How many images keep their class as changes grow: aimed ones beside noise."""
-    images, labels, words = attackable(run)(None, "validation", _COUNT)
+    images, labels, words = labelled_images(run, None, "validation", _COUNT)
     most = run.recipe.adversarial or 0.2  # type: ignore[attr-defined]
     model: Any = run.model
     sizes = [most * i / 6 for i in range(9)]
@@ -87,7 +77,7 @@ def attack_picture(
 
     Those that lose it are shown first, one of each class; how many do, of the first ones, is said.
     """
-    names = image_about(run)["labels"]
+    names = run.task.labels  # type: ignore[attr-defined]
     model: Any = run.model
     tried = _right(model, images, labels)
     found = attack(model, images[tried], labels[tried], "pgd", epsilon, steps=steps, step=step, seed=seed)
@@ -133,8 +123,7 @@ def _said(model: nn.Module, images: Tensor, names: list[str]) -> list[str]:
 __all__ = [
     "attack_picture",
     "attacked",
-    "classifies_images",
-    "learned_from_attacks",
-    "learned_from_images_as_they_are",
     "resistance",
+    "trained_with_attacks",
+    "trained_without_attacks",
 ]

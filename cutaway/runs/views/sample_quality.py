@@ -15,7 +15,8 @@ _GOALS = {"distance": 1.0, "recognised": 1.0, "variety": 1.0, "novelty": 1.0}
 
 def sampling_scores(run: "Run", subject: Subject) -> list[Picture]:
     """Samples of several settings beside the run's own, by four figures that no other network is needed for."""
-    scores = sampling_grid(run)
+    learner: Any = run.learner
+    scores = sampling_grid(learner)
     if not scores:
         return []
     recipe: Any = run.recipe

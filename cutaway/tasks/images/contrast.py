@@ -1,9 +1,11 @@
-r"""Two views of each image that must find each other: the cost of a batch, and how often they do.
+r"""The task of finding the other view of an image among those of others, and its learner, of the recipe `contrastive`.
 
-x₁, x₂ = two changes of x, drawn apart;   cost = NT-Xent(model(x₁), model(x₂))
+    x₁, x₂ = two changes of x, drawn apart;   cost = NT-Xent(model(x₁), model(x₂))
+
+Its baseline compares the pixels of the views. Chen et al. 2020 (SimCLR).
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -12,9 +14,35 @@ from cutaway.blocks.losses.contrastive import nt_xent
 from cutaway.data.images.image_batches import every_image
 from cutaway.data.images.image_data import ImageRows
 from cutaway.tasks.images.pixels import as_pixels
-from cutaway.training.augmentation.image_changes import ImageChanges
+from cutaway.tasks.images.pretraining import Pretrainer, UnlabelledImages
+from cutaway.training.augmentation.image_changes import ImageChanges, read_changes
 
 _MOST = 2_048  # images asked in all
+
+
+class ContrastedViews(UnlabelledImages):
+    """Images, two views of each of which must find each other."""
+
+    kind: ClassVar[str] = "images/contrast"
+
+
+class ViewMatcher(Pretrainer):
+    """An encoder and a projection, whose vectors of two views are compared."""
+
+    def changes(self) -> ImageChanges:
+        """What makes the views."""
+        return ImageChanges(read_changes(self.settings.augment))
+
+    def pixel_cost(self, model: nn.Module, images: Tensor) -> Tensor:
+        return contrast_cost(model, images, self.changes(), self.settings.temperature)
+
+    def measure(self, model: nn.Module | None, rows: ImageRows) -> dict[str, float]:
+        """The loss, and how many views find each other; without a model by their pixels."""
+        return contrast_metrics(model, rows, self.changes(), self.settings.temperature, self.settings.batch)
+
+    def baseline(self, rows: ImageRows) -> dict[str, Any]:
+        found = self.measure(None, rows)
+        return {"rule": "views compared by their pixels", "metrics": {"found": found["found"]}} if found else {}
 
 
 def contrast_cost(model: nn.Module, images: Tensor, changes: ImageChanges, temperature: float) -> Tensor:
@@ -62,6 +90,3 @@ def views_of(images: Tensor, changes: ImageChanges, seed: int = 0) -> Any:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return changes.images(images), changes.images(images)
-
-
-__all__ = ["contrast_cost", "contrast_metrics", "views_of"]

@@ -4,15 +4,14 @@ z_k + s ⊙ ε           near the code of a training image k, s a share of the s
 m_c + L_c ε           from the Gaussian of the codes of a class c: their mean, and a root of their covariance
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-if TYPE_CHECKING:
-    from cutaway.runs.run import Run
+from cutaway.tasks.images.pixels import as_pixels, evenly_spread
 
 _MOST = 10_000  # training images that are encoded
 
@@ -26,22 +25,13 @@ class CodedImages(NamedTuple):
     @classmethod
     def of(cls, model: Any, images: Any, most: int = _MOST) -> "CodedImages":
         """The codes of some images: all, or evenly spread ones."""
-        from cutaway.tasks.images.pixels import as_pixels
-
-        places = np.linspace(0, len(images) - 1, min(most, len(images))).astype(np.int64)
-        some = images.take(places)
+        some = evenly_spread(images, most)
         with torch.no_grad():
             parts = [
                 model.encode(as_pixels(model, some.pixels(slice(first, first + 500)))).cpu()
                 for first in range(0, len(some), 500)
             ]
         return cls(torch.cat(parts), some.targets)
-
-    @classmethod
-    def of_training(cls, run: "Run") -> "CodedImages":
-        """The codes of a run's training images."""
-        recipe: Any = run.recipe
-        return cls.of(run.model, recipe.dataset(run).train)
 
     def scattered(
         self,

@@ -1,58 +1,104 @@
-r"""One-shot classification with the vectors of a siamese network: the class of the most alike example.
+r"""The task of one-shot classification: which class an image is of, where each class has a single example.
 
-    z(x) = mean over some small turns, sizes and shifts T of model(T x), brought to length 1
-    class of x = argmax_k  z(x) · z(example of class k)
+    episode      up to 20 classes of one group, one example and one question of each; each question is answered alone
+    error        the share of questions whose most alike example is of another class
+    baseline     the example whose pixels are nearest
 
-An episode: up to 20 classes of one group, one example and one question of each; each question is answered alone.
+`cutaway train siamese` learns vectors that are compared (`siamese.py`).
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from cutaway.blocks.losses.contrastive import info_nce, margin_loss, prototypes, prototypical_loss
-from cutaway.data.images.class_batches import ClassBatch
+from cutaway.blocks.losses.contrastive import prototypes
 from cutaway.data.images.image_batches import every_image
 from cutaway.data.images.image_data import ImageRows
 from cutaway.data.seeded_draws import draw_bits
+from cutaway.tasks.images.image_task import ImageTask
 from cutaway.tasks.images.pixels import as_pixels
-from cutaway.training.augmentation.image_changes import ImageChanges
 from cutaway.training.augmentation.images import affine
 
-if TYPE_CHECKING:
-    from cutaway.recipes.images.siamese import SiameseRecipe
-
 EPISODES, WAYS = 200, 20
+_KNOWN = "the share of new images, of the classes of training, that are more alike to an example of another class"
 
 
-def contrastive_cost(model: nn.Module, batch: ClassBatch, recipe: "SiameseRecipe", changes: ImageChanges) -> Tensor:
-    """The mean loss of a batch of classes with some images each."""
-    ways, shots = batch.pixels.shape[:2]
-    x = changes.images(as_pixels(model, batch.pixels.reshape(ways * shots, *batch.pixels.shape[2:])))
-    z = model(x).float().unflatten(0, (ways, shots))
-    if recipe.loss == "infonce":
-        pairs = [(i, j) for j in range(shots) for i in range(j)]
-        return torch.stack([info_nce(z[:, i], z[:, j], recipe.temperature).mean() for i, j in pairs]).mean()
-    if recipe.loss == "prototypical":
-        z = z / recipe.temperature**0.5
-        asked = z[:, 1:].flatten(0, 1)
-        labels = torch.arange(ways, device=z.device).repeat_interleave(shots - 1)
-        return prototypical_loss(asked, labels, z[:, 0]).mean()
-    return _margin_cost(z, recipe.margin)
+class OneShotClasses(ImageTask):
+    """Images with a label each, where the classes of validation and test are not those of training if enough are."""
 
+    kind: ClassVar[str] = "images/one_shot"
+    needs_labels: ClassVar[bool] = True
+    figure = "one_shot_error"
 
-def _margin_cost(z: Float[Tensor, "w s e"], margin: float) -> Tensor:
-    """All pairs of one class against as much weight on the pairs of different classes that are too near."""
-    shots = z.shape[1]
-    flat = z.flatten(0, 1)
-    i, j = torch.triu_indices(len(flat), len(flat), 1, device=z.device)
-    same = i // shots == j // shots
-    losses = margin_loss(flat[i], flat[j], same, margin)
-    near = (~same & (losses > 0)).sum().clamp(min=1)  # pairs that are far enough apart teach nothing
-    return losses[same].mean() + losses[~same].sum() / near
+    @property
+    def hold_out(self) -> Any:
+        return self.settings.hold_out
+
+    @cached_property
+    def groups(self) -> Int[np.ndarray, "k"]:
+        """The group of each class: episodes are of one group."""
+        return group_numbers(self.parts.labels)
+
+    def facts(self) -> dict[str, Any]:
+        parts = self.parts
+        facts = super().facts() | {"summary": "\n".join([parts.summary(), *self.notes()])}
+        if parts.validation is None:
+            return facts
+        if set(parts.validation.targets.tolist()) <= set(parts.train.targets.tolist()):
+            facts["meanings"]["one_shot_error"] = _KNOWN
+        if (found := self.baseline(parts.validation, self.groups)) is not None:
+            facts["baseline"] = found
+        return facts
+
+    def notes(self) -> list[str]:
+        """Lines of the summary: that nothing is measured, where that is so."""
+        held = self.parts.validation
+        if held is None or draw_episodes(held.targets, self.groups[held.targets]) is not None:
+            return []
+        return [
+            f"{self.parts.name}: nothing is measured, as validation has no two classes with two images each; give more "
+            "images, or raise --validation"
+        ]
+
+    def baseline(self, rows: ImageRows, groups: Int[np.ndarray, "k"]) -> dict[str, Any] | None:
+        """The example nearest by pixels; None if there are no episodes of these images."""
+        episodes = draw_episodes(rows.targets, groups[rows.targets])
+        return None if episodes is None else pixel_baseline(rows, episodes)
+
+    def test_metrics(self, learner: Any) -> dict[str, float]:
+        """One-shot errors of the test part, beside those of the baseline."""
+        rows, labels = self.test_images()
+        groups = group_numbers(labels)
+        found = one_shot_metrics(learner.model, rows, groups, self.settings.average)
+        if (naive := self.baseline(rows, groups)) is not None:
+            found["baseline_one_shot_error"] = naive["metrics"]["one_shot_error"]
+        return found
+
+    def test_images(self) -> tuple[ImageRows, tuple[str, ...]]:
+        """The test images and the names of their classes; a test set of its own has classes of its own."""
+        settings = self.settings
+        if not (settings.test_file or settings.test):
+            raise ValueError(
+                "a test needs classes that were kept for it, got a run with test=0; train it with --test 0.2, or with "
+                "--test-file and images of other classes"
+            )
+        parts = self.parts
+        if not settings.test_file:
+            return parts.open_test(), parts.labels
+        channels, height, width = parts.shape
+        whole = dict(data=settings.test_file, test_file="", validation=0.0, test=0.0)
+        own = type(self)(replace(settings, **whole, size=max(height, width), channels=channels)).parts
+        if own.shape != parts.shape:
+            raise ValueError(
+                f"test images must have the shape of training, got {own.shape[1]}×{own.shape[2]} in "
+                f"{settings.test_file} where training has {height}×{width}; crop them to its proportions"
+            )
+        return own.train, own.labels
 
 
 @torch.no_grad()
@@ -68,13 +114,6 @@ def vectors_of(model: nn.Module, images: ImageRows, average: int = 0) -> Float[T
             z = z + model(moved.to(x.device))
         parts.append(nn.functional.normalize(z.float(), dim=-1).cpu())
     return torch.cat(parts)
-
-
-def has_plain_ground(x: Float[Tensor, "n c h w"]) -> bool:
-    """Whether nine tenths of the pixels at the edges are those of the ground: drawings and symbols, not photographs."""
-    ground = x.flatten(1).median(1).values[:, None]
-    edges = torch.cat([x[:, :, [0, -1], :].flatten(1), x[:, :, :, [0, -1]].flatten(1)], 1)
-    return bool(((edges - ground).abs() < 0.1).float().mean() > 0.9)
 
 
 class Episodes(NamedTuple):
@@ -160,17 +199,3 @@ def one_shot_metrics(
 def class_vectors(z: Float[Tensor, "n e"], targets: Int[np.ndarray, "n"], classes: int) -> Float[Tensor, "k e"]:
     """The mean vector of each class, of length 1."""
     return nn.functional.normalize(prototypes(z, torch.from_numpy(targets), classes), dim=-1)
-
-
-__all__ = [
-    "Episodes",
-    "class_vectors",
-    "contrastive_cost",
-    "draw_episodes",
-    "episode_errors",
-    "group_numbers",
-    "has_plain_ground",
-    "one_shot_metrics",
-    "pixel_baseline",
-    "vectors_of",
-]

@@ -3,21 +3,15 @@ r"""Images into a model and its answers back out, many at a time.
 x = bytes / 255                       pixels from 0 to 1, on the model's device
 """
 
-import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from cutaway.atomic_files import read_json
 from cutaway.data.images.image_batches import ImageBatch, every_image
-from cutaway.data.images.image_data import ImageRows, read_new_images
-from cutaway.tasks.subjects import SHOWN, Subject
-
-if TYPE_CHECKING:
-    from cutaway.runs.run import Run
+from cutaway.data.images.image_data import ImageRows
 
 _TOGETHER = 256  # images evaluated in one pass
 
@@ -34,6 +28,20 @@ def as_tensors(model: nn.Module, batch: ImageBatch) -> tuple[Float[Tensor, "b c 
     return x, torch.from_numpy(batch.targets).to(x.device)
 
 
+def evenly_spread(images: ImageRows, most: int) -> ImageRows:
+    """At most ``most`` of some images, evenly spread over them."""
+    return images if len(images) <= most else images.take(spread_places(len(images), most))
+
+
+def spread_places(count: int, most: int) -> Int[np.ndarray, "m"]:
+    """At most ``most`` places of ``count``, evenly spread.
+
+    >>> spread_places(3, 5), spread_places(9, 3)
+    (array([0, 1, 2]), array([0, 4, 8]))
+    """
+    return np.arange(count) if count <= most else np.linspace(0, count - 1, most).astype(np.int64)
+
+
 @torch.no_grad()
 def image_outputs(model: nn.Module, images: ImageRows, together: int = _TOGETHER) -> Tensor:
     """What the model answers to any number of images, on the CPU."""
@@ -45,48 +53,3 @@ def image_vectors(model: Any, images: ImageRows, together: int = _TOGETHER) -> F
     """The vectors that a model has of any number of images, on the CPU."""
     parts = [model.embed(as_pixels(model, batch.pixels)).float().cpu() for batch in every_image(images, together)]
     return torch.cat(parts)
-
-
-def image_about(run: "Run") -> dict[str, Any]:
-    """The labels of a run of images, and the shape that they were brought to."""
-    path = run.file("images.json")
-    if path is None:
-        raise ValueError(f"a run of images needs its images.json, got {run.path} without it; take it from a copy")
-    return read_json(path, "labels", "shape", "fit")
-
-
-def new_images(run: "Run", inputs: Any) -> ImageRows:
-    """New images as those of training were read; what cannot be read is told in a warning."""
-    if isinstance(inputs, ImageRows):
-        return inputs
-    about = image_about(run)
-    channels, height, width = about["shape"]
-    rows, notes = read_new_images(inputs, (channels, height, width), about["fit"], about["labels"])
-    for note in notes:
-        warnings.warn(note, stacklevel=2)
-    return rows
-
-
-def choose_each(targets: Int[np.ndarray, "n"], most: int = SHOWN) -> Int[np.ndarray, "m"]:
-    """The first image of every class."""
-    _, first = np.unique(targets, return_index=True)
-    return first[:most]
-
-
-def image_subject(run: "Run", images: ImageRows, words: str) -> Subject:
-    """Some images for their model."""
-    if len(images) > SHOWN:
-        words, images = f"the first {SHOWN} of {len(images):,} {words}", images.take(slice(0, SHOWN))
-    return Subject((as_pixels(run.model, images.pixels()),), words)
-
-
-__all__ = [
-    "as_pixels",
-    "as_tensors",
-    "choose_each",
-    "image_about",
-    "image_outputs",
-    "image_subject",
-    "image_vectors",
-    "new_images",
-]

@@ -7,7 +7,7 @@ r"""Judges samples by their nearest neighbours among real images: quality, diver
                    not trained on: near 0 they are copies, near 1 they are new
 
 The reach of a real image is the distance to its k-th neighbour among real images. Distances are Euclidean, for novelty
-over pixels, else over features of the network of image_judge.py: over pixels a blur of the right colours is near to
+over pixels, else over features of the network of judge.py: over pixels a blur of the right colours is near to
 every photograph. Real images that are neither trained on nor compared with get the same marks, as the most that can be
 reached: real_precision, real_recognised. Kynkäänniemi et al. 2019 (precision); Naeem et al. 2020 (coverage).
 """

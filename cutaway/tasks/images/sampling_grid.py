@@ -9,7 +9,7 @@ r"""Scores of samples by guidance and number of steps, measured on a run's own i
 Heusel et al. 2017 (Fréchet distance); Ho, Salimans 2022 (guidance trades variety for fidelity). Notes: N3 §5.4.1.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -18,11 +18,10 @@ from torch import Tensor
 
 from cutaway.blocks.generative.frechet import frechet_distance
 from cutaway.tasks.images.classify import neighbour_classes
+from cutaway.tasks.images.denoising import Denoiser
 from cutaway.tasks.images.pca_kmeans import as_rows, principal_components
+from cutaway.tasks.images.pixels import evenly_spread
 from cutaway.tasks.images.sample_scores import nearest_distances
-
-if TYPE_CHECKING:
-    from cutaway.runs.run import Run
 
 _COMPONENTS = 20  # features of an image
 _KNOWN = 10_000  # training images, at most
@@ -96,26 +95,20 @@ def settings_to_try(steps: int, guidance: float, levels: int, classes: bool) -> 
     return sorted(found, key=lambda one: (one.steps, one.guidance or 0))
 
 
-def sampling_grid(run: "Run") -> dict[Setting, dict[str, float]]:
+def sampling_grid(learner: Denoiser) -> dict[Setting, dict[str, float]]:
     """Scores for each setting, on samples of the classes of held-out images; {} where these are too few to tell."""
-    recipe, model = run.recipe, run.model
-    data: Any = recipe.dataset(run)  # type: ignore[attr-defined]
-    spec: Any = model.spec
+    data, spec, settings = learner.task.parts, learner.model.spec, learner.settings
     if data.validation is None or len(data.validation) < _LEAST:
         return {}
     count = min(_SAMPLES if max(data.shape[1:]) <= _SMALL else _OF_LARGE, len(data.validation))
-    places = np.linspace(0, len(data.validation) - 1, count).astype(np.int64)
-    held, train = data.validation.take(places), data.train
-    if len(train) > _KNOWN:
-        train = train.take(np.linspace(0, len(train) - 1, _KNOWN).astype(np.int64))
+    held, train = evenly_spread(data.validation, count), evenly_spread(data.train, _KNOWN)
     targets = [torch.from_numpy(rows.targets.astype(np.int64)) for rows in (train, held)]
     classes = targets[1] if spec.classes and bool((targets[1] >= 0).all()) else None
     judge = SampleJudge(as_rows(train), targets[0], as_rows(held), targets[1])
     labels = None if classes is None else [str(data.labels[k]) for k in classes]
-    own: Any = recipe
     found = {}
-    for one in settings_to_try(own.sampling_steps, own.guidance, spec.levels, classes is not None):
-        samples = run.sample(count, labels, guidance=one.guidance, steps=one.steps)
+    for one in settings_to_try(settings.sampling_steps, settings.guidance, spec.levels, classes is not None):
+        samples = learner.make_samples(count, labels, guidance=one.guidance, steps=one.steps)
         found[one] = judge.scores(samples.flatten(1), classes)
     return found
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.tasks.texts.equal_texts import expect_same_parts
 from cutaway.tuning.settings import TunedRecipe
 
@@ -19,6 +20,10 @@ class TunedChatRecipe(TunedRecipe):
     """Tunes a language model on conversations; the loss is on the answers alone."""
 
     name: ClassVar[str] = "tuned-chat"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer("generate", noun="answer"),
+    )
     task: ClassVar[str] = "chat"
     kind: ClassVar[str] = "texts/chat"
     quality: ClassVar[str] = (
@@ -28,7 +33,6 @@ class TunedChatRecipe(TunedRecipe):
     )
     head_learns: ClassVar[bool] = False
     unit: ClassVar[str] = "nats a token of an answer"
-    answers: ClassVar[bool] = True
 
     data: str = setting("", FIRST, "PATH")
     """JSON lines of messages, or of a prompt and a response; or a table with such columns"""

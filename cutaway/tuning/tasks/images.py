@@ -1,28 +1,24 @@
 r"""The task `images`: which class an image belongs to, by a trained model of images.
 
-    cost = mean −log softmax(model(x))_y
-
 Images are brought to the shape that the base was trained on.
 """
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.images.classifier_settings import ImageClassifierRecipe
 from cutaway.recipes.settings import FIRST, OPTIMIZER, RESULTS, setting
-from cutaway.tuning.settings import BASE_HEAD, TunedRecipe, features_in_words
+from cutaway.tuning.settings import TunedRecipe
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from torch import nn
 
-    from cutaway.data.images.image_data import ImageData
     from cutaway.runs.run import Run
-    from cutaway.training.jobs import Job
+    from cutaway.tasks.images.classify import ImageClasses
     from cutaway.tuning.bases import Base
-    from cutaway.tuning.comparison import Answers
+    from cutaway.tuning.learners.images import TunedImageClasses
 
 _HEAD_RATE = 1e-2  # five epochs on the digits: 53 % of validation images, 32 % at 3e-3
 
@@ -68,128 +64,47 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
 
         return images(data)
 
-    # ------------------------------------------------------------------------------------------------------------------
-
-    def read(self, base: "Base") -> "ImageData":
+    def read(self, base: Any = None) -> "ImageClasses":
+        from cutaway.tasks.images.classify import ImageClasses
         from cutaway.tuning.image_bases import base_shape
 
-        channels, shape = base_shape(base)
-        return self.read_shaped(channels, shape)
+        channels, (height, width) = base_shape(base)
+        task = ImageClasses(self, shape=(channels, height, width))
+        task.parts  # noqa: B018 -- reads them
+        return task
 
-    def count(self, data: "ImageData") -> int:
-        return len(data.train)
+    def task_of(self, run: "Run") -> "ImageClasses":
+        """The task of a run, whose images have the shape of its base's."""
+        from cutaway.tasks.images.classify import ImageClasses
 
-    def dataset(self, run: "Run | None" = None) -> "ImageData":
-        from cutaway.tasks.images.pixels import image_about
+        task = ImageClasses(self, run)
+        channels, height, width = task.about["shape"]
+        task.shape = channels, height, width
+        return task
 
-        if run is None:
-            return super().dataset()
-        channels, *shape = image_about(run)["shape"]
-        found = self.read_shaped(channels, (shape[0], shape[1]))
-        run.expect_same_data(found.fingerprint)
-        return found
+    @property
+    def base_pooling(self) -> str | None:
+        """The pooling that was chosen; None for that of the base."""
+        return None if self.pooling == "auto" else self.pooling
 
-    def headed(self, base: "Base", data: "ImageData") -> "nn.Module":
+    def headed(self, base: "Base", task: "ImageClasses") -> "nn.Module":
         from cutaway.training.adapters.stacked_adapters import rebuilt
         from cutaway.tuning.image_bases import keep_head, with_scale
 
-        model = with_scale(base)
-        build = lambda m: m.with_labels(data.labels, pooling=self._pooling)
-        return keep_head(base, model, data.labels, self._pooling) or rebuilt(model, build)
+        model, labels = with_scale(base), task.parts.labels
+        build = lambda m: m.with_labels(labels, pooling=self.base_pooling)
+        return keep_head(base, model, labels, self.base_pooling) or rebuilt(model, build)
 
-    @property
-    def _pooling(self) -> str | None:
-        return None if self.pooling == "auto" else self.pooling
-
-    def task_job(self, model: "nn.Module", base: "Base", data: "ImageData", rank: int, world: int) -> "Job":
-        import torch
-
-        from cutaway.data.images.image_batches import ImageBatches
-        from cutaway.tasks.images.classify import (
-            class_metrics,
-            image_cost,
-            neighbour_baseline,
-            robust_metrics,
-        )
-        from cutaway.tasks.images.pixels import image_outputs
-        from cutaway.training.attacks.adversarial_training import Adversary
-        from cutaway.training.jobs import Job
-        from cutaway.tuning.head_learning import calibrate, learn_head
-        from cutaway.tuning.image_bases import keep_head
-        from cutaway.tuning.image_features import (
-            ImageFeatures,
-            RowBatches,
-            feature_cost,
-            feature_metrics,
-        )
-
-        facts = self.image_facts(data)
-        if data.validation is not None:
-            facts["baseline"] = neighbour_baseline(data.train, data.validation, len(data.labels))
-        adversary = Adversary(self.adversarial, self.adversarial_steps, self.steps // 5) if self.adversarial else None
-        batches: Any = ImageBatches(data.train, self.batch, self.seed, rank, world)
-        objective: Any = partial(image_cost, change=self.change(data), adversary=adversary)
-        measure: Any = class_metrics
-        kept: list[Any] = [None, None]
-        if self.head_only:
-            kept = [
-                None if rows is None else ImageFeatures(model, rows, self.features_memory)
-                for rows in (data.train, data.validation)
-            ]
-            facts["summary"] += f"\n{features_in_words(kept, self.features_memory)}"
-            batches = RowBatches(len(data.train), self.batch, self.seed, rank, world)
-            objective = partial(feature_cost, features=kept[0])
-            measure = lambda m, rows: feature_metrics(m, kept[1])
-
-        def evaluate(m: "nn.Module") -> dict[str, float]:
-            if data.validation is None:
-                return {}
-            robust = {} if adversary is None else robust_metrics(m, data.validation, adversary)
-            return measure(m, data.validation) | robust
-
-        job = Job(
-            model=model,
-            batches=batches,
-            objective=objective,
-            evaluate=evaluate,
-            whole=evaluate,
-            units=self.batch,
-            unit="images",
-            files=self.image_files(data),
-            data=facts,
-            callbacks=[] if adversary is None else [adversary],
-            better="accuracy" if adversary is None else "robust_error",
-            more_is_better=adversary is None,
-        )
-        held = data.validation
-        if self.calibrate and held is not None and world == 1:  # shards of weights cannot be divided alone
-            job.calibrate = partial(
-                calibrate, scores=lambda m: (image_outputs(m, held), torch.from_numpy(held.targets.astype("int64")))
-            )
-        if self.fit_head and keep_head(base, base.model, data.labels, self._pooling) is None:  # the head is new
-            seen = kept[0] or ImageFeatures(model, data.train, self.features_memory)
-            learn_head(job, self, seen, data.train.targets.astype("int64"), known=False, world=world)
-        return job
-
-    def head_is_solved(self, base: "Base", data: "ImageData") -> bool:
+    def head_is_solved(self, base: "Base", task: "ImageClasses") -> bool:
         from cutaway.tuning.image_bases import keep_head
 
-        is_new = keep_head(base, base.model, data.labels, self._pooling) is None
+        is_new = keep_head(base, base.model, task.parts.labels, self.base_pooling) is None
         return self.fit_head and self.pooling != "attention" and is_new
 
-    def held_out_inputs(self, run: "Run") -> "list[tuple[Any, ...]]":
-        from cutaway.tasks.images.pixels import as_pixels
+    def learner_kind(self) -> "type[TunedImageClasses]":
+        from cutaway.tuning.learners.images import TunedImageClasses
 
-        rows = self.dataset(run).validation
-        return [] if rows is None else [(as_pixels(run.model, rows.take(slice(0, 128)).pixels()),)]
-
-    def answers_before_and_after(self, run: "Run", base: Any) -> "Answers | None":
-        from cutaway.tuning.comparison import image_answers
-
-        data = self.dataset(run)
-        if data.validation is None or not hasattr(base, "embed"):
-            return None
-        return image_answers(base, run.model, data, run.about["data"]["tuning"].get("head") == BASE_HEAD)
+        return TunedImageClasses
 
     def export(self, run: "Run", to: str) -> "Path | None":  # type: ignore[override]
         """A Hugging Face checkpoint, with the scale of the pixels folded into its first map where it has one."""

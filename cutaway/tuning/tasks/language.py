@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.tuning.settings import TunedRecipe
 
 if TYPE_CHECKING:
@@ -18,6 +19,17 @@ if TYPE_CHECKING:
     from cutaway.runs.run import Run
     from cutaway.tasks.texts.corpus import CorpusTask
     from cutaway.tuning.bases import Base
+
+
+def _no_generate(run: "Run") -> str:
+    """Models of masked tokens predict, those of next tokens generate."""
+    from cutaway.tuning.masked_heads import reads_masks
+
+    return "its model fills masks, and does not write" if reads_masks(run.model) else ""
+
+
+def _no_predict(run: "Run") -> str:
+    return "" if _no_generate(run) else "its model writes, and fills no masks"
 
 
 @dataclass(frozen=True)
@@ -29,6 +41,16 @@ class TunedLanguageRecipe(TunedRecipe):
     """
 
     name: ClassVar[str] = "tuned-language"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer("generate", refuses=_no_generate),
+        Offer(
+            "predict",
+            takes='"The [MASK] is returned."',
+            gives="of a BERT: texts with [MASK] in; the five most probable fillings of each out",
+            refuses=_no_predict,
+        ),
+    )
     task: ClassVar[str] = "language"
     kind: ClassVar[str] = "texts/next_token"  # or texts/masked_tokens, by the base: `run.task.kind` says which
     quality: ClassVar[str] = (
@@ -39,8 +61,6 @@ class TunedLanguageRecipe(TunedRecipe):
     )
     head_learns: ClassVar[bool] = False
     unit: ClassVar[str] = "nats a token"
-    input: ClassVar[str] = '"The [MASK] is returned."'
-    prediction: ClassVar[str] = "of a BERT: texts with [MASK] in; the five most probable fillings of each out"
 
     data: str = setting("", FIRST, "PATH")
     """a text file, a folder of them, or the name of an embedded sample (`cutaway list data`)"""

@@ -14,7 +14,6 @@ from torch import Tensor, nn
 import cutaway as cut
 from cutaway.recipes.images.classifier_settings import ImageClassifierRecipe
 from cutaway.recipes.index import register_recipe
-from cutaway.tasks.images.classify import class_metrics
 
 if TYPE_CHECKING:
     from cutaway.data.images.image_data import ImageData
@@ -39,7 +38,7 @@ class LinearImages(ImageClassifierRecipe):
     steps: int = 60
     rate: float = 0.02
 
-    def build(self, data: "ImageData") -> nn.Module:
+    def new_model(self, data: "ImageData") -> nn.Module:
         return Linear(int(np.prod(data.shape)), len(data.labels))
 
     def open_model(self, config: dict[str, Any]) -> nn.Module:
@@ -64,7 +63,7 @@ def test_the_figures_at_the_end_are_those_of_the_weights_that_are_kept(tmp_path:
     assert {name: last[name] for name in ("loss", "robust_error")} == pytest.approx(
         {name: best[name] for name in ("loss", "robust_error")}, abs=1e-6
     )
-    found = class_metrics(run.model, run.recipe.dataset(run).validation)
+    found = run.learner.evaluate(run.model)
     assert found["accuracy"] == pytest.approx(last["accuracy"])
 
 
@@ -127,7 +126,7 @@ def test_images_in_memory_are_kept_with_the_run(tmp_path: Path):
     again = cut.load(run.path)
     recipe: Any = again.recipe
     assert str(recipe.data) == str(run.path / "data.npz")
-    assert len(recipe.dataset(again).train) == 24
+    assert len(again.task.parts.train) == 24
     assert 0 <= again.test()["accuracy"] <= 1
 
 

@@ -89,7 +89,7 @@ def test_a_robust_preset_withstands_what_no_plain_network_does(data_folder: Path
         out=tmp_path / "run",
         show="quiet",
     )
-    images, labels, _ = run.recipe.labelled_inputs(run, None, "validation", 300)
+    images, labels, _ = run.method("labelled_inputs")(None, "validation", 300)
     found = cut.attack(run, images, labels, "pgd", 0.3, steps=40, step=0.01)
     assert found.success.float().mean() < 0.25
 

@@ -56,14 +56,14 @@ def test_its_encoder_is_tuned_to_classes(run: cut.runs.Run, tmp_path: Path):
 def test_evaluation_draws_the_same_views_and_leaves_the_stream_alone(run: cut.runs.Run):
     import torch
 
-    recipe: Any = run.recipe
-    held = recipe.dataset(run).validation
+    learner: Any = run.learner
+    held = run.task.parts.validation
     torch.manual_seed(5)
-    first = recipe.measure(run.model, held)
+    first = learner.measure(run.model, held)
     drawn = torch.rand(1)
     torch.manual_seed(5)
     assert torch.equal(torch.rand(1), drawn)
-    assert recipe.measure(run.model, held) == first
+    assert learner.measure(run.model, held) == first
 
 
 @pytest.mark.parametrize(

@@ -72,9 +72,9 @@ def test_digits_are_recognised_as_their_class(tmp_path):
 @pytest.mark.parametrize(("channels", "chosen"), [(1, (1200, 128, 32, 2, 200)), (3, (8000, 32, 64, 3, 500))])
 def test_colour_takes_a_larger_network_and_longer_unless_told(channels: int, chosen: tuple[int, ...]):
     names = ("steps", "batch", "width", "stages", "evaluate_every")
-    recipe = DiffusionRecipe(data=generative.shapes_file(20, channels)).settled()
+    recipe = DiffusionRecipe(data=generative.shapes_file(20, channels)).begin().recipe
     assert tuple(getattr(recipe, name) for name in names) == chosen
-    told = DiffusionRecipe(data=generative.shapes_file(20, channels), **dict.fromkeys(names, 7)).settled()
+    told = DiffusionRecipe(data=generative.shapes_file(20, channels), **dict.fromkeys(names, 7)).begin().recipe
     assert {getattr(told, name) for name in names} == {7}
     assert recipe.warmup == 100
 

@@ -41,7 +41,7 @@ def test_vectors_and_alike_images(run: cut.runs.Run):
     x = np.random.default_rng(0).integers(0, 255, (3, 8, 8), dtype=np.uint8)
     vectors = run.encode(x)
     assert vectors.shape == (3, 16)
-    data = run.recipe.dataset(run)  # type: ignore[attr-defined]
+    data = run.task.parts
     known = data.train.take(slice(0, 3))
     rows = run.predict(known.pixels())
     assert [row["most_alike"] for row in rows] == [str(name) for name in known.names]  # each is its own nearest

@@ -39,8 +39,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> cut.runs.Run:
 
 
 def test_whole_groups_are_held_out(run: cut.runs.Run):
-    recipe: Any = run.recipe
-    data = recipe.dataset(run)
+    data = run.task.parts
     held = data.validation
     parts = [{data.labels[i].split("/")[0] for i in part.targets} for part in (data.train, held, data.open_test())]
     assert [len(part) for part in parts] == [2, 1, 1]
@@ -106,7 +105,7 @@ def test_few_classes_are_all_trained_on_and_other_images_held_out(count: int, tm
     labels = [f"kind{i}" for i in range(count)]
     make_classes(tmp_path / "data", labels, each=20, size=(9, 9))
     recipe = SiameseRecipe(data=str(tmp_path / "data"), **SMALL)
-    data = recipe.dataset()
+    data = recipe.read().parts
     assert data.validation is not None
     assert set(data.train.targets) == set(data.validation.targets) == set(range(count))
     assert not set(data.train.names) & set(data.validation.names)
@@ -120,11 +119,11 @@ def test_few_classes_are_all_trained_on_and_other_images_held_out(count: int, tm
 
 def test_enough_classes_are_held_out_whole(tmp_path: Path):
     make_classes(tmp_path / "data", [f"kind{i:02}" for i in range(10)], each=3, size=(9, 9))
-    data = SiameseRecipe(data=str(tmp_path / "data"), **SMALL).dataset()
+    data = SiameseRecipe(data=str(tmp_path / "data"), **SMALL).read().parts
     assert data.validation is not None
     assert not set(data.train.targets) & set(data.validation.targets)
     assert len(set(data.validation.targets)) == 2
-    images = SiameseRecipe(data=str(tmp_path / "data"), hold_out="images", validation=0.4, **SMALL).dataset()
+    images = SiameseRecipe(data=str(tmp_path / "data"), hold_out="images", validation=0.4, **SMALL).read().parts
     assert images.validation is not None
     assert set(images.train.targets) == set(images.validation.targets) == set(range(10))
 

@@ -7,6 +7,7 @@ from killing import expect_same_after_death
 
 import cutaway as cut
 from cutaway.recipes.images.vae import VAERecipe
+from cutaway.tasks.images.vae import fitting_likelihood
 
 
 @pytest.mark.parametrize("moment", ["between the files of a checkpoint", "after the last checkpoint"])
@@ -24,25 +25,26 @@ def test_the_test_has_the_importance_bound_beside_the_elbo():
 
 
 def test_grey_becomes_black_and_white_by_its_share():
-    model = generative.little_run("vae").model
+    run = generative.little_run("vae")
     x = torch.full((1, 1, 9, 7), 0.25).repeat(400, 1, 1, 1)
-    seen = VAERecipe().as_seen(model, x)
+    seen = run.learner.as_seen(run.model, x)
     assert set(seen.unique().tolist()) == {0.0, 1.0}
     assert seen.mean().item() == pytest.approx(0.25, abs=0.01)
-    assert VAERecipe(binarise=False).as_seen(model, x) is x
+    greys = VAERecipe(binarise=False).build(run.task, model=run.model)
+    assert greys.as_seen(run.model, x) is x
 
 
 def test_evaluation_sees_the_same_images_again():
     run = generative.little_run("vae")
-    images = run.recipe.dataset(run).validation
-    first, second = (torch.cat([*run.recipe.once_seen(run.model, images)]) for _ in range(2))
+    images = run.task.parts.validation
+    first, second = (torch.cat([*run.learner.once_seen(run.model, images)]) for _ in range(2))
     assert torch.equal(first, second)
-    assert run.recipe.measure(run.model, images) == run.recipe.measure(run.model, images)
+    assert run.learner.measure(run.model, images) == run.learner.measure(run.model, images)
 
 
 def test_colour_and_many_greys_are_gaussian_and_the_rest_is_bernoulli():
     assert generative.little_run("vae", True, 1).model.spec.likelihood == "bernoulli"
-    assert VAERecipe().likelihood_for(VAERecipe(data="digits").dataset()) == "gaussian"
+    assert fitting_likelihood(VAERecipe(data="digits").read().parts) == "gaussian"
     run = generative.little_run("vae", False, 3)
     assert run.model.spec.likelihood == "gaussian"
     assert run.about["data"]["baseline"]["rule"] == "the mean image, with one spread for all pixels"

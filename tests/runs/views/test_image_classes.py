@@ -17,7 +17,7 @@ def run(trained: Callable[[str], Path]) -> cut.runs.Run:
 
 
 def test_every_picture_has_its_words(run: cut.runs.Run):
-    _, placed = make_page(run, run.recipe.subject(run))
+    _, placed = make_page(run, run.subject())
     ours = {one.source: one.picture for one in placed}
     names = ("image_mistakes", "hardest_images", "image_evidence", "first_filters", "feature_maps", "receptive_fields")
     for name in names:
@@ -28,7 +28,7 @@ def test_every_picture_has_its_words(run: cut.runs.Run):
 
 
 def test_an_address_shows_what_a_unit_there_sees(run: cut.runs.Run):
-    _, placed = make_page(run, run.recipe.subject(run), "stages.0.0.output")
+    _, placed = make_page(run, run.subject(), "stages.0.0.output")
     titles = [one.picture.title for one in placed]
     assert "What a unit in the middle of stages.0.0.output sees" in titles
 
@@ -38,7 +38,7 @@ def test_a_transformer_has_filters_but_no_feature_maps(tmp_path: Path):
     vit = cut.train("vit", width=8, heads=2, depth=1, steps=2, out=tmp_path / "run", show="quiet")
     assert has_filters(vit)
     assert not has_feature_maps(vit)
-    _, placed = make_page(vit, vit.recipe.subject(vit))
+    _, placed = make_page(vit, vit.subject())
     sources = {one.source for one in placed}
     assert {"image_mistakes", "hardest_images", "image_evidence", "first_filters", "patches_looked_at"} <= sources
     assert not {"attention", "telling_heads", "rollout"} & sources  # those are for texts

@@ -26,7 +26,7 @@ OURS = set().union(*EXPECTED.values())
 @pytest.mark.parametrize(("labelled", "channels"), [(True, 1), (False, 3)])
 def test_every_view_that_suits_draws(recipe: str, labelled: bool, channels: int):
     run = generative.little_run(recipe, labelled, channels)
-    subject = run.recipe.subject(run)
+    subject = run.subject()
     fitting = {view.name: view for view in views() if view.name in OURS and view.fits(run)}
     assert set(fitting) == EXPECTED[recipe]
     for name, view in fitting.items():
@@ -48,8 +48,6 @@ def test_three_images_are_enough_for_a_report(recipe: str, tmp_path):
 def test_your_own_images_go_in():
     run = generative.little_run("vae")
     images, _ = generative.shapes(3)
-    from cutaway.tasks.images.pixels import image_subject
-
-    subject = image_subject(run, run.recipe.read_new(run, images), "your images")
+    subject = run.subject(images)
     (picture,) = next(view for view in views() if view.name == "reconstructions").pictures(run, subject)
     assert picture.note == "Your images."

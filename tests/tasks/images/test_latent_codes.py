@@ -18,7 +18,7 @@ def test_codes_of_a_class_have_its_mean_and_covariance():
 
 def test_without_scatter_codes_are_those_of_training_images_of_the_class():
     run = generative.little_run("autoencoder")
-    coded = CodedImages.of_training(run)
+    coded = CodedImages.of(run.model, run.task.parts.train)
     with torch.no_grad():
         made = coded.scattered(run.model, 6, np.full(6, 1), torch.Generator().manual_seed(0), 0.0, False)
         known = run.model.decode(coded.codes[torch.from_numpy(coded.targets == 1)]).clamp(0, 1)

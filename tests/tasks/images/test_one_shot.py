@@ -3,21 +3,16 @@ import pytest
 import torch
 from torch import nn
 
-from cutaway.data.images.class_batches import ClassBatch
 from cutaway.data.images.image_data import ImageRows
-from cutaway.recipes.images.siamese import SiameseRecipe
 from cutaway.tasks.images.one_shot import (
     class_vectors,
-    contrastive_cost,
     draw_episodes,
     episode_errors,
     group_numbers,
-    has_plain_ground,
     one_shot_metrics,
     pixel_baseline,
     vectors_of,
 )
-from cutaway.training.augmentation.image_changes import ImageChanges
 
 TARGETS = np.repeat(np.arange(6), 4)
 GROUPS = np.array([0, 0, 0, 1, 1, 1])
@@ -96,25 +91,6 @@ def test_class_vectors():
     torch.testing.assert_close(centres[2], nn.functional.normalize(z[8:12].mean(0), dim=0))
 
 
-@pytest.mark.parametrize("loss", ["infonce", "prototypical", "margin"])
-def test_costs_fall_when_classes_are_apart(loss: str):
-    recipe = SiameseRecipe(loss=loss, augment="shift:0")  # type: ignore[arg-type]
-    clear, mixed = rows(0).pixels().reshape(6, 4, 1, 6, 6), np.roll(rows(0).pixels(), 2, 0).reshape(6, 4, 1, 6, 6)
-    turns = np.zeros(6, np.int64)
-    costs = [
-        contrastive_cost(Flat(), ClassBatch(x, np.arange(6), turns), recipe, ImageChanges({})) for x in (clear, mixed)
-    ]
-    assert costs[0] < costs[1]
-    costs[1].backward()
-
-
 def test_groups_by_the_folders_above():
     assert group_numbers(("a/x", "a/y", "b/x")).tolist() == [0, 0, 1]
     assert group_numbers(("x", "y")).tolist() == [0, 0]
-
-
-def test_plain_ground():
-    drawing = torch.ones(5, 1, 12, 12)
-    drawing[:, :, 4:8, 5:7] = 0
-    assert has_plain_ground(drawing)
-    assert not has_plain_ground(torch.rand(5, 3, 12, 12))

@@ -68,7 +68,7 @@ def test_without_classes_only_steps_are_tried():
 
 @pytest.mark.parametrize("labelled", [True, False])
 def test_of_a_run(labelled: bool):
-    found = sampling_grid(generative.untrained_run("diffusion", labelled, validation=0.4))
+    found = sampling_grid(generative.untrained_run("diffusion", labelled, validation=0.4).learner)
     assert len(found) == (5 if labelled else 3)
     for one, scores in found.items():
         assert ("recognised" in scores) == labelled == (one.guidance is not None)
@@ -76,4 +76,4 @@ def test_of_a_run(labelled: bool):
 
 
 def test_too_few_held_out_images_say_nothing():
-    assert sampling_grid(generative.untrained_run("diffusion")) == {}
+    assert sampling_grid(generative.untrained_run("diffusion").learner) == {}

@@ -78,8 +78,8 @@ def test_a_base_with_the_same_classes_answers_itself(place: Path):
     summary = run.about["data"]["summary"]
     assert f"a CNN of {count:,} parameters" in summary
     assert "head: that of the base, which has the same labels\ntuning: LoRA of rank 2;" in summary
-    found = run.recipe.answers_before_and_after(run, base.model)
-    expected = base.predict(run.recipe.dataset(run).validation.pixels())
+    found = run.learner.answers_before_and_after(base.model)
+    expected = base.predict(run.task.parts.validation.pixels())
     assert found.before == [answer["class"] for answer in expected]
     assert found.rule == "The answers before are those of the base, whose head has the same labels."
 

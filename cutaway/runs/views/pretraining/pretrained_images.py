@@ -2,7 +2,6 @@ r"""Views of runs that learned from images alone: hidden patches filled in, view
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -10,12 +9,10 @@ from cutaway.blocks.embeddings.hidden_patches import choose_visible, hidden_plac
 from cutaway.look.images.image_grids import image_grid
 from cutaway.look.images.image_maps import image_map
 from cutaway.look.pages.picture import Picture
-from cutaway.models.pretraining.contrastive_encoder import ContrastiveEncoder
-from cutaway.models.pretraining.masked_vit import MaskedViT
-from cutaway.recipes.images.pretraining import ImagePretrainingRecipe
 from cutaway.tasks.images.contrast import views_of
 from cutaway.tasks.images.masked_patches import blurred
-from cutaway.tasks.images.vectors import vectors_of
+from cutaway.tasks.images.pixels import evenly_spread
+from cutaway.tasks.images.pretraining import vectors_of
 from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
@@ -29,25 +26,24 @@ _KNOWN, _MAPPED, _NEAREST = 5_000, 1_000, 6
 
 def fills_patches(run: "Run") -> bool:
     """Runs that fill in hidden patches."""
-    return isinstance(run.model, MaskedViT)
+    return run.recipe.kind == "images/masked_patches"
 
 
 def contrasts_views(run: "Run") -> bool:
     """Runs that compare two views of an image."""
-    return isinstance(run.model, ContrastiveEncoder)
+    return run.recipe.kind == "images/contrast"
 
 
 def learns_from_images_alone(run: "Run") -> bool:
     """Runs that were pretrained on images without labels."""
-    return isinstance(run.recipe, ImagePretrainingRecipe)
+    return fills_patches(run) or contrasts_views(run)
 
 
 @torch.no_grad()
 def filled_images(run: "Run", subject: Subject) -> Picture:
     """Images, what the model sees of them, what it makes of that, and a blur beside it."""
-    model, recipe = run.model, run.recipe
-    assert isinstance(model, MaskedViT)
-    share, side = recipe.hidden, model.spec.encoder.patch  # type: ignore[attr-defined]
+    model: Any = run.model
+    share, side = run.recipe.hidden, model.spec.encoder.patch  # type: ignore[attr-defined]
     images = subject.arguments[0][:_SHOWN]
     generator = torch.Generator().manual_seed(0)
     visible = choose_visible(len(images), model.spec.patches, share, generator, images.device)
@@ -73,11 +69,11 @@ def filled_images(run: "Run", subject: Subject) -> Picture:
 @torch.no_grad()
 def contrasted_pairs(run: "Run", subject: Subject) -> list[Picture]:
     """Two views of some images, how alike they are, and which other image is most alike."""
-    recipe: Any = run.recipe
+    learner: Any = run.learner
     images: Tensor = subject.arguments[0][:_SHOWN]
     if len(images) < 2:
         return []
-    first, second = views_of(images, recipe.changes())
+    first, second = views_of(images, learner.changes())
     a, b = (nn.functional.normalize(run.model(x).float(), dim=1).cpu() for x in (first, second))
     alike = a @ b.T
     other = alike.clone().fill_diagonal_(-2)
@@ -105,8 +101,8 @@ def contrasted_pairs(run: "Run", subject: Subject) -> list[Picture]:
 def alike_images(run: "Run", subject: Subject) -> list[Picture]:
     """Some held-out images, and the training images with the most alike vectors."""
     data, held = _parts(run)
-    asked = held.take(_spread(held, 8))
-    known = data.train.take(_spread(data.train, _KNOWN))
+    asked = evenly_spread(held, 8)
+    known = evenly_spread(data.train, _KNOWN)
     z, x = (nn.functional.normalize(vectors_of(run.model, rows), dim=1) for rows in (asked, known))
     alike = z @ x.T
     if held is data.train:
@@ -146,7 +142,7 @@ def map_of_vectors(run: "Run", subject: Subject) -> list[Picture]:
     from cutaway.look.embeddings.tsne import tsne
 
     data, held = _parts(run)
-    rows = held.take(_spread(held, _MAPPED))
+    rows = evenly_spread(held, _MAPPED)
     if len(rows) < 5:
         return []
     labels = [str(label) for label in data.labels]
@@ -169,13 +165,9 @@ def map_of_vectors(run: "Run", subject: Subject) -> list[Picture]:
 
 
 def _parts(run: "Run") -> "tuple[Any, ImageRows]":
-    recipe: Any = run.recipe
-    data = recipe.dataset(run)
+    task: Any = run.task
+    data = task.parts
     return data, data.train if data.validation is None else data.validation
-
-
-def _spread(rows: "ImageRows", most: int) -> np.ndarray:
-    return np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.int64)
 
 
 __all__ = [

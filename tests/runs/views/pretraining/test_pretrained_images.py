@@ -35,7 +35,7 @@ def sentence(picture: Picture) -> None:
 def test_filled_images(masked: cut.runs.Run):
     assert views.fills_patches(masked)
     assert not views.contrasts_views(masked)
-    picture = views.filled_images(masked, masked.recipe.subject(masked))
+    picture = views.filled_images(masked, masked.subject())
     sentence(picture)
     assert len(picture.spec()["datasets"]["rows"]) == 40  # four lines of ten classes
     assert {word["text"] for word in picture.spec()["datasets"]["words"]} == {
@@ -48,7 +48,7 @@ def test_filled_images(masked: cut.runs.Run):
 
 def test_pairs_of_views(contrasted: cut.runs.Run):
     assert views.contrasts_views(contrasted)
-    (picture,) = views.contrasted_pairs(contrasted, contrasted.recipe.subject(contrasted))
+    (picture,) = views.contrasted_pairs(contrasted, contrasted.subject())
     sentence(picture)
     assert len(picture.spec()["datasets"]["rows"]) == 30
 
@@ -56,7 +56,7 @@ def test_pairs_of_views(contrasted: cut.runs.Run):
 def test_alike_images_and_the_map(masked: cut.runs.Run, contrasted: cut.runs.Run):
     for run in (masked, contrasted):
         assert views.learns_from_images_alone(run)
-        subject = run.recipe.subject(run)
+        subject = run.subject()
         (picture,) = views.alike_images(run, subject)
         sentence(picture)
         assert len(picture.spec()["datasets"]["rows"]) == 8 * 7
@@ -76,5 +76,5 @@ def test_without_labels_and_with_few_images(place: Path):
     np.savez(place / "few.npz", images=x)
     sizes: dict[str, Any] = dict(width=8, depth=1, heads=2, decoder_width=8, steps=2, validation=0.0, test=0.0)
     run = cut.train("masked-image", data=str(place / "few.npz"), out=place / "few", show="quiet", **sizes)
-    (picture,) = views.alike_images(run, run.recipe.subject(run))
+    (picture,) = views.alike_images(run, run.subject())
     assert "class" not in picture.caption

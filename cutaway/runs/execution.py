@@ -48,6 +48,7 @@ from cutaway.training.run_folder.folder import (
     RunFolder,
     expect_fields,
     expect_final,
+    expect_free,
     find_final_damage,
     note_changed_config,
     read_config,
@@ -138,6 +139,8 @@ def _known(name: str) -> type[Recipe] | None:
 
 
 def _begin(recipe: Recipe, out: Path | None, execution: Execution) -> Run:
+    if out is not None:
+        expect_free(out)  # before any data is read
     processes = _processes_for(recipe, execution)
     begun = _read(recipe, processes, execution)
     recipe = begun.recipe

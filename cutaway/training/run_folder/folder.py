@@ -47,6 +47,15 @@ VERSION = 1
 FINAL = ("config.json", "metrics.jsonl", "flow.jsonl", "samples/*")  # files that stay as they are when a run ends
 
 
+def expect_free(path: Path) -> None:
+    """A folder for a new run must not hold one already."""
+    if (path / "config.json").exists():
+        raise ValueError(
+            f"a new run needs a folder of its own, got {path}, which holds one; "
+            "add --resume to go on with it, or choose another --out"
+        )
+
+
 class RunFolder:
     """One run's folder, held by this process alone while it trains."""
 
@@ -60,11 +69,7 @@ class RunFolder:
     @staticmethod
     def create(path: Path) -> "RunFolder":
         """A new run's folder, which must not hold a run yet."""
-        if (path / "config.json").exists():
-            raise ValueError(
-                f"a new run needs a folder of its own, got {path}, which holds one; "
-                "add --resume to go on with it, or choose another --out"
-            )
+        expect_free(path)
         _make(path, exist_ok=True)
         return RunFolder(path).hold()
 

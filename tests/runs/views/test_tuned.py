@@ -26,7 +26,7 @@ def test_every_view(run: cut.runs.Run):
     assert "directions" in ranks.caption
     whole, _ = tuned.changed_representations(run, subject)
     assert "2 × 2" in whole.alt
-    answers = run.recipe.answers_before_and_after(run, tuned.base_of(run))
+    answers = run.learner.answers_before_and_after(tuned.base_of(run))
     assert len(answers.examples) == len(answers.before) == len(answers.right_after)
     for picture in tuned.flipped_answers(run, subject):
         assert "became right" in picture.caption

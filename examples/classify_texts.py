@@ -40,6 +40,6 @@ if __name__ == "__main__":
         for row in run.predict(["where is my parcel?", "i want my money back", "the code was wrong"]):
             print(f"{row['text']:22} {row['label']:9} {row['P(' + row['label'] + ')']:.2f}")
         # The whole page is `cutaway look RUN "where is my parcel?"`; one of its pictures by itself:
-        subject = run.recipe.subject(run, "where is my parcel?")
+        subject = run.subject("where is my parcel?")
         speaking = next(part for _, part, name in draw_views(run, subject) if name == "telling_words")
         print(speaking.title, "|", speaking.note)

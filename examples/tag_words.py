@@ -29,7 +29,7 @@ if __name__ == "__main__":
         for row in run.predict("the can saw a can."):
             print(f"{row['word']:6} {row['tag']}  {row['probability']:.2f}")
         # The whole page is `cutaway look RUN "the can saw a can."`; a picture of it by itself:
-        subject = run.recipe.subject(run, "the can saw a can.")
+        subject = run.subject("the can saw a can.")
         with cut.trace(run.model, "lstm.layers.0.*.hidden") as seen:
             run.model(*subject.arguments)
         for address, states in seen.items():

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cutaway.tasks.words.vectors import WordsInContext
     from cutaway.tasks.words.word2vec import Word2Vec
 
-_AUTOGRAD = {"rate": 5e-3, "steps": 2000}  # where nobody chose others, for outputs that are trained by AdamW
+_AUTOGRAD: dict[str, Any] = {"rate": 5e-3, "steps": 2000}  # of outputs that AdamW trains, where nobody chose others
 
 
 @dataclass(frozen=True)

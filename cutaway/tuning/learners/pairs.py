@@ -33,6 +33,7 @@ class TunedPairs(TunedLearner):
 
     unit = "pairs"
     task: MatchingTexts
+    model: Any  # a model of text
 
     def fit_first(self) -> None:
         parts = self.task.parts

@@ -38,6 +38,7 @@ class TunedTags(TunedLearner):
 
     unit = "words"
     task: WordTags
+    model: Any  # a model of text
 
     def encode(self, sentences: Sequence[Tagged]) -> TaggedRows:
         """Sentences as the model takes them."""

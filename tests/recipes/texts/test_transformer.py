@@ -176,7 +176,7 @@ def test_english_to_spanish(data_folder: Path):
     """A quarter of the steps of benchmarks/translation.py: far beyond the frequencies of Spanish tokens."""
     how = dict(data=str(data_folder / "text" / "spa-eng.zip"), steps=300, validation=0.005)
     run = cut.train("transformer", show="quiet", **how)
-    pairs = run.recipe.dataset()
+    pairs = run.task.parts
     seen, held_out = (
         part.target.ids[part.target.ids != 1].astype(np.int64) for part in (pairs.train, pairs.validation)
     )

@@ -41,7 +41,7 @@ def test_ngrams_and_results(own_run: Callable[[str], Any]):
     assert "good" in first["good"]
     confusion = text_classes.text_results(run, subject)[0]
     counts = np.array([row["count"] for row in confusion.spec()["datasets"]["rows"]])
-    assert counts.sum() == run.recipe.dataset(run).counts["validation"]
+    assert counts.sum() == run.task.parts.counts["validation"]
     weights = text_classes.attended_words(run, subject).spec()["datasets"]["rows"]
     assert sum(row["value"] for row in weights) > 0.99
 

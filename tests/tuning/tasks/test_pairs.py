@@ -82,9 +82,8 @@ def test_pairs_to_compare_come_in_a_table(place: Path, tmp_path: Path):
     for given in ("the", tmp_path / "nowhere.csv"):
         with pytest.raises(ValueError, match=r"pairs to compare come in a table, got '.*', which is no file; give"):
             run.predict(given)
-    (tmp_path / "one.csv").write_text("anchor\nthe film\na story\n", encoding="utf-8")
     with pytest.raises(ValueError, match="pairs need two columns of texts, got 'anchor' alone"):
-        run.predict(tmp_path / "one.csv")
+        run.predict({"anchor": ["the film", "a story"]})
     assert run.predict(place / "pairs.csv")[0].keys() == {"anchor", "positive", "cosine"}
 
 

@@ -26,7 +26,8 @@ import torch
 import cutaway as cut
 from cutaway.data.labelled.text_pairs import PairRows, TextPairs, read_text_pairs
 from cutaway.runs import execution
-from cutaway.tasks.texts.pairs import EncodedPairs, pair_metrics, ranking
+from cutaway.tasks.texts.pairs import pair_metrics, ranking
+from cutaway.tuning.learners.pairs import EncodedPairs, pair_vectors
 
 DATA = Path(os.environ.get("CUTAWAY_DATA", Path(__file__).parents[2] / "shared" / "data")) / "text"
 PAIRS, STEPS = 12_000, 30
@@ -127,7 +128,7 @@ def write_pairs(path: Path, pairs: list[tuple[str, str]]) -> str:
 
 
 def scores(model: Any, rows: PairRows) -> dict[str, float]:
-    return pair_metrics(model, EncodedPairs.of(model, rows), 20.0)
+    return pair_metrics(*pair_vectors(model, EncodedPairs.of(model, rows)), rows, 20.0)
 
 
 def tf_idf(train: PairRows, rows: PairRows) -> dict[str, float]:

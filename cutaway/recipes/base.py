@@ -16,11 +16,11 @@ from cutaway.training.optimizers.names import Optimizer
 from cutaway.training.optimizers.schedules import BatchSizes, Schedule, Shape, batches_per_step, fitting_warmup
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
     from pathlib import Path
 
-    from torch import Tensor, nn
+    from torch import nn
 
+    from cutaway.recipes.trained_models import WeightsElsewhere
     from cutaway.runs.run import Run
     from cutaway.tasks.learner import Learner
     from cutaway.tasks.task import Task
@@ -36,7 +36,6 @@ class Recipe:
     unit: ClassVar[str] = ""  # of the loss
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
     abilities: ClassVar[tuple[Offer, ...]] = ()  # what its runs can do, besides what its bases offer
-    own_vocabulary: ClassVar[bool] = True  # whether model and tokenizer must have as many tokens
     may_move: ClassVar[tuple[str, ...]] = ("data",)  # paths that a resumed run can be given anew; content is compared
     memory: ClassVar[str] = ""  # how data in memory is kept, as `cutaway.data.stored.plain` takes it; "" for not at all
     open_settings: ClassVar[tuple[str, ...]] = ()  # that may be 0, until `settled` chooses them by the data
@@ -232,18 +231,9 @@ class Recipe:
             ) from None
         return from_spec(spec)
 
-    def weights_of_base(
-        self, model: "nn.Module", about: dict[str, Any], folder: "Path", names: "Collection[str]"
-    ) -> "dict[str, Tensor]":
-        """Weights of a run that its own file leaves out, as they stand in that of its base; {} if it has none."""
-        return {}
-
-    def shapes_of_base(self, about: dict[str, Any], folder: "Path") -> list[tuple[int, ...]]:
-        """The shapes of the tensors of a run's base, by which its design is counted; [] if it has none."""
-        return []
-
-    def loaded(self, model: "nn.Module") -> None:
-        """Completes a model of `open_model` that was given its weights."""
+    def weights_elsewhere(self, about: dict[str, Any], folder: "Path") -> "WeightsElsewhere | None":
+        """Weights of a run that its own file leaves out, as a tuned run those of its base; None if it has all."""
+        return None
 
     def _cannot(self, what: str) -> ValueError:
         return ValueError(f"a run of {self.name!r} cannot {what}; `cutaway list recipes` tells what each can do")

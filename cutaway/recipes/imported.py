@@ -32,7 +32,6 @@ class ImportedRecipe(Recipe):
         Offer("predict", takes='"The [MASK] is returned."', refuses=_no_masks),
     )
     kind: ClassVar[str] = "checkpoint"
-    own_vocabulary: ClassVar[bool] = False  # checkpoints may have room for more tokens than their tokenizer, or less
 
     data: str = ""
     """where the checkpoint came from"""

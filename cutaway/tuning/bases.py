@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from cutaway.data.fingerprints import digest_file, fingerprint_files
 from cutaway.recipes.index import find_recipe
 from cutaway.recipes.trained_models import read_trained
-from cutaway.training.adapters.records import named_parameters
+from cutaway.training.adapters.records import named_parameters, settle_values
 from cutaway.training.adapters.stacked_adapters import stack_facts
 from cutaway.training.run_folder.checkpoints import latest_checkpoint, newest_weights
 from cutaway.training.run_folder.folder import expect_file, read_config
@@ -190,6 +190,27 @@ def expect_base(noted: dict[str, Any], run: Path) -> Path:
     )
 
 
+class BaseOfRun(NamedTuple):
+    """The weights that a tuned run leaves to its base; of runs made before, which have all, none."""
+
+    about: dict[str, Any]
+    folder: Path
+
+    @property
+    def noted(self) -> dict[str, Any]:
+        return self.about["data"].get("base") or {}
+
+    def shapes(self) -> list[tuple[int, ...]]:
+        return read_base_shapes(self.about, self.noted, self.folder) if self.noted.get("weights") else []
+
+    def tensors(self, model: nn.Module, names: Collection[str]) -> dict[str, Tensor]:
+        noted = self.noted
+        return read_base_weights(model, self.about, noted, self.folder, names) if noted.get("weights") else {}
+
+    def settle(self, model: nn.Module) -> None:
+        settle_values(model)
+
+
 def read_base_weights(
     model: nn.Module, about: dict[str, Any], noted: dict[str, Any], folder: Path, names: Collection[str]
 ) -> dict[str, Tensor]:
@@ -217,7 +238,8 @@ def read_base_shapes(about: dict[str, Any], noted: dict[str, Any], folder: Path)
         return [shape for path in tensor_files(place) for shape in _shapes_in(path)]
     own = read_config(place)
     weights = _weights_of(place, str(place))
-    return _shapes_in(weights) + find_recipe(own["recipe"])(**own["config"]).shapes_of_base(own, place)
+    elsewhere = find_recipe(own["recipe"])(**own["config"]).weights_elsewhere(own, place)
+    return _shapes_in(weights) + ([] if elsewhere is None else elsewhere.shapes())
 
 
 def _shapes_in(path: Path) -> list[tuple[int, ...]]:

@@ -15,6 +15,7 @@ from cutaway.hub.adapters import write_adapter
 from cutaway.tasks.learner import Learner
 from cutaway.tasks.task import Task
 from cutaway.training.adapters.layer_rates import rate_shares
+from cutaway.training.adapters.records import adapters_of
 from cutaway.training.jobs import Job
 from cutaway.training.run_folder.weights import write_tensors
 from cutaway.tuning.bases import COPIED, COPY, REFERENCED, Base
@@ -106,6 +107,20 @@ class TunedLearner(Learner):
     def task_job(self, rank: int, world: int) -> Job:
         """The job of the task, without what is said of the base."""
         return super().job(rank, world)
+
+    def export(self, to: str) -> "Path | None":
+        """Merges LoRA's updates into the weights; what is written is the model."""
+        model: Any = self.model
+        without_updates(model)
+        if adapters_of(model):
+            raise ValueError(
+                f"a checkpoint is one network of weights, got {self.run.path}, which has adapters, networks of their "
+                "own between its layers; export what it learned alone: --adapter, or tune by --lora 8"
+            )
+        context = getattr(self.settings, "context", None)
+        if context and getattr(model, "head", None) is not None and hasattr(model.head, "context"):
+            model.head.context = min(context, model.spec.context)
+        return None
 
     def held_out_inputs(self) -> list[tuple[Any, ...]]:
         """Arguments of the model that it was not tuned on, a dict of those by name last; [] for what `subject` has."""

@@ -49,8 +49,8 @@ def apply_way(model: nn.Module, recipe: "TunedRecipe", head_learns: bool) -> Non
 
 def head_addresses(model: nn.Module) -> tuple[str, ...]:
     """The addresses of what makes the outputs of a task; () of a model that has no head, as one of vectors of texts."""
-    sites = named_sites(model)
-    return tuple(part for part in getattr(model, "head_parts", ("head",)) if part in sites)
+    there = dict(model.named_modules(remove_duplicate=False))
+    return tuple(part for part in getattr(model, "head_parts", ("head",)) if part in there)
 
 
 def lora_targets(model: Any, recipe: "TunedRecipe") -> list[str]:

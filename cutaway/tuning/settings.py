@@ -23,7 +23,7 @@ a table) is in ``base.file(name)``, a file of the run that it is.
 """
 
 import dataclasses
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -34,10 +34,10 @@ from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, RESULTS, SCHEDULE, 
 from cutaway.training.optimizers.schedules import Shape
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import nn
 
     from cutaway.runs.run import Run
-    from cutaway.tuning.bases import Base
+    from cutaway.tuning.bases import Base, BaseOfRun
     from cutaway.tuning.learner import TunedLearner
 
 WAYS = ("lora", "adapter", "head_only", "last", "full")
@@ -66,7 +66,6 @@ class TunedRecipe(Recipe):
         "evaluate_every",
         "checkpoint_every",
     )
-    own_vocabulary: ClassVar[bool] = False  # as of checkpoints
     may_move: ClassVar[tuple[str, ...]] = ("data", "base")
     least_steps: ClassVar[int] = 1  # if nobody chose: a few examples need as many as some hundreds do
     head_learns: ClassVar[bool] = True  # whether the head learns even if it is that of the base
@@ -284,40 +283,10 @@ class TunedRecipe(Recipe):
         model.generation_config = base.get("generation")
         return model
 
-    def weights_of_base(
-        self, model: "nn.Module", about: dict[str, Any], folder: Path, names: "Collection[str]"
-    ) -> "dict[str, Tensor]":
-        from cutaway.tuning.bases import read_base_weights
+    def weights_elsewhere(self, about: dict[str, Any], folder: Path) -> "BaseOfRun":
+        from cutaway.tuning.bases import BaseOfRun
 
-        noted = about["data"].get("base") or {}
-        return read_base_weights(model, about, noted, folder, names) if noted.get("weights") else {}
-
-    def shapes_of_base(self, about: dict[str, Any], folder: Path) -> list[tuple[int, ...]]:
-        from cutaway.tuning.bases import read_base_shapes
-
-        noted = about["data"].get("base") or {}
-        return read_base_shapes(about, noted, folder) if noted.get("weights") else []
-
-    def loaded(self, model: "nn.Module") -> None:
-        from cutaway.training.adapters.records import settle_values
-
-        settle_values(model)
-
-    def export(self, run: "Run", to: str) -> None:
-        """Merges LoRA's updates into the weights; what is written is the model."""
-        from cutaway.training.adapters.records import adapters_of
-        from cutaway.tuning.methods import without_updates
-
-        model: Any = run.model
-        without_updates(model)
-        if adapters_of(model):
-            raise ValueError(
-                f"a checkpoint is one network of weights, got {run.path}, which has adapters, networks of their own "
-                "between its layers; export what it learned alone: --adapter, or tune by --lora 8"
-            )
-        context = getattr(self, "context", None)
-        if context and getattr(model, "head", None) is not None and hasattr(model.head, "context"):
-            model.head.context = min(context, model.spec.context)
+        return BaseOfRun(about, folder)
 
     def smaller(self) -> str:
         less = {"head_only": f"lower features_memory={self.features_memory}"}

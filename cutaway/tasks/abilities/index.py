@@ -20,8 +20,11 @@ _read: set[str] = set()  # entry points that were read
 
 def our_verbs() -> dict[str, str]:
     """Our verbs and their lines of help, by the first line of each file: nothing is imported."""
-    files = sorted(path for path in _FOLDER.glob("*.py") if path.stem != "__init__")
-    return {path.stem: headline(path.read_text(encoding="utf-8")) for path in files}
+    return {path.stem: headline(path.read_text(encoding="utf-8")) for path in _files()}
+
+
+def _files() -> list[Path]:
+    return sorted(path for path in _FOLDER.glob("*.py") if path.stem != "__init__")
 
 
 def headline(text: str | None) -> str:
@@ -37,7 +40,7 @@ def known_verbs() -> dict[str, str]:
 
 def find_ability(verb: str) -> "Ability | None":
     """The ability of a verb; None if there is none."""
-    if verb.isidentifier() and (_FOLDER / f"{verb}.py").is_file() and verb != "__init__":
+    if verb in {path.stem for path in _files()}:
         return import_module(f"cutaway.tasks.abilities.verbs.{verb}").ABILITY
     if verb not in _own:
         read_entry_points()

@@ -6,6 +6,7 @@ With --head-only the body computes its features once (`ImageFeatures`); training
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 
 from cutaway.data.batches import ShuffledRows
 from cutaway.data.images.image_data import ImageRows
+from cutaway.hub.pretrained import save_pretrained
 from cutaway.tasks.frozen_features import (
     KeptFeatures,
     Representation,
@@ -49,6 +51,11 @@ class TunedImageClasses(TunedLearner, ImageClassifier):
             return False
         base = self.start.base
         return keep_head(base, base.model, self.task.parts.labels, self.settings.base_pooling) is None
+
+    def export(self, to: str) -> Path | None:
+        """A Hugging Face checkpoint, with the scale of the pixels folded into its first map where it has one."""
+        super().export(to)
+        return save_pretrained(self.model.without_scale(), to) if hasattr(self.model, "without_scale") else None
 
     def fit_first(self) -> None:
         super().fit_first()

@@ -11,8 +11,6 @@ from cutaway.recipes.settings import FIRST, OPTIMIZER, RESULTS, setting
 from cutaway.tuning.settings import TunedRecipe
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from torch import nn
 
     from cutaway.runs.run import Run
@@ -105,14 +103,6 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
         from cutaway.tuning.learners.images import TunedImageClasses
 
         return TunedImageClasses
-
-    def export(self, run: "Run", to: str) -> "Path | None":  # type: ignore[override]
-        """A Hugging Face checkpoint, with the scale of the pixels folded into its first map where it has one."""
-        from cutaway.hub.pretrained import save_pretrained
-
-        super().export(run, to)
-        model: Any = run.model
-        return save_pretrained(model.without_scale(), to) if hasattr(model, "without_scale") else None
 
     def smaller(self) -> str:
         return TunedRecipe.smaller(self)

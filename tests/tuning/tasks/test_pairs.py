@@ -62,6 +62,32 @@ def test_a_tuned_run_finds_and_is_used(place: Path, tmp_path: Path):
     torch.testing.assert_close(back.embed(["the film"]), again.embed(["the film"]))
 
 
+@pytest.mark.parametrize("way", ["lora", "adapter"])
+def test_a_run_of_bert_loses_its_head_and_learns_beside_it(trained, place: Path, tmp_path: Path, way: str):
+    """What was put beside the weights learns alone: the head for masked tokens is not there any more."""
+    base = trained("bert")
+    assert cut.load(base).model.head is not None
+    settings = QUICK | {"full": False, way: 2}
+    run = cut.tune(base, data=place / "pairs.csv", steps=2, out=tmp_path / "run", **settings)
+    assert run.model.head is None
+    again = cut.load(run.path)
+    assert again.about["data"]["tuning"]["way"] == way
+    torch.testing.assert_close(again.embed(["the film"]), run.embed(["the film"]))
+    with pytest.raises(ValueError, match="head_only trains a head of labels or one that is new, got the task 'pairs'"):
+        cut.tune(base, data=place / "pairs.csv", out=tmp_path / "no", **QUICK | dict(full=False, head_only=True))
+
+
+def test_pairs_to_compare_come_in_a_table(place: Path, tmp_path: Path):
+    run = cut.tune(place / "bert", data=place / "pairs.csv", steps=1, out=tmp_path / "run", **QUICK)
+    for given in ("the", tmp_path / "nowhere.csv"):
+        with pytest.raises(ValueError, match=r"pairs to compare come in a table, got '.*', which is no file; give"):
+            run.predict(given)
+    (tmp_path / "one.csv").write_text("anchor\nthe film\na story\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="pairs need two columns of texts, got 'anchor' alone"):
+        run.predict(tmp_path / "one.csv")
+    assert run.predict(place / "pairs.csv")[0].keys() == {"anchor", "positive", "cosine"}
+
+
 @pytest.mark.parametrize("source", ["pairs.csv", "texts.txt"])
 def test_lora_killed_and_resumed(place: Path, tmp_path: Path, source: str):
     settings = dict(base=str(place / "bert"), data=str(place / source), lora=2, batch=16, rate=1e-2)

@@ -139,8 +139,8 @@ def register(
     A *view* is a function of a run and its subject (what goes into the model, `cut.recipes.Subject`) that gives a
     Picture or a list of them. ``suits`` are names of recipes or kinds of tasks ("texts/classify") that it is for, or a
     function of a run that tells; ``section`` is the heading that it stands under; with ``report`` the report of a run
-    shows it too, for the subject that the recipe chooses. With ``at`` it is drawn by `cutaway look --at ADDRESS` alone, beside the value's own
-    pictures, and is given the address and the value too: view(run, subject, address, value).
+    shows it too, for the subject that the recipe chooses. With ``at`` it is drawn by `cutaway look --at ADDRESS` alone,
+    beside the value's own pictures, and is given the address and the value too: view(run, subject, address, value).
     """
     from cutaway.recipes.base import Recipe  # imports neither torch nor anything else that is heavy
     from cutaway.tasks.abilities.ability import Ability

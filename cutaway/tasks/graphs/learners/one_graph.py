@@ -24,7 +24,34 @@ from cutaway.tasks.words.word_rows import WordRows
 _AT_ONCE = 1024  # vertices whose neighbourhoods are sampled for one pass of an evaluation
 
 
-class GraphLearner(Learner):
+class NamedVertices(Learner):
+    """A model that has a vector for every vertex of a graph, which is asked for by its name."""
+
+    def vertex_names(self) -> Sequence[str]:
+        """The names of all vertices."""
+        raise ValueError(f"{type(self).__name__} must know its vertices, got none; define vertex_names")
+
+    def vertex_vectors(self) -> Float[Tensor, "n w"]:
+        """The vectors that the model has of all vertices before it answers, on the CPU."""
+        raise ValueError(f"{type(self).__name__} must have vectors of vertices, got none; define vertex_vectors")
+
+    def word_rows(self) -> WordRows:
+        """The names of all vertices and their vectors, for `cutaway nearest`."""
+        vectors = self.vertex_vectors()
+        return WordRows(list(self.vertex_names()), vectors.numpy())
+
+    def embed(self, inputs: Any) -> Tensor:
+        """The vectors of vertices by their names; of a single name its vector."""
+        vectors = self.vertex_vectors()[find_vertices(inputs, self.vertex_names())]
+        return vectors[0] if isinstance(inputs, str) and len(vectors) == 1 else vectors
+
+    def embedded_items(self, source: str, column: str = "", encoding: str = "utf-8") -> Iterator[tuple[list[str], Any]]:
+        """The vertices of a file of names, or all of them, in one piece: they are computed together."""
+        names = names_of_source(source, self.vertex_names(), encoding)
+        yield names, names
+
+
+class GraphLearner(NamedVertices):
     """A network over the graph of a task."""
 
     task: OneGraph
@@ -40,25 +67,11 @@ class GraphLearner(Learner):
         """Passes of a network over the graph."""
         return GraphPasses(self.task.graph, self.neighbours)
 
+    def vertex_names(self) -> Sequence[str]:
+        return self.task.parts.names
+
     def vertex_vectors(self) -> Float[Tensor, "n w"]:
-        """The vectors that the model has of all vertices before it answers, on the CPU."""
         return self.passes.outputs(self.model, self.model.embed, np.arange(self.task.graph.vertices))
-
-    def word_rows(self) -> WordRows:
-        """The names of all vertices and their vectors."""
-        return WordRows(list(self.task.parts.names), self.vertex_vectors().numpy())
-
-    def embed(self, inputs: Any) -> Float[Tensor, "*n w"]:
-        """The vectors of vertices by their names; of a single name its vector."""
-        found = self.vertex_vectors()[find_vertices(inputs, self.task.parts.names)]
-        return found[0] if isinstance(inputs, str) and len(found) == 1 else found
-
-    def embedded_items(
-        self, source: str, column: str = "", encoding: str = "utf-8"
-    ) -> Iterator[tuple[list[str], list[str]]]:
-        """The vertices of a file of names, or all of them, in one piece: they are computed together."""
-        names = names_of_source(source, self.task.parts.names, encoding)
-        yield names, names
 
 
 class GraphPasses:

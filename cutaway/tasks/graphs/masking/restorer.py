@@ -18,15 +18,14 @@ from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.batches import Batches
 from cutaway.data.graphs.graph_set import GraphRows
 from cutaway.tasks.graphs.edge_inputs import edges_in_words
+from cutaway.tasks.graphs.learners.one_graph import NamedVertices
 from cutaway.tasks.graphs.masked import RestoredGraphs
 from cutaway.tasks.graphs.masking.parts import with_ones
 from cutaway.tasks.graphs.masking.restoration import HiddenParts
 from cutaway.tasks.graphs.vertex_features import embedded_vertices
-from cutaway.tasks.graphs.vertex_names import find_vertices, names_of_source, read_names
+from cutaway.tasks.graphs.vertex_names import find_vertices, read_names
 from cutaway.tasks.graphs.whole_graphs import read_new_graphs
-from cutaway.tasks.learner import Learner
 from cutaway.tasks.subjects import Subject
-from cutaway.tasks.words.word_rows import WordRows
 from cutaway.training.jobs import Job
 
 _SHOWN = 12  # graphs that a page looks at
@@ -34,7 +33,7 @@ _PIECE = 256  # graphs in a pass
 _TOGETHER = 64  # vertices of one graph hidden in one pass, at most a twentieth of them
 
 
-class GraphRestorer(Learner):
+class GraphRestorer(NamedVertices):
     """An encoder of graphs, with the decoder that restores features and the scorer of pairs."""
 
     task: RestoredGraphs
@@ -84,29 +83,24 @@ class GraphRestorer(Learner):
 
     # Vectors.
 
-    def vertex_vectors(self) -> tuple[Sequence[str], Float[Tensor, "n w"]]:
-        """The names of all vertices of the graph, and their vectors."""
+    def vertex_names(self) -> Sequence[str]:
+        return self.task.parts.data.names
+
+    def vertex_vectors(self) -> Float[Tensor, "n w"]:
         if self.task.many:
             raise ValueError(
                 f"a run of {self.settings.name!r} cannot embed vertices by their names, as it is of many graphs; "
                 "`cutaway list recipes` tells what each can do"
             )
         parts: Any = self.task.parts
-        return parts.data.names, embedded_vertices(self.model, parts.graph)
-
-    def word_rows(self) -> WordRows:
-        """The vertices by their names, for `cutaway nearest`."""
-        names, vectors = self.vertex_vectors()
-        return WordRows(list(names), vectors.numpy())
+        return embedded_vertices(self.model, parts.graph)
 
     def embed(self, inputs: Any) -> Tensor:
         """A vector for each vertex that is named (of a single name its own); of many graphs, for each new graph."""
         if self.task.many:
             rows: Any = inputs if isinstance(inputs, GraphRows) else self.task.inputs(inputs)
             return mean_vectors(self.model, rows.graphs)
-        names, vectors = self.vertex_vectors()
-        chosen = vectors[find_vertices(inputs, names)]
-        return chosen[0] if isinstance(inputs, str) and len(chosen) == 1 else chosen
+        return super().embed(inputs)
 
     def embedded_items(self, source: str, column: str = "", encoding: str = "utf-8") -> Iterator[tuple[list[str], Any]]:
         """The vertices of a file of names, or all of them; of many graphs, those of a file: in one piece."""
@@ -114,8 +108,7 @@ class GraphRestorer(Learner):
             rows = with_ones(read_new_graphs(source, encoding, self.task.features))
             yield [str(name) for name in rows.names], rows
             return
-        names = names_of_source(source, self.task.parts.data.names, encoding)
-        yield names, names
+        yield from super().embedded_items(source, column, encoding)
 
     def subject(self, given: str | None = None) -> Subject:
         """The graph, or some graphs that it was not trained on; nothing is hidden of them."""

@@ -84,7 +84,7 @@ def main() -> None:
 def held_out(run: Any, model: Any) -> float:
     """−log p a token of the test answers, the conversations written as the tuned run writes them."""
     from cutaway.data.text.chat.conversations import encode_conversations, read_conversations
-    from cutaway.tuning.tasks.chat import answer_loss
+    from cutaway.tuning.learners.chat import answer_loss
 
     path = run.path.parent / "test.jsonl"
     asked = read_conversations(str(path), 0.0, 0.0, 0, "utf-8").splits.train

@@ -33,8 +33,9 @@ from cutaway.data.splits import Splits
 from cutaway.recipes.graphs.gcn import GCNRecipe
 from cutaway.recipes.graphs.gin import GINRecipe
 from cutaway.runs.execution import optimizers_of, plan_of, train
+from cutaway.tasks.graphs.graph_networks import outcome_outputs
 from cutaway.tasks.graphs.vertex_baselines import vertex_rules
-from cutaway.tasks.graphs.whole_graphs import outcome_metrics, outcome_outputs
+from cutaway.tasks.graphs.whole_graphs import WholeGraphs
 from cutaway.training.loop import Loop
 from cutaway.tuning.tasks.graphs import TunedGraphsRecipe
 from cutaway.tuning.tasks.vertices import TunedVerticesRecipe
@@ -57,8 +58,8 @@ Found = dict[str, tuple[float, int, float]]  # score, trained parameters, proces
 def fit(recipe: Any) -> tuple[torch.nn.Module, int]:
     """The model of a recipe after its training, without a run folder; and how many parameters learned."""
     torch.manual_seed(recipe.seed)
-    recipe = recipe.settled()
-    job = recipe.job()
+    begun = recipe.begin()
+    recipe, job = begun.recipe, begun.job()
     loop = Loop(job, optimizers_of(recipe, job.model), plan_of(recipe, torch.device("cpu")))
     loop.run()
     return loop.evaluated.eval(), sum(p.numel() for p in job.model.parameters() if p.requires_grad)
@@ -84,7 +85,8 @@ def cora_draw(labels: int, draw: int, bases: dict[str, Path], folder: Path) -> F
     settings: dict[str, Any] = dict(data=str(path), seed=draw, final="last")
     found: Found = {}
     scratch = GCNRecipe(**settings)
-    data = scratch.dataset()
+    own = scratch.read()
+    data = own.parts
     assert data.targets is not None
     test, truth = data.open_test(), data.targets
     started = time.process_time()
@@ -92,16 +94,21 @@ def cora_draw(labels: int, draw: int, bases: dict[str, Path], folder: Path) -> F
     for name in ("features alone", "label propagation"):
         said = "logistic regression on features" if name == "features alone" else name
         found[f"rule: {said}"] = (rules[name]["metrics"]["accuracy"], 0, time.process_time() - started)
-    task = scratch.vertex_task(data)
-    measure(found, "from scratch: gcn", scratch, lambda m: task.metrics(m, test)["accuracy"])
+    measure(found, "from scratch: gcn", scratch, lambda m: _accuracy(scratch, own, m))
     for source, base in bases.items():
         for name, way in WAYS.items():
             if source != "pretrained" and name != "all weights":
                 continue
             recipe = TunedVerticesRecipe(base=str(base), **settings, **way)
-            own = recipe.settled().prepare().data.task
-            measure(found, f"{source}: {name}", recipe, lambda m, own=own: own.metrics(m, test)["accuracy"])
+            begun = recipe.begin()
+            measure(found, f"{source}: {name}", recipe, lambda m, b=begun: _accuracy(b.recipe, b.task, m))
     return found
+
+
+def _accuracy(recipe: Any, task: Any, model: torch.nn.Module) -> float:
+    """Of a trained model, on the test vertices."""
+    rows = task.parts.open_test()
+    return task.metrics(recipe.build(task, model=model).outputs(rows), rows)["accuracy"]
 
 
 def molecules_draw(kind: str, labels: int, draw: int, bases: dict[str, Path], parts: dict[str, Any]) -> Found:
@@ -113,10 +120,11 @@ def molecules_draw(kind: str, labels: int, draw: int, bases: dict[str, Path], pa
         whole.edge_feature_names, {"training": labels}, whole.fingerprint, (), whole.features,
     )  # fmt: skip
     scratch = _with_data(GINRecipe, few)(data="few", seed=draw, steps=GIN_STEPS, validation=0.0, test=0.0)
-    scale = scratch.scale_of(few)
+    task = scratch.read()
+    scale = task.scale
 
     def score(model: Any) -> float:
-        metrics = outcome_metrics(outcome_outputs(model, test.graphs, scale), test.targets, scale)
+        metrics = task.metrics(outcome_outputs(model, test.graphs, scale), test)
         return metrics["auc" if scale is None else "rmse"]
 
     found: Found = {}
@@ -136,9 +144,13 @@ def molecules_draw(kind: str, labels: int, draw: int, bases: dict[str, Path], pa
 
 def _with_data(kind: Any, few: GraphSet) -> Any:
     """The recipe, which takes these graphs for its data."""
-    if kind is GINRecipe:
-        return type(kind.__name__, (kind,), {"dataset": lambda self, run=None, like=None: few})
-    return type(kind.__name__, (kind,), {"labelled": lambda self, like, inputs, run=None: few})
+
+    def read(self: Any, base: Any = None) -> WholeGraphs:
+        task = WholeGraphs(self)
+        task.parts = few
+        return task
+
+    return type(kind.__name__, (kind,), {"read": read})
 
 
 def molecule_parts(seed: int = 0) -> dict[str, tuple[GraphSet, GraphRows, GraphRows]]:

@@ -34,7 +34,8 @@ from cutaway.data.tables.reading import read_columns
 from cutaway.recipes.tables.mlp import MLPRecipe
 from cutaway.runs.execution import optimizers_of, plan_of, train
 from cutaway.tasks.tables.masked_cells import scores_of
-from cutaway.tasks.tables.predict import outputs_of, schema_of
+from cutaway.tasks.tables.predict import schema_of
+from cutaway.tasks.tables.rows import outputs_of
 from cutaway.training.loop import Loop
 from cutaway.tuning.tasks.table import TunedTableRecipe
 
@@ -77,13 +78,13 @@ def measure(
 
     started = time.process_time()
     recipe = MLPRecipe(data=few, target=TARGET, test=0.0, seed=seed)
-    schema = recipe.table().schema
+    schema = recipe.read().parts.schema
     new = encode(schema, test.drop(columns=TARGET))
     if only in (scratch := "from scratch: mlp"):
         model, learned, memory = fit(recipe)
         scores = outputs_of(model, new)[:, 0].numpy()
         note(scratch, scores if schema.labels[1] == ">50K" else -scores, learned, started, memory)
-    whole = recipe.table()
+    whole = recipe.read().parts
     labels = np.array([str(label) == ">50K" for label in few.frame()[TARGET]])
     both = encode(schema, few.frame().drop(columns=TARGET))
     for name, peer, shown in (

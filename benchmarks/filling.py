@@ -95,8 +95,8 @@ def peer(recipe: BERTRecipe, rate: float, held_out: list[MaskedBatch]) -> tuple[
 
 def main(**settings: int) -> None:
     recipe = BERTRecipe(**settings)  # type: ignore[arg-type]
-    corpus = recipe.dataset()
-    how = recipe.masking(corpus)
+    learner = recipe.build(recipe.read())
+    corpus, how = learner.task.parts, learner.masking
     assert corpus.validation is not None
     held_out = list(every_masked_batch(corpus.validation, how, 32))
     ids = np.asarray(corpus.train[:]).astype(np.int64)

@@ -40,7 +40,7 @@ def vector_accuracy(run: Any, path: str) -> float:
     from sklearn.linear_model import LogisticRegression
 
     data = cut.data.read_graph(path)
-    words, vectors = run.recipe.word_rows(run)[:2]
+    words, vectors = run.method("word_rows")()[:2]
     place = {word: i for i, word in enumerate(words)}
     x = np.zeros((len(data.names), vectors.shape[1]))
     for v, name in enumerate(data.names):  # a vertex without edges is in no walk

@@ -19,8 +19,9 @@ from cutaway.data.graphs.graph_set import GraphRows, read_graphs
 from cutaway.data.splits import split_rows
 from cutaway.recipes.graphs.gin import GINRecipe
 from cutaway.runs.execution import optimizers_of
+from cutaway.tasks.graphs.graph_networks import GraphBatches, outcome_cost, outcome_outputs
+from cutaway.tasks.graphs.outcomes import outcome_metrics
 from cutaway.tasks.graphs.whole_graph_baselines import graph_baselines
-from cutaway.tasks.graphs.whole_graphs import GraphBatches, outcome_cost, outcome_metrics, outcome_outputs
 
 FOLDS = 10
 EPOCHS = {"MUTAG": 100, "PROTEINS": 20}
@@ -38,8 +39,7 @@ def folds(targets: np.ndarray) -> list[np.ndarray]:
 def train_fold(recipe: GINRecipe, name: str, parts: list[GraphRows], data: object) -> list[tuple[float, float, float]]:
     """(validation loss, validation accuracy, test accuracy) after each evaluation."""
     train, held, test = parts
-    torch.manual_seed(recipe.seed)
-    model = recipe.build(data)  # type: ignore[arg-type]
+    model = recipe.network(data)  # type: ignore[arg-type]
     optimizers = optimizers_of(recipe, model)
     batches, found = GraphBatches(train, min(recipe.batch, len(train)), recipe.seed), []
     steps = max(1, len(train) // recipe.batch)

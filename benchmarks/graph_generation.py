@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 import cutaway as cut
-from cutaway.tasks.graphs.generation.likelihoods import graph_rules
+from cutaway.tasks.graphs.generate import graph_rules
 from cutaway.tasks.graphs.generation.sequences import plain_graphs
 from cutaway.tasks.graphs.generation.statistics import compare_graphs
 
@@ -45,9 +45,8 @@ def main() -> None:
                 found.append(run.test())
         seconds = (time.process_time() - start) / len(seeds)
         print(f"graph_generation {name}, {len(seeds)} seeds, {seconds:.0f} s of processor time a run")
-        recipe: Any = run.recipe
-        data = recipe.dataset(run)  # the rules, on the last seed's parts
-        parts, test = recipe.parts(data), plain_graphs(data.open_test(), recipe.largest)[0]
+        task: Any = run.task  # the rules, on the last seed's parts
+        parts, test = task.simple, plain_graphs(task.parts.open_test(), task.settings.largest)[0]
         means = {key: statistics.mean(one[key] for one in found) for key in found[0] if not key.startswith("baseline")}
         _tell("graph-rnn", means)
         for rule, told in graph_rules(parts.train, test, parts.bandwidth).items():

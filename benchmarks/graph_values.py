@@ -116,8 +116,7 @@ def without_edges(run: Any) -> str:
 
     if run.recipe.name != "links":
         return ""
-    data = run.recipe.dataset(run)
-    task = run.recipe.link_task(data)
+    task = run.task
     x = task.graph.x.numpy()
     held = task.open_test()
 

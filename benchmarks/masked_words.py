@@ -11,7 +11,6 @@ import random
 import tempfile
 import time
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import torch
 from text_pairs import no_page, training_summaries
 
 import cutaway as cut
+from cutaway.data.text.word_starts import word_table
 from cutaway.runs import execution
 from cutaway.tasks.texts.masked_tokens import masked_metrics
 
@@ -56,10 +56,10 @@ def main() -> None:
 
 def gaps(run: Any) -> str:
     """Loss and accuracy on hidden tokens and on hidden words of the same held-out text."""
-    corpus, told = run.recipe.dataset_of(run), []
+    words, told = word_table(run.tokenizer), []
     for kind in ("tokens", "words"):
-        masking = replace(run.recipe, mask=kind).masking(corpus)
-        found = masked_metrics(run.model, corpus.validation, masking, TOKENS)
+        masking = run.learner.masking._replace(kind=kind, words=None if kind == "tokens" else words)
+        found = masked_metrics(run.model, run.task.parts.validation, masking, TOKENS)
         told.append(f"{kind}: loss {found['loss']:.2f}, right {found['accuracy']:.3f}")
     return "  ".join(told)
 

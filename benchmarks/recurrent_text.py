@@ -56,7 +56,7 @@ def step_rows() -> list[tuple[str, str]]:
     for width, context in ((256, 64), (384, 128)):
         recipe = LSTMRecipe(data="python-docs", width=width, context=context, optimizer="adamw", steps=10_000)
         loop = loop_of(recipe)
-        tokens = torch.from_numpy(recipe.dataset().train[:].astype("int64"))
+        tokens = torch.from_numpy(recipe.read().parts.train[:].astype("int64"))
         plain = plain_step(recipe, tokens, loop.model.spec.vocabulary)
         seconds = compare({"ours": loop._advance, "plain": plain}, repeats=15)
         name = f"lstm recipe / plain torch.nn loop, one step, width {width}, batch {recipe.batch} × {context}"

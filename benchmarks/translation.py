@@ -54,24 +54,24 @@ def sacre_bleu(run: Any, limit: int = 2000) -> str:
     """BLEU of greedy translations of held-out sources by sacrebleu's defaults, with its signature."""
     import sacrebleu
 
-    from cutaway.tasks.texts.translate import tasks_of, translate
+    from cutaway.tasks.texts.translate import sources_of
+    from cutaway.tasks.texts.translator import translate
 
-    pairs = run.recipe.dataset()
-    tasks = tasks_of(pairs.validation.within(run.recipe.context), pairs.tokenizer, limit)
-    most = max(len(task.references) for task in tasks)
-    references = [[task.references[i] if i < len(task.references) else None for task in tasks] for i in range(most)]
+    sources = sources_of(run.task.validation, run.tokenizer, limit)
+    most = max(len(one.references) for one in sources)
+    references = [[one.references[i] if i < len(one.references) else None for one in sources] for i in range(most)]
     metric = sacrebleu.BLEU()
-    found = metric.corpus_score(translate(run.model, pairs.tokenizer, [task.source for task in tasks]), references)
+    found = metric.corpus_score(translate(run.model, run.tokenizer, [one.source for one in sources]), references)
     return f"{found.score:.1f}   {metric.get_signature()}"
 
 
 def report(run: Any) -> None:
     recipe: Any = run.recipe
-    pairs = recipe.dataset()
+    pairs = run.task.parts
     assert pairs.validation is not None
     whole = next(row for row in run.metrics if row["split"] == "validation-whole")
     weights = sum(p.numel() for p in run.model.parameters())
-    right = words_right(run.model, pairs.validation.within(recipe.context), pairs.tokenizer)
+    right = words_right(run.model, run.task.validation, run.tokenizer)
     rows = [
         (f"cutaway {recipe.name}, words right", f"{right:.3f}   ({weights / 1e6:.1f} million weights)"),
         ("Keras's example, words right (published)", "0.521   (20.0 million weights)"),

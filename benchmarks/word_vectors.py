@@ -41,7 +41,8 @@ def ours(text: Path, method: str, context: str, rate: float, seed: int, threads:
         test=0.0,
         words="spaces",
     )
-    job = recipe.job()
+    begun = recipe.begin()
+    job = begun.job()
     assert job.update is not None
     assert job.batches is not None
     clock, processor = time.perf_counter(), time.process_time()
@@ -50,7 +51,7 @@ def ours(text: Path, method: str, context: str, rate: float, seed: int, threads:
         job.update(job.model, job.batches.at(step), share)
     taken = time.perf_counter() - clock, time.process_time() - processor
     vectors = job.model.vectors().detach().numpy()  # type: ignore[operator]
-    return recipe.dataset().words, vectors, *taken
+    return begun.task.parts.words, vectors, *taken
 
 
 def theirs(text: Path, method: str, context: str, rate: float, seed: int, threads: int) -> Vectors:

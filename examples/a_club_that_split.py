@@ -11,12 +11,12 @@ if __name__ == "__main__":
     run = cut.train(
         "gat", data="karate-club", heads=2, width=16, steps=80, validation=0.3, test=0.3, patience=0, show="quiet"
     )
-    data = run.recipe.dataset(run)
+    data = run.task.parts
     print(data.summary().splitlines()[0])
     print(f"{run.path}: {run.test()['accuracy']:.0%} of the members it knew nothing about are on the right side")
 
     # Whom does member 8, who knew both leaders (0 and 33), listen to?
-    graph = run.recipe.subject(run, "8").arguments[0]
+    graph = run.task.graph
     with torch.no_grad(), cut.trace(run.model, "stages.0.layer.attention") as seen:
         before = run.model(graph)[8].softmax(-1)
     arcs = run.model.stages[0].layer.wired(graph).arcs  # with a self-loop at every vertex

@@ -33,7 +33,7 @@ if __name__ == "__main__":
         text.write_text("the cat sat on the mat. the dog sat on the log. " * 200, encoding="utf-8")
         small = dict(width=32, depth=1, heads=2, context=16, batch=8, steps=60, tokenizer="characters")
         run = cut.train("gpt", data=str(text), out=Path(folder) / "gpt", show="quiet", **small)
-        picture = letter_lengths(run, run.recipe.subject(run))
+        picture = letter_lengths(run, run.subject())
         print(picture)
         page = cut.runs.look_page(run, "the cat")
         print("on the page:", picture.title in page.to_html())

@@ -61,6 +61,7 @@ LOOKED_FOR = {
     "attention colours": "MAGNITUDE",
     "top-p": "top_p",
     "adding a recipe": "class Recipe",
+    "adding an ability (a verb)": "ABILITY = Ability(",
     "adding a view": "register(",
     "adding a checkpoint family": "class Family",
     "adding a claim": "def test_",

@@ -26,10 +26,8 @@ TUNED = "tuned-"  # the names of the recipes of `cut.tune` begin so
 
 
 def verbs_offered(run: Any) -> list[str]:
-    """The verbs of the command line that the end of a training proposes."""
-    from cutaway.commands.train import VERBS, can
-
-    return [verb for verb in VERBS if can(run, verb)]
+    """The verbs that a run can be asked for."""
+    return [ability.verb for ability in cut.abilities(run)]
 
 
 def views_that_suit(run: Any) -> list[str]:

@@ -88,7 +88,8 @@ def own_recipe(name: str, job: dict[str, Any]) -> Any:
     """A GPT whose cost is no number in the second process at step 3, or one with a parameter that nothing uses."""
     import torch
 
-    from cutaway.recipes.texts.gpt import GPTRecipe, next_token_cost
+    from cutaway.recipes.texts.gpt import GPTRecipe
+    from cutaway.tasks.texts.next_token import next_token_cost
 
     class Broken(GPTRecipe):
         name = "broken"

@@ -16,7 +16,7 @@ import ast
 import re
 from collections.abc import Sequence
 
-from cutaway.commands.flag_types import Flag
+from cutaway.tasks.abilities.flag import Flag
 
 # The flags of the verb that runs, and the words that it was given. A process runs one verb.
 _flags: dict[str, Flag] = {}
@@ -32,7 +32,7 @@ _SUBJECT = re.compile(r"(?P<name>[a-z_]+)(?= (?:must|needs|is|are|has|takes)\b)"
 def speak_of(flags: Sequence[Flag], typed: Sequence[str]) -> None:
     """Sets the flags that messages are spelled by, and what the person typed."""
     _flags.clear()
-    _flags.update({flag.name: flag for flag in flags})
+    _flags.update({name: flag for flag in flags for name in (flag.word, flag.name)})
     _typed.clear()
     _typed.update(typed)
 

@@ -1,19 +1,17 @@
 """`cutaway tune BASE --data PATH`: tunes a trained model to a task, into a run folder."""
 
 import dataclasses
-import typing
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
-import tyro
-
-from cutaway.commands.flag_types import Flag, flags_of
+from cutaway.commands.flag_types import flags_of
 from cutaway.commands.flags import asks_for_help, exit_with_help, read_flags
 from cutaway.commands.help_pages import help_page, page_width, paragraphs
 from cutaway.commands.train import Options, print_end
 from cutaway.recipes.index import known_tasks
 from cutaway.recipes.settings import FIRST, HEADINGS
+from cutaway.tasks.abilities.flag import Flag
 from cutaway.tuning.settings import TunedRecipe
 
 PROG = "cutaway tune"
@@ -39,43 +37,23 @@ def main(argv: Sequence[str]) -> None:
     kind = named_task(argv)
     if asks_for_help(argv):
         exit_with_help(tune_page(kind))
-    found = read_flags(tune_flags(kind or every_task()), PROG, argv)
-    options, settings = split(found)
-    base, task, data = (settings.pop(name, "") for name in ("base", "task", "data"))
-    if options.resume:
-        run_on(options, base, data, settings)
-        return
-    if not base:
+    options, settings = split(read_flags(tune_flags(kind or every_task()), PROG, argv))
+    base, data = (settings.pop(name, "") for name in ("base", "data"))
+    if not (base or options.resume):
         raise ValueError(
             f"BASE, the run or checkpoint to tune, must be given, got none; write `{PROG} BASE --data PATH`"
         )
-    if not data:
+    if not (data or options.resume):
         raise ValueError(f"--data, what to learn from, must be given, got none; write `{PROG} {base} --data PATH`")
-    from cutaway.runs.execution import is_first, train
-    from cutaway.tuning.task_choice import find_task
-
-    chosen = find_task(base, data, task)
-    told = is_first() and not (options.json or options.quiet)
-    read_flags(tune_flags(chosen.kind), f"{PROG} --task {chosen.kind.task}", argv)  # flags of other tasks are mistakes
-    recipe = chosen.kind.make(base=base, data=data, **settings)
-    if told and chosen.why:
-        print(f"task: {chosen.kind.task}, as {chosen.why}")
-    run = train(recipe, **execution(options))
-    if told:
-        print_end(run)
-
-
-def run_on(options: Options, base: str, data: str, settings: dict[str, Any]) -> None:
-    """Goes on with the run in --out."""
     from cutaway.runs.execution import Run, is_first
     from cutaway.runs.tuning import tune
 
-    told = is_first() and not (options.json or options.quiet)
-    done = bool(options.out) and told and Run(options.out).finished
-    run = tune(base or None, data=data or None, resume=True, **execution(options), **settings)
+    shown = is_first() and not (options.json or options.quiet)
+    done = options.resume and bool(options.out) and shown and Run(options.out).finished
+    run = tune(base or None, data=data or None, resume=options.resume, **execution(options), **settings)
     if done:
         print("this run was finished before: nothing is left to train")
-    if told:
+    if shown:
         print_end(run)
 
 
@@ -115,21 +93,9 @@ def tune_flags(kinds: type[TunedRecipe] | list[type[TunedRecipe]]) -> list[Flag]
     together: list[type[TunedRecipe]] = [*kinds, TunedRecipe] if isinstance(kinds, list) else [kinds]  # its defaults
     flags = {flag.name: flag for kind in together for flag in flags_of(kind)}
     base = dataclasses.replace(flags.pop("base"), positional=True)
-    task = Flag("task", about=f"what to learn: {', '.join(known_tasks())} (default: found and told)", heading=FIRST)
+    task = Flag("task", help=f"what to learn: {', '.join(known_tasks())} (default: found and told)", heading=FIRST)
     options = [flag for flag in flags_of(Options) if flag.name not in _LEFT_OUT]
     return [base, flags.pop("data"), task, *flags.values(), *options]
-
-
-def tune_class() -> type:
-    """All flags of all tasks as one dataclass, for the completion of words."""
-    fields: dict[str, Any] = {"base": ("base", Annotated[str, tyro.conf.Positional], "")}
-    for kind in (*every_task(), Options):
-        hints = typing.get_type_hints(kind)
-        for field in dataclasses.fields(kind):
-            if field.name not in _LEFT_OUT:
-                fields.setdefault(field.name, (field.name, hints[field.name], field))
-    fields["task"] = ("task", str, "")
-    return dataclasses.make_dataclass("Tune", list(fields.values()), frozen=True)
 
 
 def tune_page(kind: type[TunedRecipe] | None) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.data.stored import hold, plain, shown
 from cutaway.recipes.checks import expect_at_least, expect_settings, expect_share, expect_types
 from cutaway.recipes.settings import FIRST, MACHINE, OPTIMIZER, RESULTS, SCHEDULE, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.training.optimizers.names import Optimizer
 from cutaway.training.optimizers.schedules import BatchSizes, Schedule, Shape, batches_per_step, fitting_warmup
 
@@ -34,18 +35,9 @@ class Recipe:
     quality: ClassVar[str] = ""  # what it reaches, on what, beside what
     unit: ClassVar[str] = ""  # of the loss
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
-    prediction: ClassVar[str] = ""  # what `cutaway predict` takes and gives, in one line
-    input: ClassVar[str] = "rows.csv"  # what `cutaway predict` takes, as an example
-    answers: ClassVar[bool] = False  # whether what `generate` writes is an answer, and does not go on from the prompt
-    word_noun: ClassVar[str] = "words"  # what `word_rows` are rows of
-    whole_input: ClassVar[str] = ""  # the input that asks for everything in other data; "": there must be one
-    output_formats: ClassVar[
-        tuple[str, ...]
-    ] = ()  # endings of files that `cutaway predict --out` can write beside tables
-    input_is_file: ClassVar[bool] = False  # whether `subject` is given the path of a file; else a text
+    abilities: ClassVar[tuple[Offer, ...]] = ()  # what its runs can do, besides what its bases offer
     own_vocabulary: ClassVar[bool] = True  # whether model and tokenizer must have as many tokens
     may_move: ClassVar[tuple[str, ...]] = ("data",)  # paths that a resumed run can be given anew; content is compared
-    sample_files: ClassVar[str] = ""  # the module that writes what `make_samples` gives, as runs/sampled_images.py does
     memory: ClassVar[str] = ""  # how data in memory is kept, as `cutaway.data.stored.plain` takes it; "" for not at all
     open_settings: ClassVar[tuple[str, ...]] = ()  # that may be 0, until `settled` chooses them by the data
     kind: ClassVar[str] = ""  # of the task: "texts/classify" stands in tasks/texts/classify.py
@@ -176,6 +168,9 @@ class Recipe:
         """Everything that comes before the run folder: data is read once, and passed on."""
         if type(self).job is not Recipe.job:  # a recipe of yours that makes its job itself
             return Begun(self.settled(None))  # type: ignore[arg-type]
+        return self._begin_task()
+
+    def _begin_task(self) -> "Begun":
         base = self.open_base()
         task = self.read(base)
         return Begun(self.settled(task, base), task, base)
@@ -204,7 +199,7 @@ class Recipe:
 
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         """Data, model and objective, all at once: a recipe of yours may make them here, without task and learner."""
-        return self.begin().job(rank, world)
+        return self._begin_task().job(rank, world)
 
     def expect_resumable(self, run: "Run") -> None:
         """What a run that goes on needs, besides its data and its checkpoints, must be there as it was."""

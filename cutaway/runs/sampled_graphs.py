@@ -64,6 +64,3 @@ def _edge_lines(graphs: list[Graph]) -> list[str]:
 def facts(graphs: list[Graph]) -> dict[str, Any]:
     """What is told of them beside their files."""
     return {"vertices": [graph.vertices for graph in graphs], "edges": [graph.edges.shape[1] for graph in graphs]}
-
-
-__all__ = ["ARRAYS", "DEFAULT", "PICTURES", "WORD", "expect_count", "facts", "write_samples"]

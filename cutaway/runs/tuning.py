@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cutaway.recipes.index import TUNED, find_recipe
-from cutaway.runs.execution import train
+from cutaway.runs.execution import is_first, train
 from cutaway.runs.run import Run
 from cutaway.training.callbacks import Callback
 from cutaway.training.run_folder.folder import read_config
@@ -56,10 +56,11 @@ def tune(
         raise ValueError("tuning needs a trained model, got none; give the folder of a run or of a checkpoint first")
     if data is None:
         raise ValueError("tuning needs data to learn from, got none; give its path: data='labels.csv'")
-    kind = find_task(source, data, task).kind
-    if isinstance(data, os.PathLike):
-        data = os.fspath(data)
-    return train(kind.make(base=source, data=data, **settings), **execution)
+    chosen = find_task(source, data, task)
+    recipe = chosen.kind.make(base=source, data=data, **settings)
+    if chosen.why and show not in ("quiet", "json") and is_first():
+        print(f"task: {chosen.kind.task}, as {chosen.why}")
+    return train(recipe, **execution)
 
 
 def tuned_recipe_of(out: str | os.PathLike[str] | None) -> str:

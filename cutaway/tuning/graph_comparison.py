@@ -13,29 +13,29 @@ from torch import Tensor, nn
 
 from cutaway.blocks.losses.contrastive import prototypes
 from cutaway.data.graphs.graph_set import GraphRows, GraphSet
-from cutaway.tasks.graphs.whole_graphs import batch_of, outcome_outputs
+from cutaway.tasks.graphs.graph_networks import batch_of, outcome_outputs
 from cutaway.tuning.comparison import Answers, nearest_mean
 
 if TYPE_CHECKING:
-    from cutaway.data.graphs.graph_data import GraphData
-    from cutaway.tasks.graphs.vertices import VertexTask
+    from cutaway.tasks.graphs.learners.vertices import VertexNetwork
 
 _ANSWERED = 400  # whose answers are compared
 _LEARNED = 600  # training graphs that a class's mean is taken of
 
 
 @torch.no_grad()
-def vertex_answers(base: Any, tuned: Any, data: "GraphData", task: "VertexTask") -> Answers | None:
+def vertex_answers(base: Any, learner: "VertexNetwork") -> Answers | None:
     """The classes of held-out vertices by class means in the base's states, and those that the tuned model gives."""
+    data = learner.task.parts
     if data.validation is None or not data.classes or data.targets is None:
         return None
     rows = data.validation[:_ANSWERED]
-    graph = task.graph.to(next(base.parameters()).device)
+    graph = learner.task.graph.to(next(base.parameters()).device)
     every = base.every_state(graph)
     states = every[max(0, len(every) - 1 - (base.head_parts != ("head",)))].float().cpu()
     known = torch.from_numpy(data.train)
     before = _nearest(states[known], data.targets[known], states[torch.from_numpy(rows)], len(data.classes))
-    after = task.outputs(tuned, rows).argmax(1).numpy()
+    after = learner.outputs(rows).argmax(1).numpy()
     names = [str(data.names[i]) for i in rows]
     return _answers(names, before, after, data.targets[rows].numpy(), data.classes, "vertices")
 

@@ -1,4 +1,4 @@
-r"""Features of a frozen body of graphs, computed once: of all vertices of a graph, or of many graphs.
+r"""Features of a frozen body of graphs, computed once, of many graphs.
 
     r = represent(graph)            once, as in evaluation
     s = decide(r)                   in every step, which trains the head alone
@@ -11,31 +11,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor, nn
 
 from cutaway.data.graphs.graph_set import GraphRows
 from cutaway.tasks.frozen_features import Representation, represent_still
-from cutaway.tasks.graphs.vertices import VertexTask
-from cutaway.tasks.graphs.whole_graphs import Scale, batch_of, outcome_loss, outcome_metrics
+from cutaway.tasks.graphs.graph_networks import batch_of
+from cutaway.tasks.graphs.outcomes import Scale, outcome_loss, outcome_metrics
 
 _TOGETHER = 256  # graphs in a pass
 _EPOCHS, _BATCH, _RATE, _DECAY = 40, 32, 1e-2, 0.05  # of `fit_graph_head`
-
-
-class FrozenVertexTask(VertexTask):
-    """The same task, on states of vertices that are kept."""
-
-    def __init__(self, task: VertexTask, model: Any) -> None:
-        super().__init__(task.graph, task.targets, (), task.scale)
-        self.kept = represent_still(model, self._on(next(model.parameters()).device)[0])
-
-    def cost(self, model: Any, batch: Any) -> Tensor:
-        rows = torch.from_numpy(batch).to(self.kept.device)
-        return outcome_loss(model.decide(self.kept[rows]), self.targets.to(rows.device)[rows], self.scale)
-
-    def _outputs(self, model: Any, rows: Int[np.ndarray, "n"]) -> Float[Tensor, "n c"]:
-        return model.decide(self.kept[torch.from_numpy(rows).to(self.kept.device)]).float().cpu()
 
 
 class GraphFeatureRows:
@@ -105,7 +90,6 @@ def measure_head(model: nn.Module, features: GraphFeatureRows) -> None:
 
 
 __all__ = [
-    "FrozenVertexTask",
     "GraphFeatureRows",
     "feature_loss",
     "feature_outcomes",

@@ -5,6 +5,7 @@ method    what of it learns: LoRA, adapters, the head alone, the last layers, al
 weights   those that are the base's and never change are left out of what the run writes (`bases.py`)
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +20,14 @@ from cutaway.training.run_folder.weights import write_tensors
 from cutaway.tuning.bases import COPIED, COPY, REFERENCED, Base
 from cutaway.tuning.comparison import Answers
 from cutaway.tuning.label_heads import SAME_HEAD, head_in_words
-from cutaway.tuning.methods import apply_way, own_memory, places_in_memory, trainable_share, unchanged_weights
+from cutaway.tuning.methods import (
+    apply_way,
+    head_addresses,
+    own_memory,
+    places_in_memory,
+    trainable_share,
+    unchanged_weights,
+)
 from cutaway.tuning.settings import ADAPTER, BASE_HEAD, TunedRecipe
 
 
@@ -38,7 +46,7 @@ def start_from(base: Base, model: Any, recipe: TunedRecipe, words: str, places: 
     same = recipe.head_learns and model is base.model
     head = SAME_HEAD if same else head_in_words(old_head, getattr(getattr(model, "spec", None), "head", None))
     learns = recipe.head_learns or getattr(model, "head", None) is not getattr(base.model, "head", None)
-    if recipe.head_only and not learns:
+    if recipe.head_only and not (learns and head_addresses(model)):
         raise ValueError(
             f"head_only trains a head of labels or one that is new, got the task {recipe.task!r}, which goes on with "
             "the base as it is; try lora=8"
@@ -118,7 +126,7 @@ class TunedLearner(Learner):
         return {"weights": COPIED}
 
 
-def tuned_learner(kind: type[TunedLearner], recipe: TunedRecipe, task: Any, base: Base) -> TunedLearner:
+def tuned_learner(kind: Callable[..., TunedLearner], recipe: TunedRecipe, task: Any, base: Base) -> TunedLearner:
     """The learner of a task on a base: its model gets the head of the task, and of it learns what the method says."""
     words, places = base.in_words(), places_in_memory(base.model)  # before anything is added to it
     old = getattr(getattr(base.model, "spec", None), "head", None)

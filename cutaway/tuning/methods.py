@@ -24,7 +24,7 @@ _RANK = 8
 
 def apply_way(model: nn.Module, recipe: "TunedRecipe", head_learns: bool) -> None:
     """Freezes what does not learn, and puts LoRA or adapters into the model."""
-    head = tuple(getattr(model, "head_parts", ("head",))) if head_learns else ()
+    head = head_addresses(model) if head_learns else ()
     if recipe.way == "lora":
         try:
             lora(
@@ -45,6 +45,12 @@ def apply_way(model: nn.Module, recipe: "TunedRecipe", head_learns: bool) -> Non
         model.requires_grad_(True)
     else:
         freeze(model, but=head if recipe.way == "head_only" else upper_part(model, recipe.last))
+
+
+def head_addresses(model: nn.Module) -> tuple[str, ...]:
+    """The addresses of what makes the outputs of a task; () of a model that has no head, as one of vectors of texts."""
+    sites = named_sites(model)
+    return tuple(part for part in getattr(model, "head_parts", ("head",)) if part in sites)
 
 
 def lora_targets(model: Any, recipe: "TunedRecipe") -> list[str]:
@@ -138,6 +144,7 @@ def trainable_share(model: nn.Module) -> dict[str, int]:
 
 __all__ = [
     "apply_way",
+    "head_addresses",
     "layers_of",
     "own_memory",
     "places_in_memory",

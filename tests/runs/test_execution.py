@@ -20,6 +20,7 @@ import cutaway as cut
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.texts.gpt import GPTRecipe
 from cutaway.runs import execution
+from cutaway.tasks.texts.next_token import NextToken, NextTokenLearner
 from cutaway.training.callbacks import Callback
 from cutaway.training.failures import DivergenceError
 from cutaway.training.run_folder import checkpoints
@@ -385,7 +386,7 @@ def test_a_folder_is_for_one_run_at_a_time(text: Path, tmp_path: Path):
 
 def test_a_folder_that_holds_a_run_is_refused_before_any_work(text: Path, monkeypatch: pytest.MonkeyPatch):
     train(text, out="run")
-    monkeypatch.setattr(GPTRecipe, "job", lambda self: pytest.fail("the text was read"))
+    monkeypatch.setattr(GPTRecipe, "read", lambda self, base=None: pytest.fail("the text was read"))
     with pytest.raises(ValueError, match="a new run needs a folder of its own, got run, which holds one; add --resume"):
         train(text, out="run")
 
@@ -439,7 +440,7 @@ def test_the_test_split_is_read_once(text: Path, monkeypatch: pytest.MonkeyPatch
     run = train(text)
     first = run.test()
     assert json.loads((run.path / "test.json").read_text())["metrics"] == first
-    monkeypatch.setattr(GPTRecipe, "test_metrics", lambda self, run: pytest.fail("read again"))
+    monkeypatch.setattr(NextToken, "test_metrics", lambda self, learner: pytest.fail("read again"))
     assert cut.load(run.path).test() == first
 
 
@@ -603,7 +604,7 @@ def test_what_fails_for_a_changed_config_is_told_as_that(text: Path, monkeypatch
     def trips(*_: Any, **__: Any) -> None:
         raise AttributeError("'list' object has no attribute 'items'")
 
-    monkeypatch.setattr(GPTRecipe, "generate", trips)
+    monkeypatch.setattr(NextTokenLearner, "generate", trips)
     with pytest.raises(AttributeError):  # a fault of ours stays one
         run.generate("the")
     change(run.path, data={"likelihood": []})

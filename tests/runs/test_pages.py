@@ -35,7 +35,7 @@ def gpt(folder: Path) -> Run:
 
 
 def sources(run: Run, subject: Subject | None = None) -> list[str]:
-    _, placed = make_page(run, run.recipe.subject(run) if subject is None else subject)
+    _, placed = make_page(run, run.subject() if subject is None else subject)
     return list(dict.fromkeys(one.source for one in placed))
 
 
@@ -43,7 +43,7 @@ def sources(run: Run, subject: Subject | None = None) -> list[str]:
 def test_other_language_models(name: str, folder: Path):
     sizes = dict(width=12, embedding=6, context=16, batch=4) if name == "lstm" else dict(order=2, context=16, batch=4)
     run = cut.train(name, data=little_text(folder), out=folder / name, **sizes, **QUICK)
-    _, placed = make_page(run, run.recipe.subject(run, "the dog ate the cat"))
+    _, placed = make_page(run, run.subject("the dog ate the cat"))
     pictures = {one.source: one.picture for one in placed}
     assert {"losses", "surprise"} <= set(pictures)
     values = [row["value"] for row in rows_of(pictures["surprise"])]
@@ -55,7 +55,7 @@ def test_other_language_models(name: str, folder: Path):
 
 @pytest.mark.long
 def test_a_gpt(gpt: Run):
-    page, placed = make_page(gpt, gpt.recipe.subject(gpt))
+    page, placed = make_page(gpt, gpt.subject())
     found = [one.source for one in placed]
     assert {"losses", "attention", "heads", "rollout", "lens", "contributions", "saliency", "tokens"} <= set(found)
     assert {"token_neighbours", "positions", "weights", "graph"} <= set(found)
@@ -74,12 +74,12 @@ def test_a_page_reads_the_tokenizer_once(gpt: Run, monkeypatch: pytest.MonkeyPat
     parse = tokenizers.parse_tokenizer
     monkeypatch.setattr(tokenizers, "parse_tokenizer", lambda content: read.append(len(content)) or parse(content))
     run = cut.load(gpt.path)
-    make_page(run, run.recipe.subject(run, "the dog"))
+    make_page(run, run.subject("the dog"))
     assert len(read) == 1
 
 
 def test_a_text_of_ones_own_is_what_goes_in(gpt: Run):
-    subject = gpt.recipe.subject(gpt, "the dog ate the cake and the cat")
+    subject = gpt.subject("the dog ate the cake and the cat")
     assert "".join(subject.tokens) == "the dog ate the "  # as much as the context of 16 holds
     assert subject.words == "the first 16 of 32 tokens of your text"
     weights = subject.read(gpt.model, "blocks.0.attention.weights")["blocks.0.attention.weights"]
@@ -87,7 +87,7 @@ def test_a_text_of_ones_own_is_what_goes_in(gpt: Run):
         gpt.model(torch.from_numpy(gpt.tokenizer.encode("the dog ate the "))[None])
     assert torch.equal(weights, seen["blocks.0.attention.weights"])
     with pytest.raises(ValueError, match="a text to look at must have a token, got none"):
-        gpt.recipe.subject(gpt, "")
+        gpt.subject("")
 
 
 def test_a_value_at_its_address(gpt: Run):
@@ -96,10 +96,10 @@ def test_a_value_at_its_address(gpt: Run):
     assert page.title == "blocks.*.attention.weights in gpt"
     assert html.count("blocks.1.attention.weights, head 1") > 0
     assert "<dt>shape</dt><dd>1 × 2 × 7 × 7</dd>" in html
-    _, placed = make_page(gpt, gpt.recipe.subject(gpt, "the dog"), "blocks.0.mlp.hidden")
+    _, placed = make_page(gpt, gpt.subject("the dog"), "blocks.0.mlp.hidden")
     (one,) = placed
     assert one.picture.alt.startswith("Heat map of value: 7 × 64 (token × unit)")
-    values = gpt.recipe.subject(gpt, "the dog").read(gpt.model, "blocks.0.mlp.hidden")["blocks.0.mlp.hidden"]
+    values = gpt.subject("the dog").read(gpt.model, "blocks.0.mlp.hidden")["blocks.0.mlp.hidden"]
     assert [row["values"] for row in rows_of(one.picture)] == [
         pytest.approx(line, rel=1e-4, abs=1e-6) for line in values[0].tolist()
     ]
@@ -117,7 +117,7 @@ def test_a_recurrent_net(folder: Path):
     """Gates of every layer, the units that follow the text, how far back the output reaches; in the report too."""
     settings = {name: x for name, x in SETTINGS.items() if name != "heads"} | dict(width=12, depth=2, embedding=5)
     run = cut.train("gru", data=little_text(folder), out=folder / "gru", show="quiet", **settings)
-    _, placed = make_page(run, run.recipe.subject(run, "the dog ate the cake"))
+    _, placed = make_page(run, run.subject("the dog ate the cake"))
     titles = [one.picture.title for one in placed]
     assert [f"Gates and states over time, layer {i}" for i in (0, 1)] == [t for t in titles if t.startswith("Gates")]
     assert "What single units follow" in titles
@@ -134,7 +134,7 @@ def test_a_bert(folder: Path):
     run = cut.train("bert", data=little_text(folder), tokenizer="characters", out=folder / "bert", **SMALL)
     assert {"attention", "heads", "rollout", "tokens", "positions"} <= set(sources(run))
     assert "lens" not in sources(run)
-    subject = run.recipe.subject(run, "the d[MASK]g")
+    subject = run.subject("the d[MASK]g")
     assert subject.tokens == ("[CLS]", "t", "h", "e", " ", "d", "[MASK]", "g", "[SEP]")
 
 
@@ -143,7 +143,7 @@ def test_a_transformer(folder: Path):
     pairs = folder / "pairs.tsv"
     pairs.write_text("".join(f"the cat {i}\tdie Katze {i}\n" for i in range(60)), encoding="utf-8")
     run = cut.train("transformer", data=str(pairs), tokenizer="bpe-400", validation=0.1, out=folder / "tr", **SMALL)
-    page, placed = make_page(run, run.recipe.subject(run))
+    page, placed = make_page(run, run.subject())
     grids = [one.picture.title for one in placed if one.source == "attention"]
     assert [title.split(":")[0] for title in grids] == [
         "Within the source",
@@ -151,7 +151,7 @@ def test_a_transformer(folder: Path):
         "From what is written to the source",
     ]
     assert "Given to the decoder" in page.to_html()
-    own = run.recipe.subject(run, "the cat 7")
+    own = run.subject("the cat 7")
     assert "".join(own.tokens) == "the cat 7"
     assert own.words == "your text, and what the model makes of it"
     (_, *maps) = make_page(run, own, "decoder.0.cross.weights")[1]
@@ -162,7 +162,7 @@ def test_an_imported_checkpoint(gpt: Run, folder: Path):
     cut.save_pretrained(gpt.model, folder / "checkpoint")
     gpt.tokenizer.save(folder / "checkpoint" / "tokenizer.json")
     run = cut.runs.import_checkpoint(str(folder / "checkpoint"), str(folder / "imported"))
-    subject = run.recipe.subject(run, "the dog")
+    subject = run.subject("the dog")
     assert (subject.words, subject.tokens) == ("your text", tuple("the dog"))
     names = {view.name for view in registry.views() if view.fits(run)}
     assert {"attention", "lens", "tokens", "weights"} <= names
@@ -201,9 +201,9 @@ def test_a_recipe_of_ones_own_shows_what_it_can(blank: Run):
     with pytest.raises(
         ValueError, match="for runs that say what to make of it, got one for a run of 'blank'; leave it"
     ):
-        blank.recipe.subject(blank, "words")
+        blank.subject("words")
     with pytest.raises(ValueError, match="needs an input to be looked at, got none for a run of 'blank'"):
-        make_page(blank, blank.recipe.subject(blank), "input")
+        make_page(blank, blank.subject(), "input")
 
 
 def test_a_registered_view_is_on_the_page(blank: Run):
@@ -243,7 +243,7 @@ def test_a_view_that_cannot_draw_says_why_and_the_rest_stands(blank: Run):
 
 
 def test_every_picture_has_a_sentence_on_what_to_see(gpt: Run):
-    _, drawn = make_page(gpt, gpt.recipe.subject(gpt))
+    _, drawn = make_page(gpt, gpt.subject())
     assert len(drawn) > 8
     for one in drawn:
         assert one.picture.caption.endswith("."), f"{one.source}: {one.picture.title}"

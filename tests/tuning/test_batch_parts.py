@@ -31,7 +31,7 @@ def test_counts_by_hand(model, monkeypatch):
 
 
 def test_gradients_of_parts_add_up(model, monkeypatch):
-    from cutaway.recipes.texts.gpt import next_token_cost
+    from cutaway.tasks.texts.next_token import next_token_cost
 
     tokens = np.random.default_rng(0).integers(11, size=(5, 9))
     batch = Window(tokens[:, :-1], tokens[:, 1:])

@@ -8,7 +8,9 @@ import torch
 from torch import nn
 
 from cutaway.blocks.graphs.graph import Graph
-from cutaway.tasks.graphs.vertices import VertexTask
+from cutaway.recipes.graphs.gcn import GCNRecipe
+from cutaway.tasks.graphs.learners.vertices import VertexNetwork
+from cutaway.tasks.graphs.vertices import VertexLabels
 from cutaway.tuning.graph_comparison import vertex_answers
 
 
@@ -36,7 +38,9 @@ def test_vertices_by_class_means():
     data: Any = SimpleNamespace(
         train=np.array([0, 1]), validation=np.array([2, 3, 4]), classes=("a", "b"), targets=targets, names="vwxyz"
     )
-    found = vertex_answers(Still(), Still(), data, VertexTask(graph, targets))
+    task: Any = VertexLabels(GCNRecipe())
+    task.graph, task.parts = graph, data
+    found = vertex_answers(Still(), VertexNetwork(task.settings, task, Still()))
     assert found is not None
     assert found.before == ["a", "b", "a"]  # of (0.6, 0.5), class a's mean (1, 0) is nearer
     assert found.after == ["a", "a", "a"]

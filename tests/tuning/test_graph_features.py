@@ -6,10 +6,9 @@ import torch
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.graph_set import GraphRows
 from cutaway.models.graphs.graph_encoder import GraphEncoder
-from cutaway.tasks.graphs.vertices import VertexTask
-from cutaway.tasks.graphs.whole_graphs import Scale, outcome_cost, outcome_metrics, outcome_outputs
+from cutaway.tasks.graphs.graph_networks import outcome_cost, outcome_outputs
+from cutaway.tasks.graphs.outcomes import Scale, outcome_metrics
 from cutaway.tuning.graph_features import (
-    FrozenVertexTask,
     GraphFeatureRows,
     feature_loss,
     feature_outcomes,
@@ -51,14 +50,3 @@ def test_graphs_by_kept_features():
         fit_graph_head(model, kept, scale, 0)
         assert feature_loss(model, np.arange(12), kept, scale).item() < before
         assert all(torch.equal(x, dict(model.named_parameters())[name]) for name, x in body.items())
-
-
-def test_vertices_by_kept_states():
-    torch.manual_seed(0)
-    graph = path(9)
-    task = VertexTask(graph, torch.arange(9) % 3)
-    model = GraphEncoder(inputs=3, width=4, purpose="vertices", outputs=3).eval()
-    kept = FrozenVertexTask(task, model)
-    rows = np.array([0, 4, 8])
-    torch.testing.assert_close(kept.cost(model, rows), task.cost(model, rows))
-    torch.testing.assert_close(kept.outputs(model, rows), task.outputs(model, rows))

@@ -152,3 +152,9 @@ def residual_writers(model: nn.Module) -> list[Linear]:
     owners = [module for module in model.modules() if getattr(module, "residual_writers", ())]
     found = [owner.get_submodule(name) for owner in owners for name in owner.residual_writers]  # type: ignore[union-attr]
     return [end for end in found if isinstance(end, Linear)]
+
+
+def start_quietly(model: nn.Module) -> None:
+    """Zeros the maps back into the residual stream and the last one: layers start as the identity, guesses as even."""
+    for end in [*residual_writers(model), model.unembed]:
+        nn.init.zeros_(end.weight)  # type: ignore[union-attr, arg-type]

@@ -1,74 +1,28 @@
-r"""What recipes for one graph share: where its edges and vertices are, how they are read, and how training goes."""
+r"""Settings of all recipes for one graph: where its edges and vertices are, how they are read, how training goes."""
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.training.optimizers.names import Optimizer
 from cutaway.training.optimizers.schedules import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from torch import Tensor
-
-    from cutaway.blocks.graphs.graph import Graph
     from cutaway.data.graphs.graph_data import GraphData
     from cutaway.data.graphs.raw_graphs import GraphColumns
-    from cutaway.runs.run import Run
-    from cutaway.tasks.graphs.transfer import GraphReading
-    from cutaway.tasks.words.word_rows import WordRows
 
-
-class VertexVectors:
-    """A mixin of recipes whose model has a vector for every vertex of the run's graph: these are embedded, and searched
-    by `cutaway nearest RUN NAME`."""
-
-    word_noun: ClassVar[str] = "vertices"
-    encoding: str
-
-    def vertex_vectors(self, run: "Run") -> "tuple[Sequence[str], Tensor]":
-        """The names of all vertices, and their vectors (vertices, width)."""
-        raise ValueError(
-            f"a run of {run.recipe.name!r} cannot embed vertices; `cutaway list recipes` tells what each can do"
-        )
-
-    def word_rows(self, run: "Run") -> "WordRows":
-        from cutaway.tasks.words.word_rows import WordRows
-
-        names, vectors = self.vertex_vectors(run)
-        return WordRows(list(names), vectors.numpy())
-
-    def embed(self, run: "Run", inputs: Any) -> "Tensor":
-        """The vectors of vertices by their names; of a single name its vector."""
-        from cutaway.tasks.graphs.vertex_names import find_vertices
-
-        names, vectors = self.vertex_vectors(run)
-        found = vectors[find_vertices(inputs, names)]
-        return found[0] if isinstance(inputs, str) and len(found) == 1 else found
-
-    def embedded_items(
-        self, run: "Run", source: str, column: str = "", encoding: str = "utf-8"
-    ) -> "Iterator[tuple[list[str], Any]]":
-        """The vertices of a file of names, or all of them, in one piece: they are computed together."""
-        from cutaway.tasks.graphs.vertex_names import ALL, read_names
-
-        asked = read_names(source, encoding)
-        if isinstance(asked, str) and asked.strip() == ALL:
-            asked = list(self.vertex_vectors(run)[0])
-        names = [asked] if isinstance(asked, str) else [str(name) for name in asked]
-        yield names, names
+# of runs whose model has a vector for every vertex of their graph
+VERTEX_OFFERS = (Offer("embed"), Offer("nearest", noun="vertices"), Offer("look", takes="NAME"))
 
 
 @dataclass(frozen=True)
-class GraphRecipe(VertexVectors, Recipe):
+class GraphSettings(Recipe):
     """A model of one graph."""
 
-    input: ClassVar[str] = "NAME"
+    abilities: ClassVar[tuple[Offer, ...]] = VERTEX_OFFERS
     memory: ClassVar[str] = "cutaway.data.stored:keep_graph"
     needs_labels: ClassVar[bool] = False  # whether a graph without classes is refused
 
@@ -131,18 +85,11 @@ class GraphRecipe(VertexVectors, Recipe):
                 "set patience=0 too"
             )
 
-    def dataset(self, run: "Run | None" = None, like: "GraphColumns | None" = None) -> "GraphData":
-        """The graph with its classes and parts; that of a ``run`` must be as it was.
+    def read_graph(self, source: Any, vertices: Any = None, like: "GraphColumns | None" = None) -> "GraphData":
+        """A graph by these settings, from a path or from memory.
 
         ``like`` are the columns of another graph, which its features are then made of.
         """
-        found = self.read_graph(self.data, self.vertices or None, like)
-        if run is not None:
-            run.expect_same_data(found.fingerprint)
-        return found
-
-    def read_graph(self, source: Any, vertices: Any = None, like: "GraphColumns | None" = None) -> "GraphData":
-        """A graph by these settings, from a path or from memory."""
         from cutaway.data.graphs.graph_data import read_graph
 
         return read_graph(
@@ -160,56 +107,9 @@ class GraphRecipe(VertexVectors, Recipe):
             **self.read_options(),
         )
 
-    def other_graph(self, run: "Run", data: Any, vertices: Any) -> "tuple[GraphData, GraphReading, Graph]":
-        """Another graph than the run's own, how the run reads graphs, and the graph with features on its scale."""
-        from cutaway.data.graphs.graph_data import read_graph
-        from cutaway.tasks.graphs.transfer import GraphReading
-
-        reading = GraphReading.of_run(run)
-        model: Any = run.model
-        found = read_graph(
-            data,
-            vertices=None if isinstance(vertices, str) and not vertices else vertices,
-            directed=self.directed,
-            weight=self.weight or None,
-            encoding=self.encoding,
-            repeats=self.repeats,
-            like=reading.columns,
-            **self.other_options(reading),
-        )
-        for note in found.notes:
-            warnings.warn(f"{found.name}: {note}", stacklevel=2)
-        return found, reading, reading.scaled(found, model.spec.inputs, lambda: self.dataset(run).names)
-
-    def other_options(self, reading: "GraphReading") -> dict[str, Any]:
-        """What `read_graph` is to be told of another graph."""
-        return {}
-
-    def reading(self, data: "GraphData") -> "GraphReading":
-        """What the run notes to read other graphs as this one."""
-        from cutaway.tasks.graphs.transfer import GraphReading
-        from cutaway.tasks.graphs.vertex_features import FeatureScale
-        from cutaway.tasks.graphs.whole_graphs import Scale
-
-        known = data.targets is not None and not data.classes and len(data.train)
-        values = Scale.of(data.targets[data.train]) if known and data.targets is not None else None
-        return GraphReading(data.columns, FeatureScale.of(data.graph, self.features), data.classes, data.target, values)
-
     def read_options(self) -> dict[str, Any]:
         """What else `read_graph` is to be told: by default, the column of the vertices' classes."""
         return {"target": self.target, "labelled": self.needs_labels}
-
-    def graph_facts(self, data: "GraphData") -> dict[str, Any]:
-        """What config.json says of the graph: for `Job.data`."""
-        return {"summary": data.summary(), "fingerprint": data.fingerprint.to_dict(), "source": self.data}
-
-    def graph_files(self, reading: "GraphReading") -> "dict[str, Callable[[Path], None]]":
-        """How graphs are read: for `Job.files`."""
-        from cutaway.atomic_files import write_json
-        from cutaway.tasks.graphs.transfer import READING
-
-        noted = reading.to_dict()
-        return {READING: lambda path: write_json(path, noted)}
 
     def smaller(self) -> str:
         return f"lower width={self.width} or depth={self.depth}"

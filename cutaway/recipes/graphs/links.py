@@ -4,28 +4,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
-from cutaway.recipes.graphs.graph_settings import GraphRecipe
+from cutaway.recipes.graphs.graph_settings import GraphSettings
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from torch import Tensor, nn
-
     from cutaway.data.graphs.graph_data import GraphData
     from cutaway.runs.run import Run
-    from cutaway.tasks.graphs.edges import EdgeTask
-    from cutaway.tasks.graphs.links import LinkTask
-    from cutaway.tasks.graphs.transfer import GraphReading
-    from cutaway.tasks.subjects import Subject
-    from cutaway.training.jobs import Job
-
-
-_JUDGED: tuple[tuple[str, Any], ...] = (("auc", max), ("accuracy", max), ("rmse", min))  # what baselines are told by
+    from cutaway.tasks.graphs.learners.pairs import PairNetwork
+    from cutaway.tasks.graphs.pairs import PairTask
 
 
 @dataclass(frozen=True)
-class LinksRecipe(GraphRecipe):
+class LinksRecipe(GraphSettings):
     """Says how probable a link between two vertices is; of signed edges (weights above and below 0), friend or foe.
 
     With a target in the list of edges, it tells the class or the value of an edge: friend, foe or unknown; a rating.
@@ -35,17 +26,22 @@ class LinksRecipe(GraphRecipe):
     """
 
     name: ClassVar[str] = "links"
+    kind: ClassVar[str] = "graphs/links"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="NAME or pairs.csv",
+            gives="pairs of vertices (CSV), or a vertex, in; P(link), class or value of each, or its ten best new "
+            "ones, out; --data and --vertices for another graph",
+        ),
+    )
     quality: ClassVar[str] = (
         "Cora, 10 % of the citations held out: AUC 94 %, average precision 94 % in 6 s of one core; common neighbours "
         "reach an AUC of 71 %. `python benchmarks/run.py graph_links` measures it. Three seeds of `… graph_values`: 14 "
         "relations of words 81 % right (always one 14), ratings of word pairs an RMSE of 2.38 (their habits 2.53)."
     )
     unit: ClassVar[str] = "nats a pair; of values, squared deviations"
-    input: ClassVar[str] = "NAME or pairs.csv"
-    prediction: ClassVar[str] = (
-        "pairs of vertices (CSV), or a vertex, in; P(link), class or value of each, or its ten best new ones, out; "
-        "--data and --vertices for another graph"
-    )
 
     target: str = setting("", DATA)
     """a column of the list of edges with their classes (friend, foe) or values (ratings); weights below 0 need none"""
@@ -83,128 +79,35 @@ class LinksRecipe(GraphRecipe):
         labels = self.task if self.task in ("classes", "values") else "auto"
         return {"edge_target": self.target, "bipartite": self.bipartite, "labels": labels}
 
-    def other_options(self, reading: "GraphReading") -> dict[str, Any]:
-        labels = "classes" if reading.values is None else "values"
-        known = reading.classes if reading.target else ()
-        return {"edge_target": reading.target, "edge_classes": known, "bipartite": self.bipartite, "labels": labels}
+    def read(self, base: Any = None) -> "PairTask":
+        from cutaway.tasks.graphs.edges import EdgeLabels
+        from cutaway.tasks.graphs.links import Links
 
-    def link_task(self, data: "GraphData") -> "LinkTask | EdgeTask":
-        """The graph of training edges, with features on the network's scale, and what is asked of which pairs."""
-        from cutaway.tasks.graphs.edges import EdgeTask
-        from cutaway.tasks.graphs.links import LinkTask, edge_kinds
-        from cutaway.tasks.graphs.vertex_features import with_features
+        links = Links(self)
+        if not self.asks_for_labels(links.parts):
+            return links
+        labels = EdgeLabels(self)
+        labels.parts = links.parts  # which are read once
+        return labels
 
+    def asks_for_labels(self, data: "GraphData") -> bool:
+        """Whether classes or values of edges are asked for, and not which pairs are links or which of two signs."""
         if self.task in ("classes", "values") and data.edge_targets is None:
             raise ValueError(
                 f"{self.task} of edges need a column that holds them, got none for {data.name}; name it by target"
             )
-        if data.edge_targets is not None and self.task != "links" and len(data.edge_classes) != 2:
-            graph = with_features(data.graph, self.features)
-            return EdgeTask(graph, data.edge_targets, data.edge_classes, self.validation, self.test, self.seed)
-        graph, kinds = edge_kinds(data, self.task)
-        return LinkTask(with_features(graph, self.features), self.validation, self.test, self.seed, kinds)
+        return data.edge_targets is not None and self.task != "links" and len(data.edge_classes) != 2
 
-    def pair_reading(self, data: "GraphData", task: "LinkTask | EdgeTask") -> "GraphReading":
-        """How graphs are read, with what is asked of pairs: their classes or values."""
-        import dataclasses
+    def task_of(self, run: "Run") -> "PairTask":
+        from cutaway.tasks.graphs.edges import EdgeLabels
+        from cutaway.tasks.graphs.links import Links
+        from cutaway.tasks.graphs.transfer import has_values
 
-        from cutaway.tasks.graphs.edges import EdgeTask
+        spec = run.about["spec"]
+        labels = spec.get("outputs", 1) > 1 or (spec.get("signed", False) and has_values(run))
+        return EdgeLabels(self, run) if labels else Links(self, run)
 
-        known = self.reading(data)
-        if isinstance(task, EdgeTask):
-            return dataclasses.replace(known, classes=task.classes, target=data.edge_target, values=task.scale)
-        target = data.edge_target if task.kinds else ""
-        return dataclasses.replace(known, classes=task.kinds, target=target, values=None)
+    def build(self, task: Any, base: Any = None, model: Any = None) -> "PairNetwork":
+        from cutaway.tasks.graphs.learners.pairs import PairNetwork
 
-    def job(self, rank: int = 0, world: int = 1) -> "Job":
-        import torch
-
-        from cutaway.models.graphs.link_scorer import LinkScorer
-        from cutaway.tasks.graphs.edge_inputs import edge_settings, edges_in_words
-        from cutaway.training.jobs import Job
-
-        data = self.dataset()
-        task = self.link_task(data)
-        torch.manual_seed(self.seed)
-        assert task.graph.x is not None
-        settings = edge_settings(self.layer, [task.graph], ignore=True)
-        model = LinkScorer(
-            inputs=task.graph.x.shape[1],
-            layer=self.layer,
-            width=self.width,
-            depth=self.depth,
-            dropout=self.dropout,
-            decoder=self.decoder,
-            **settings,
-            **task.model_settings(),
-        )
-        facts, held = self.graph_facts(data), task.split.validation
-        facts["loss_unit"] = "squared deviations" if self.pair_reading(data, task).values is not None else "nats a pair"
-        if len(held):
-            facts["baselines"] = task.baselines(held)
-        facts["summary"] += "\n" + task.summary()
-        facts["summary"] += edges_in_words(settings, self.layer, [data.graph], data.edge_feature_names)
-
-        def evaluate(m: "nn.Module") -> dict[str, float]:
-            return task.metrics(m, held) if len(held) else {}
-
-        batches = task.batches(self.batch, rank, world)
-        told = {name for rule in facts.get("baselines", {}).values() for name in rule["metrics"]}
-        figure = next((name for name in ("auc", "accuracy") if name in told), "loss")
-        return Job(
-            model=model,
-            batches=batches,
-            objective=task.cost,
-            evaluate=evaluate,
-            whole=evaluate,
-            units=batches.batch,
-            unit="links",
-            files=self.graph_files(self.pair_reading(data, task)),
-            data=facts,
-            better=figure,
-            more_is_better=figure != "loss",
-        )
-
-    def test_metrics(self, run: "Run") -> dict[str, float]:
-        task = self.link_task(self.dataset(run))
-        rows = task.open_test()
-        rules = [one["metrics"] for one in task.baselines(rows).values()]
-        found = task.metrics(run.model, rows)
-        name, better = next((name, better) for name, better in _JUDGED if name in found)
-        known = [rule[name] for rule in rules if name in rule]
-        return found | ({f"baseline_{name}": better(known)} if known else {})
-
-    def vertex_vectors(self, run: "Run") -> "tuple[Sequence[str], Tensor]":
-        from cutaway.tasks.graphs.vertex_features import embedded_vertices
-
-        data = self.dataset(run)
-        return data.names, embedded_vertices(run.model, self.link_task(data).graph)
-
-    def read_inputs(self, source: str) -> Any:
-        from cutaway.tasks.graphs.vertex_names import read_pairs
-
-        return read_pairs(source, self.encoding)
-
-    def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:
-        """P(link), class or value of pairs of names; of one name, its ten best new links."""
-        from cutaway.tasks.graphs.pair_answers import answer_pairs
-
-        data = self.dataset(run)
-        task = self.link_task(data)
-        return answer_pairs(run.model, task.graph, data, self.pair_reading(data, task), inputs)
-
-    def predict_in(self, run: "Run", inputs: Any, data: Any, vertices: Any = None) -> list[dict[str, Any]]:
-        """The same for pairs of another graph, which has the same columns."""
-        from cutaway.tasks.graphs.pair_answers import answer_pairs, other_messages
-
-        if not inputs:
-            raise ValueError("there must be pairs or a vertex to answer for, got none; give them beside data")
-        found, reading, graph = self.other_graph(run, data, vertices)
-        return answer_pairs(run.model, other_messages(found, reading, graph), found, reading, inputs)
-
-    def subject(self, run: "Run", given: str | None = None) -> "Subject":
-        """The graph of training edges and some pairs that it was not trained on; those of a vertex, if one is named."""
-        from cutaway.tasks.graphs.links import link_subject
-
-        data = self.dataset(run)
-        return link_subject(run, self.link_task(data), data, given)
+        return PairNetwork.new(self, task) if model is None else PairNetwork(self, task, model)

@@ -4,28 +4,23 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from cutaway.data.stored import find_stored
 from cutaway.recipes.checks import expect_at_least
-from cutaway.recipes.graphs.graph_settings import GraphRecipe, refuse_signs
+from cutaway.recipes.graphs.graph_settings import GraphSettings, refuse_signs
 from cutaway.recipes.settings import DATA, FIRST, MODEL, RESULTS, SCHEDULE, setting
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
+    from torch import nn
 
-    from torch import Tensor, nn
+    from cutaway.tasks.graphs.masked import RestoredGraphs
+    from cutaway.tasks.graphs.masking.parts import MaskedData
+    from cutaway.tasks.graphs.masking.restorer import GraphRestorer
 
-    from cutaway.runs.run import Run
-    from cutaway.tasks.graphs.masked_data import MaskedData
-    from cutaway.tasks.subjects import Subject
-    from cutaway.training.jobs import Job
-
-ABOUT = "features.json"  # in the run folder: the names of the features, and how they are scaled
 _STEPS, _EPOCHS, _MOST = 60, 30, 4000  # steps on one graph; times through many, and steps at most
 
 
 @dataclass(frozen=True)
-class MaskedGraphRecipe(GraphRecipe):
+class MaskedGraphRecipe(GraphSettings):
     """Learns how the vertices of graphs go together: features of vertices, or edges, are hidden and restored.
 
     It needs no label. Data is one graph (as for gcn) or many (molecules, TU files: as for gin). One-hot features, such
@@ -34,6 +29,19 @@ class MaskedGraphRecipe(GraphRecipe):
     """
 
     name: ClassVar[str] = "masked-graph"
+    kind: ClassVar[str] = "graphs/masked"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="NAME or molecules.csv",
+            gives="the name of a vertex (or graphs, or SMILES) in; what each vertex would be, by its neighbours alone, "
+            "out",
+        ),
+        Offer("embed"),
+        Offer("nearest", noun="vertices"),
+        Offer("look", takes="NAME"),
+    )
     open_settings: ClassVar[tuple[str, ...]] = ("steps", "depth", "evaluate_every", "checkpoint_every")
     quality: ClassVar[str] = (
         "Cora, hidden features of held-out vertices: cosine 0.275 (the neighbours' mean 0.256, the mean of all 0.236), "
@@ -41,11 +49,7 @@ class MaskedGraphRecipe(GraphRecipe):
         "vertices their class, LoRA 79.0 %."
     )
     unit: ClassVar[str] = "nats a kind or pair; of features (1 − cosine)²"
-    input: ClassVar[str] = "NAME or molecules.csv"
     memory: ClassVar[str] = "cutaway.data.stored:keep_graph_or_graphs"
-    prediction: ClassVar[str] = (
-        "the name of a vertex (or graphs, or SMILES) in; what each vertex would be, by its neighbours alone, out"
-    )
 
     data: str = "citations"
     """one graph (edges in a CSV, GraphML, .npz), many (a CSV of SMILES, a folder or .txt of graphs), or a sample"""
@@ -99,33 +103,6 @@ class MaskedGraphRecipe(GraphRecipe):
             if not 0 < getattr(self, name) < 1:
                 raise ValueError(f"{name} must be above 0 and below 1, got {getattr(self, name)}; try {name}=0.5")
 
-    def settled(self, task: Any = None, base: Any = None) -> "MaskedGraphRecipe":
-        """The recipe with what depends on one graph or many chosen."""
-        from cutaway.models.graphs.layer_kinds import LAYERS
-        from cutaway.tasks.graphs.edge_inputs import expect_readable_edges
-
-        many = self.holds_many()
-        steps = self.steps
-        data: Any = self.masked_data()
-        if not steps and many:
-            steps = min(_EPOCHS * max(1, len(data.data.train) // data.units), _MOST)
-        steps = steps or _STEPS
-        changed = dataclasses.replace(
-            self,
-            layer=self.layer if self.layer != "auto" else "gin" if many else "gcn",
-            norm=self.norm if self.norm != "auto" else "layer" if many else "none",
-            depth=self.depth or (4 if many else 2),
-            steps=steps,
-            evaluate_every=self.evaluate_every or max(20, -(-steps // 20)),
-            checkpoint_every=self.checkpoint_every or max(20, -(-steps // 4)),
-        )
-        if self.layer != "auto" and self.edge_features != "ignore":
-            expect_readable_edges(self.layer, data.some_graphs(), data.data.edge_feature_names, data.data.name)
-        if not many and not LAYERS[changed.layer].takes_signs:
-            refuse_signs(data.data, f"layers {changed.layer!r}")
-        object.__setattr__(changed, "_read_data", data)
-        return changed
-
     def shares(self) -> tuple[float, float]:
         """Shares of vertices and of edges that are hidden."""
         return (
@@ -133,36 +110,47 @@ class MaskedGraphRecipe(GraphRecipe):
             self.hidden_edges if self.hide in ("edges", "both") else 0.0,
         )
 
-    def holds_many(self) -> bool:
-        """Whether the data is many graphs."""
-        from cutaway.data.kinds import looks_like_many
+    def read(self, base: Any = None) -> "RestoredGraphs":
+        from cutaway.tasks.graphs.edge_inputs import expect_readable_edges
+        from cutaway.tasks.graphs.masked import RestoredGraphs
 
-        if self.graphs != "auto" or find_stored(self.data) is not None:
-            return self.graphs == "many"
-        return looks_like_many(self.data, self.encoding)
+        task = RestoredGraphs(self)
+        parts = task.parts
+        if self.layer != "auto" and self.edge_features != "ignore":
+            names = parts.data.edge_feature_names
+            expect_readable_edges(self.layer, parts.some_graphs(), names, parts.data.name)
+        return task
 
-    def masked_data(self, run: "Run | None" = None) -> "MaskedData":
-        """The graph, or the graphs, and what is hidden of them; those of a ``run`` must be as they were."""
-        from cutaway.tasks.graphs.masked_data import MaskedGraphs, OneMaskedGraph
+    def settled(self, task: Any, base: Any = None) -> "MaskedGraphRecipe":
+        """New settings, in which what depends on one graph or many is chosen."""
+        from cutaway.models.graphs.layer_kinds import LAYERS
 
-        return MaskedGraphs(self, run) if self.holds_many() else OneMaskedGraph(self, run)
+        many, parts = task.many, task.parts
+        usual = min(_EPOCHS * max(1, len(parts.data.train) // parts.units), _MOST) if many else _STEPS
+        steps = self.steps or usual
+        chosen: dict[str, Any] = {
+            "layer": self.layer if self.layer != "auto" else "gin" if many else "gcn",
+            "norm": self.norm if self.norm != "auto" else "layer" if many else "none",
+            "depth": self.depth or (4 if many else 2),
+            "steps": steps,
+            "evaluate_every": self.evaluate_every or max(20, -(-steps // 20)),
+            "checkpoint_every": self.checkpoint_every or max(20, -(-steps // 4)),
+        }
+        if not many and not LAYERS[chosen["layer"]].takes_signs:
+            refuse_signs(parts.data, f"layers {chosen['layer']!r}")
+        return dataclasses.replace(self, **chosen)
 
-    def job(self, rank: int = 0, world: int = 1) -> "Job":
+    def network(self, data: "MaskedData") -> "nn.Module":
+        """The untrained model."""
         import torch
 
-        from cutaway.atomic_files import write_json
         from cutaway.models.graphs.graph_encoder import GraphEncoder
-        from cutaway.tasks.graphs.edge_inputs import edge_settings, edges_in_words
-        from cutaway.training.jobs import Job
+        from cutaway.tasks.graphs.edge_inputs import edge_settings
 
-        if not self.steps or not self.depth or "auto" in (self.layer, self.norm):
-            return self.settled().job(rank, world)
-        data = getattr(self, "_read_data", None) or self.masked_data()
         torch.manual_seed(self.seed)
-        settings = edge_settings(self.layer, data.some_graphs(), self.edge_features == "ignore")
-        model = GraphEncoder(
+        return GraphEncoder(
             inputs=data.inputs,
-            **settings,
+            **edge_settings(self.layer, data.some_graphs(), self.edge_features == "ignore"),
             layer=self.layer,
             width=self.width,
             depth=self.depth,
@@ -170,89 +158,11 @@ class MaskedGraphRecipe(GraphRecipe):
             norm=self.norm,
             dropout=self.dropout,
         )
-        facts = data.facts()
-        facts["summary"] += edges_in_words(settings, self.layer, data.some_graphs(), data.data.edge_feature_names)
-        if self.hide == "edges":
-            facts["loss_unit"] = "nats a pair"
-        elif self.hide == "vertices":
-            facts["loss_unit"] = "nats a kind" if data.restoration.kinds else f"(1 − cosine)^{self.power:g}"
-        files: "dict[str, Callable[[Path], None]]" = {ABOUT: lambda path: write_json(path, data.about())}
-        files |= data.files()
-        held = data.held_parts()
-        if held is not None:
-            facts["baselines"] = data.restoration.baselines(held, data.known_rows())
 
-        def evaluate(m: "nn.Module") -> dict[str, float]:
-            return {} if held is None else data.restoration.metrics(m, held)
+    def build(self, task: Any, base: Any = None, model: "nn.Module | None" = None) -> "GraphRestorer":
+        from cutaway.tasks.graphs.masking.restorer import GraphRestorer
 
-        return Job(
-            model=model,
-            batches=data.batches(rank, world),
-            objective=data.restoration.cost,
-            evaluate=evaluate,
-            whole=evaluate,
-            units=data.units,
-            unit=data.unit,
-            files=files,
-            data=facts,
-        )
-
-    def test_metrics(self, run: "Run") -> dict[str, float]:
-        data = self.masked_data(run)
-        parts = data.test_parts()
-        naive = data.restoration.baselines(parts, data.known_rows())
-        best: dict[str, float] = {}
-        for one in naive.values():
-            for name, value in one["metrics"].items():
-                best[f"baseline_{name}"] = max(value, best.get(f"baseline_{name}", value))
-        return data.restoration.metrics(run.model, parts) | best
-
-    def vertex_vectors(self, run: "Run") -> "tuple[Sequence[str], Tensor]":
-        from cutaway.tasks.graphs.vertex_features import embedded_vertices
-
-        if self.holds_many():
-            raise self._cannot("embed vertices by their names, as it is of many graphs")
-        data: Any = self.masked_data(run)
-        return data.data.names, embedded_vertices(run.model, data.graph)
-
-    def read_inputs(self, source: str) -> Any:
-        from cutaway.tasks.graphs.vertex_names import read_names
-
-        return source if self.holds_many() else read_names(source, self.encoding)
-
-    def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:
-        """What each vertex would be by its neighbours: its kinds with P(kind), or its strongest features."""
-        from cutaway.tasks.graphs.restored_vertices import restored_graphs, restored_named
-
-        if self.holds_many():
-            return restored_graphs(run, inputs, self.encoding)
-        return restored_named(run, self.masked_data(run), inputs)
-
-    def embed(self, run: "Run", inputs: Any) -> "Tensor":
-        """A vector for each vertex that is named; of a run on many graphs, for each new graph: its vertices' mean."""
-        from cutaway.tasks.graphs.restored_vertices import vectors_of_graphs
-
-        return vectors_of_graphs(run, inputs, self.encoding)[1] if self.holds_many() else super().embed(run, inputs)
-
-    def embedded_items(
-        self, run: "Run", source: str, column: str = "", encoding: str = "utf-8"
-    ) -> "Iterator[tuple[list[str], Any]]":
-        from cutaway.tasks.graphs.new_graphs import read_new_graphs
-        from cutaway.tasks.graphs.restored_vertices import features_of
-
-        if not self.holds_many():
-            yield from super().embedded_items(run, source, column, encoding)
-            return
-        yield list(read_new_graphs(source, encoding, features_of(run)).names), source
-
-    def subject(self, run: "Run", given: str | None = None) -> "Subject":
-        """The graph, or some graphs that it was not trained on; nothing is hidden of them."""
-        from cutaway.tasks.graphs.restored_vertices import graph_subject
-
-        return graph_subject(run, self, given)
+        return GraphRestorer(self, task, self.network(task.parts) if model is None else model)
 
     def smaller(self) -> str:
         return f"lower width={self.width} or batch={self.batch}"
-
-
-__all__ = ["ABOUT", "MaskedGraphRecipe"]

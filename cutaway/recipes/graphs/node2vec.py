@@ -10,9 +10,8 @@ from cutaway.recipes.settings import DATA, FIRST, MODEL, RESULTS, setting
 from cutaway.recipes.words.wordvectors import WordVectorsRecipe
 
 if TYPE_CHECKING:
-    from cutaway.data.graphs.graph_data import GraphData
-    from cutaway.data.words.word_streams import WordCorpus
-    from cutaway.training.jobs import Job
+    from cutaway.tasks.graphs.walk_texts import WalkTexts
+    from cutaway.tasks.words.word2vec import Word2Vec
 
 _WALKS, _PASSES, _STEPS = 10, 5.0, 100  # of a graph of usual size
 _READ = 100_000_000  # vertices of walks that are read unless more are asked for: some minutes of one core
@@ -28,6 +27,7 @@ class Node2VecRecipe(WordVectorsRecipe):
     """
 
     name: ClassVar[str] = "node2vec"
+    kind: ClassVar[str] = "graphs/walk_texts"
     unit: ClassVar[str] = "nats a vertex of a walk"
     open_settings: ClassVar[tuple[str, ...]] = ("walks", "passes", "steps")
     quality: ClassVar[str] = (
@@ -91,27 +91,24 @@ class Node2VecRecipe(WordVectorsRecipe):
             if getattr(self, name) != value:
                 raise ValueError(f"walks are no text, got {name}={getattr(self, name)!r}; leave it out")
 
-    def graph_data(self) -> "GraphData":
-        """The graph, with the names of its vertices."""
-        from cutaway.data.graphs.graph_data import read_graph
+    def read(self, base: Any = None) -> "WalkTexts":
+        """The graph; its walks are drawn when their number is chosen."""
+        from cutaway.tasks.graphs.walk_texts import WalkTexts
 
-        return read_graph(
-            self.data,
-            directed=self.directed,
-            weight=self.weight or None,
-            encoding=self.encoding,
-            header=self.header,
-            repeats=self.repeats,
-        )
+        task = WalkTexts(self)
+        task.graph, task.tests  # noqa: B018 -- reads them
+        return task
 
-    def settled(self, task: Any = None, base: Any = None) -> "Node2VecRecipe":
+    def settled(self, task: Any, base: Any = None) -> "Node2VecRecipe":
         """The recipe with walks, passes and steps chosen by the size of the graph, where nobody chose them.
 
         A run stops, and is saved, between two steps; so a large graph has more of them, that each take seconds.
         """
-        if self.walks and self.passes and self.steps:
-            return self
-        vertices = max(1, self.graph_data().graph.vertices)
+        chosen: Any = super().settled(task, base)
+        return chosen if chosen.walks and chosen.passes and chosen.steps else chosen._for_size(task)
+
+    def _for_size(self, task: Any) -> "Node2VecRecipe":
+        vertices = max(1, task.graph.graph.vertices)
         walks = self.walks or min(_WALKS, max(1, _READ // (vertices * self.length)))
         once = vertices * walks * self.length
         passes = self.passes or min(_PASSES, max(1.0, _READ // once))
@@ -128,17 +125,5 @@ class Node2VecRecipe(WordVectorsRecipe):
         )
         return dataclasses.replace(chosen, evaluate_every=self.evaluate_every * (steps // _STEPS))
 
-    def job(self, rank: int = 0, world: int = 1) -> "Job":
-        if not (self.walks and self.passes and self.steps):
-            return self.settled().job(rank, world)
-        return super().job(rank, world)
-
-    def dataset(self) -> "WordCorpus":
-        """The walks in three parts, a line each."""
-        from cutaway.data.words.word_streams import read_words
-        from cutaway.tasks.graphs.walk_texts import walk_source
-
-        if not self.walks:
-            return self.settled().dataset()
-        text = walk_source(self.graph_data(), self.length, self.walks, self.seed, self.back, self.away)
-        return read_words(text, self.min_count, self.validation, self.test, by="spaces", lower=False, lines=True)
+    def build(self, task: Any, base: Any = None, model: Any = None) -> "Word2Vec":
+        return super().build(task if model is not None else task.by(self), base, model)

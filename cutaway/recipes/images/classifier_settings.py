@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.images.image_settings import ImageRecipe
 from cutaway.recipes.settings import FIRST, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.training.augmentation.image_changes import read_changes
 
 if TYPE_CHECKING:
@@ -16,8 +17,17 @@ if TYPE_CHECKING:
 class ImageClassifierRecipe(ImageRecipe):
     """A model that gives an image one of several classes."""
 
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="folder/",
+            gives="a folder of images, an image or an .npz in; the class and P(label) of each out",
+        ),
+        Offer("attack"),
+    )
+
     unit: ClassVar[str] = "nats an image"
-    prediction: ClassVar[str] = "a folder of images, an image or an .npz in; the class and P(label) of each out"
     kind: ClassVar[str] = "images/classify"
 
     augment: str = setting("", FIRST, "CHANGES")

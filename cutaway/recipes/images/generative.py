@@ -4,13 +4,19 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cutaway.recipes.images.image_settings import ImageRecipe
+from cutaway.tasks.abilities.ability import Offer
 
 
 @dataclass(frozen=True)
 class GenerativeRecipe(ImageRecipe):
     """A model that makes images."""
 
-    sample_files: ClassVar[str] = "cutaway.runs.sampled_images"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer("sample", writer="cutaway.runs.sampled_images"),
+        Offer("encode"),
+        Offer("decode"),
+    )
 
     batch: int = 128
     """images in a batch; fewer images are taken whole"""

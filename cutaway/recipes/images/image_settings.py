@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_share
 from cutaway.recipes.settings import DATA, setting
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from torch import nn
@@ -20,9 +21,12 @@ if TYPE_CHECKING:
 class ImageRecipe(Recipe):
     """A model of images."""
 
-    input: ClassVar[str] = "folder/"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("embed"),
+        Offer("look", takes="folder/"),
+    )
+
     memory: ClassVar[str] = "cutaway.data.stored:keep_images"
-    input_is_file: ClassVar[bool] = True
     meanings: ClassVar[dict[str, str]] = {}  # for the report: what figures mean that need words, by metric
 
     data: str = "digits"  # in Python arrays, too

@@ -4,15 +4,22 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from cutaway.recipes.images.image_settings import ImageRecipe
+from cutaway.tasks.abilities.ability import Offer
 
 
 @dataclass(frozen=True)
 class ImagePretrainingRecipe(ImageRecipe):
     """A model that learns from images alone."""
 
-    prediction: ClassVar[str] = (
-        "a folder of images, an image or an .npz in; the most alike training image of each, and the class of the five "
-        "nearest where classes are known, out"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="folder/",
+            gives="a folder of images, an image or an .npz in; the most alike training image of each, and the class of "
+            "the five nearest where classes are known, out",
+        ),
+        Offer("encode"),
     )
 
     batch: int = 128

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.images.generative import GenerativeRecipe
 from cutaway.recipes.settings import FIRST, MODEL, setting
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from torch import nn
@@ -25,6 +26,7 @@ class VAERecipe(GenerativeRecipe):
     """
 
     name: ClassVar[str] = "vae"
+    abilities: ClassVar[tuple[Offer, ...]] = (Offer("test"),)
     kind: ClassVar[str] = "images/reconstruct"
     unit: ClassVar[str] = "nats an image"
     quality: ClassVar[str] = (

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -96,9 +97,18 @@ class SeriesParts(NamedTuple):
 class ForecastRecipe(Recipe):
     """A model that forecasts series."""
 
-    input: ClassVar[str] = "series.csv"
-    prediction: ClassVar[str] = "series in; quantiles of what comes next out, as `cutaway forecast` says them"
-    input_is_file: ClassVar[bool] = True
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="series.csv",
+            gives="series in; quantiles of what comes next out, as `cutaway forecast` says them",
+        ),
+        Offer("forecast"),
+        Offer("backtest"),
+        Offer("look", takes="series.csv"),
+    )
+
     unit: ClassVar[str] = "nats a value"
     memory: ClassVar[str] = "cutaway.data.stored:keep_series"
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, setting
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     import pandas
@@ -26,6 +27,11 @@ class SeriesClassifierRecipe(Recipe):
     """
 
     name: ClassVar[str] = "series-classifier"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer("predict", takes="series.csv", gives="series in; a class for each out"),
+        Offer("look", takes="series.csv"),
+    )
     quality: ClassVar[str] = (
         "Test accuracy on archive data, beside the published InceptionTime and the nearest training series: GunPoint "
         "1.00 (1.00, 0.91), ItalyPowerDemand 0.959 (0.966, 0.955), ArrowHead 0.82 (0.86, 0.80), OSULeaf 0.84 (0.92, "
@@ -33,9 +39,6 @@ class SeriesClassifierRecipe(Recipe):
         "core each, one seed, 300 steps. `python benchmarks/run.py series_classes` measures it."
     )
     unit: ClassVar[str] = "nats a series"
-    input: ClassVar[str] = "series.csv"
-    prediction: ClassVar[str] = "series in; a class for each out"
-    input_is_file: ClassVar[bool] = True
 
     data: str = "cylinder-bell-funnel"
     """a CSV, Parquet or .ts file, or the name of an embedded sample (`cutaway list data`)"""

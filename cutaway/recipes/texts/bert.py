@@ -1,21 +1,16 @@
 r"""`bert`: a model that reads text in both directions, and guesses masked tokens of it."""
 
-import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, RESULTS, setting
-from cutaway.recipes.texts.text_settings import TextRecipe, corpus_facts, held_out
+from cutaway.recipes.texts.text_settings import TextRecipe
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
-    from cutaway.data.text.corpus import Corpus
-    from cutaway.data.text.masking import Masking
     from cutaway.models.specs.architectures import BERTSpec
-    from cutaway.runs.run import Run
-    from cutaway.tasks.subjects import Subject
-    from cutaway.training.jobs import Job
+    from cutaway.tasks.texts.masked_tokens import MaskedTokens, MaskedTokensLearner
 
 
 @dataclass(frozen=True)
@@ -28,6 +23,15 @@ class BERTRecipe(TextRecipe):
     """
 
     name: ClassVar[str] = "bert"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes='"The [MASK] is returned."',
+            gives="texts with [MASK] in; the five most probable fillings of each out",
+        ),
+    )
+    kind: ClassVar[str] = "texts/masked_tokens"
     quality: ClassVar[str] = (
         "35.5 % of the masked tokens of held-out documentation right, loss 3.66, after 1,000 steps (160 s of processor "
         "time). The most frequent token 6.9 %; counts of both neighbours 28.0 %, loss 4.15; transformers' "
@@ -37,8 +41,6 @@ class BERTRecipe(TextRecipe):
         "6.43): `python benchmarks/run.py masked_words`."
     )
     unit: ClassVar[str] = "nats a masked token"
-    input: ClassVar[str] = '"The [MASK] is returned."'
-    prediction: ClassVar[str] = "texts with [MASK] in; the five most probable fillings of each out"
 
     least_context: ClassVar[int] = 3  # a token between two special ones
 
@@ -76,73 +78,22 @@ class BERTRecipe(TextRecipe):
         spec = BERTSpec.bert(vocabulary=vocabulary, head=HeadSpec("masked"), dropout=self.dropout, **sizes)
         return spec.but(checkpointing=self.checkpointing)
 
-    def dataset(self, tokenizer: Any = None) -> "Corpus":
-        """The text in its three parts."""
-        from cutaway.data.text.corpus import read_text
+    def read(self, base: Any = None) -> "MaskedTokens":
+        from cutaway.tasks.texts.masked_tokens import MaskedTokens
 
-        kind = self.tokenizer if tokenizer is None else tokenizer
-        return read_text(self.data, kind, self.validation, self.test, encoding=self.encoding, special_tokens=True)
+        task = MaskedTokens(self)
+        task.parts.expect_context(self.context)
+        return task
 
-    def masking(self, corpus: "Corpus") -> "Masking":
-        """How stretches of a text are masked."""
-        from cutaway.data.text.masking import Masking
-        from cutaway.data.text.special_tokens import find_special_tokens
-        from cutaway.data.text.word_starts import word_table
-
-        special = find_special_tokens(corpus.tokenizer)
-        words = None if self.mask == "tokens" else word_table(corpus.tokenizer)
-        return Masking(special, corpus.vocabulary, self.context, self.masked, self.mask, words)
-
-    def job(self, rank: int = 0, world: int = 1) -> "Job":
+    def build(self, task: Any, base: Any = None, model: Any = None) -> "MaskedTokensLearner":
         import torch
 
-        from cutaway.data.text.masking import MaskedBatches
         from cutaway.models import BERT
-        from cutaway.tasks.texts import masked_tokens
+        from cutaway.tasks.texts.masked_tokens import MaskedTokensLearner
         from cutaway.tasks.texts.neighbour_heads import start_nearby
-        from cutaway.training.jobs import Job
 
-        corpus = self.dataset()
-        corpus.expect_context(self.context)
-        masking = self.masking(corpus)
-        torch.manual_seed(self.seed)
-        model = BERT(self.spec(corpus.vocabulary))
-        start_nearby(model)
-        samples = masked_tokens.masked_samples(held_out(corpus), masking)
-        return Job(
-            model=model,
-            batches=MaskedBatches(corpus.train, masking, self.batch, self.seed, rank, world),
-            objective=masked_tokens.masked_cost,
-            evaluate=lambda m: masked_tokens.masked_metrics(m, corpus.validation, masking, self.evaluate_tokens),
-            units=self.batch * self.context,
-            unit="tokens",
-            samples=lambda m: masked_tokens.write_guesses(m, corpus.tokenizer, samples),
-            files={"tokenizer.json": corpus.tokenizer.save},
-            data=corpus_facts(corpus, self.data),
-            whole=lambda m: masked_tokens.masked_metrics(m, corpus.validation, masking),
-        )
-
-    def test_metrics(self, run: "Run") -> dict[str, float]:
-        from cutaway.tasks.texts.masked_tokens import masked_metrics
-
-        corpus = self.dataset_of(run)
-        return masked_metrics(run.model, corpus.open_test(), self.masking(corpus))
-
-    def predict(self, run: "Run", inputs: str | os.PathLike[str] | Sequence[str]) -> list[dict[str, Any]]:
-        """For each [MASK] of a text, or of several, its five most probable fillings."""
-        from cutaway.tasks.texts.masked_tokens import fill_masks
-        from cutaway.tasks.texts.text_inputs import as_texts
-
-        return [guess._asdict() for guess in fill_masks(run.model, run.tokenizer, as_texts(inputs))]
-
-    def subject(self, run: "Run", given: str | None = None) -> "Subject":
-        from cutaway.tasks.subjects import text_subject, with_marks
-        from cutaway.tasks.texts.masked_tokens import masked_samples
-
-        if given is not None:
-            from cutaway.tasks.texts.text_inputs import first_line
-
-            return text_subject(run, with_marks(run.tokenizer, first_line(given, self.encoding)), "your text")
-        corpus = self.dataset_of(run)
-        (sample,) = masked_samples(held_out(corpus), self.masking(corpus), 1)
-        return text_subject(run, sample.ids, "the beginning of the validation text, with masked tokens")
+        if model is None:
+            torch.manual_seed(self.seed)
+            model = BERT(self.spec(task.parts.vocabulary))
+            start_nearby(model)
+        return MaskedTokensLearner(self, task, model)

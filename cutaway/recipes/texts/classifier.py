@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from cutaway.data.text.tokenizers import Tokenizer
@@ -26,6 +27,14 @@ class ClassifierRecipe(Recipe):
     """
 
     name: ClassVar[str] = "classifier"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes='"a text of yours"',
+            gives="a text, lines or a table with a column of texts in; the label and P(label) for every label out",
+        ),
+    )
     kind: ClassVar[str] = "texts/classify"
     quality: ClassVar[str] = (
         "Which of 12 modules a docstring is from: 92.3 % of 195 held-out texts right, log loss 0.33 (TF-IDF with "
@@ -35,10 +44,6 @@ class ClassifierRecipe(Recipe):
     )
     unit: ClassVar[str] = "nats a text"
     memory: ClassVar[str] = "cutaway.data.stored:keep_table"
-    input: ClassVar[str] = '"a text of yours"'
-    prediction: ClassVar[str] = (
-        "a text, lines or a table with a column of texts in; the label and P(label) for every label out"
-    )
 
     data: str = "python-modules"  # in Python a DataFrame, too, or a dict of columns
     """CSV, TSV, JSON lines or Parquet with a text and a label column; a folder or zip with a folder or file for each

@@ -1,22 +1,16 @@
 r"""`gpt`: a language model of your own text, by characters, bytes or BPE tokens."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
-from cutaway.recipes.texts.language_settings import LanguageRecipe, opening, write_sample
-from cutaway.recipes.texts.text_settings import TextRecipe, corpus_facts
+from cutaway.recipes.texts.language_settings import LanguageRecipe
+from cutaway.recipes.texts.text_settings import TextRecipe
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
-
-    from cutaway.data.batches import Window
-    from cutaway.data.text.token_files import Tokens
     from cutaway.models.specs.architectures import GPTSpec
-    from cutaway.runs.run import Run
-    from cutaway.training.jobs import Job
+    from cutaway.tasks.texts.next_token import NextTokenLearner
 
 
 @dataclass(frozen=True)
@@ -27,6 +21,7 @@ class GPTRecipe(TextRecipe, LanguageRecipe):
     """
 
     name: ClassVar[str] = "gpt"
+    abilities: ClassVar[tuple[Offer, ...]] = (Offer("test"),)
     quality: ClassVar[str] = (
         "The preset small on tinyshakespeare, by characters: validation loss 1.86 in 15 s on two cores; nanoGPT's CPU "
         "quick start, of the same size: 1.90 in 82 s. `python benchmarks/run.py race` measures it. The default run "
@@ -80,98 +75,16 @@ class GPTRecipe(TextRecipe, LanguageRecipe):
         spec = spec.but(prefix=self.prefix > 0)
         return spec.but(dropout=self.dropout, attention__dropout=self.dropout, checkpointing=self.checkpointing)
 
-    def job(self, rank: int = 0, world: int = 1) -> "Job":
+    def build(self, task: Any, base: Any = None, model: Any = None) -> "NextTokenLearner":
         import torch
 
-        from cutaway.data.batches import Windows
         from cutaway.models import GPT
-        from cutaway.training.jobs import Job
+        from cutaway.models.transformers.construction import start_quietly
+        from cutaway.tasks.texts.next_token import NextTokenLearner
 
-        corpus = self.dataset()
-        corpus.expect_context(self.context)
-        torch.manual_seed(self.seed)
-        model = GPT(self.spec(corpus.vocabulary))
-        if self.design == "quick":
-            start_quietly(model)
-        start = opening(corpus)
-        return Job(
-            model=model,
-            batches=Windows(corpus.train, self.context, self.batch, self.seed, rank, world),
-            objective=partial(next_token_cost, prefix=self.prefix) if self.prefix else next_token_cost,
-            evaluate=lambda m: text_loss(m, corpus.validation, self.context, self.evaluate_tokens, self.prefix),
-            units=self.batch * self.context,
-            unit="tokens",
-            samples=lambda m: write_sample(m, corpus.tokenizer, start, self.sample_tokens),
-            files={"tokenizer.json": corpus.tokenizer.save},
-            data=corpus_facts(corpus, self.data),
-            whole=lambda m: text_loss(m, corpus.validation, self.context, prefix=self.prefix),
-        )
-
-    def test_metrics(self, run: "Run") -> dict[str, float]:
-        return text_loss(run.model, self.dataset_of(run).open_test(), self.context, prefix=self.prefix)
-
-
-def start_quietly(model: "nn.Module") -> None:
-    """Zeros the maps back into the residual stream and the last one: layers start as the identity, guesses as even."""
-    import torch
-
-    from cutaway.models.transformers.construction import residual_writers
-
-    for end in [*residual_writers(model), model.unembed]:
-        torch.nn.init.zeros_(end.weight)  # type: ignore[union-attr, arg-type]
-
-
-def next_token_cost(model: "nn.Module", batch: "Window", prefix: int = 0) -> "Tensor":
-    """Mean of −log p(x_{t+1} | x_1 … x_t) over the batch, in nats; a prefix is given, and only what follows counts."""
-    import torch
-
-    from cutaway.blocks.losses.linear_cross_entropy import score_losses
-    from cutaway.training.adapters.records import unwrapped
-
-    tokens, targets = torch.from_numpy(batch.tokens), torch.from_numpy(batch.targets)
-    device = next(model.parameters()).device
-    tokens, targets = tokens.to(device), targets.to(device)
-    given: dict[str, Any] = {"prefix": prefix} if prefix else {}
-    if hasattr(unwrapped(model), "losses"):
-        losses = model(tokens, **given, targets=targets)
-    else:
-        losses = score_losses(model(tokens, **given), targets)
-    return losses[:, max(prefix - 1, 0) :].mean()
-
-
-def text_loss(
-    model: "nn.Module", tokens: "Tokens | None", context: int, limit: int | None = None, prefix: int = 0
-) -> dict[str, float]:
-    """Mean −log p of every token in windows side by side; with a ``limit``, of windows spread evenly over the text.
-
-    Of each window, the tokens of its ``prefix`` are given and not predicted.
-    """
-    if tokens is None:
-        return {}
-    import torch
-
-    total = count = 0.0
-    with torch.no_grad():
-        for window in _windows(tokens, context, limit):
-            n = window.targets[:, max(prefix - 1, 0) :].size
-            if not n:  # the rest of a text, shorter than the prefix
-                continue
-            total += next_token_cost(model, window, prefix).item() * n
-            count += n
-    return {"loss": total / count}
-
-
-def _windows(tokens: "Tokens", context: int, limit: int | None, batch: int = 32) -> "Iterator[Window]":
-    import numpy as np
-
-    from cutaway.data.batches import Window, every_window
-
-    whole = (len(tokens) - 1) // context
-    wanted = whole if limit is None else max(1, limit // context)
-    if wanted >= whole:
-        yield from every_window(tokens, context, batch)
-        return
-    starts = np.arange(wanted) * whole // wanted * context
-    for first in range(0, wanted, batch):
-        x = tokens.windows(starts[first : first + batch], context + 1)
-        yield Window(x[:, :-1], x[:, 1:])
+        if model is None:
+            torch.manual_seed(self.seed)
+            model = GPT(self.spec(task.parts.vocabulary))
+            if self.design == "quick":
+                start_quietly(model)
+        return NextTokenLearner(self, task, model, self.prefix)

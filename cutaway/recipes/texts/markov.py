@@ -5,15 +5,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import FIRST, setting
-from cutaway.recipes.texts.language_settings import LanguageRecipe, opening, write_sample
-from cutaway.recipes.texts.text_settings import corpus_facts
+from cutaway.recipes.texts.language_settings import LanguageRecipe
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
-
-    from cutaway.data.batches import Window
-    from cutaway.runs.run import Run
-    from cutaway.training.jobs import Job
+    from cutaway.tasks.texts.markov_chain import MarkovLearner
 
 
 @dataclass(frozen=True)
@@ -25,6 +21,7 @@ class MarkovRecipe(LanguageRecipe):
     """
 
     name: ClassVar[str] = "markov"
+    abilities: ClassVar[tuple[Offer, ...]] = (Offer("test"),)
     quality: ClassVar[str] = (
         "tinyshakespeare by characters, the last tenth held out: loss 1.723 with order 3, 1.515 with 5, 1.496 with 7 "
         "(13 s of one core, all told), 1.496 with 9. With Chen and Goodman's discounts instead of learned ones 1.519 "
@@ -60,46 +57,9 @@ class MarkovRecipe(LanguageRecipe):
     def smaller(self) -> str:
         return f"lower order={self.order}: each order has its counts"
 
-    def job(self, rank: int = 0, world: int = 1) -> "Job":
-        import numpy as np
-        import torch
+    def build(self, task: Any, base: Any = None, model: Any = None) -> "MarkovLearner":
+        from cutaway.tasks.texts.markov_chain import MarkovLearner, count_chain
 
-        from cutaway.data.batches import Windows
-        from cutaway.models import MarkovChain
-        from cutaway.tasks.texts.markov_baseline import chain_loss
-        from cutaway.training.jobs import Job
-
-        corpus = self.dataset()
-        corpus.expect_context(self.context)
-        tokens = torch.from_numpy(corpus.train[:].astype(np.int64))
-        model = MarkovChain.from_tokens(tokens, corpus.vocabulary, self.order, self.smoothing)
-        start, held_out = opening(corpus), corpus.validation
-        evaluate = lambda m: {} if held_out is None else {"loss": chain_loss(m, held_out)}
-        return Job(
-            model=model,
-            batches=Windows(corpus.train, self.context, self.batch, self.seed, rank, world),
-            objective=left_out_cost,
-            evaluate=evaluate,
-            units=self.batch * self.context,
-            unit="tokens",
-            samples=lambda m: write_sample(m, corpus.tokenizer, start, self.sample_tokens),
-            files={"tokenizer.json": corpus.tokenizer.save},
-            data=corpus_facts(corpus, self.data),
-            whole=evaluate,
-        )
-
-    def test_metrics(self, run: "Run") -> dict[str, float]:
-        from cutaway.tasks.texts.markov_baseline import chain_loss
-
-        return {"loss": chain_loss(run.model, self.dataset_of(run).open_test())}
-
-
-def left_out_cost(model: "nn.Module", batch: "Window") -> "Tensor":
-    """Mean −log p of the tokens of a batch, each as if it had not been counted."""
-    import numpy as np
-    import torch
-
-    device = next(model.parameters()).device
-    tokens = torch.from_numpy(np.concatenate([batch.tokens, batch.targets[:, -1:]], 1)).to(device)
-    chain: Any = getattr(model, "module", model)  # inside the wrapper of several processes
-    return chain.loss(tokens, left_out=True).mean()
+        if model is None:
+            model = count_chain(task.parts, self.order, self.smoothing)
+        return MarkovLearner(self, task, model)

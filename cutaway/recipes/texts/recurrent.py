@@ -1,29 +1,24 @@
 r"""`rnn`, `lstm` and `gru`: recurrent language models of your own text, by characters, bytes, words or BPE tokens."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.base import Optimizer
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import FIRST, SCHEDULE, setting
-from cutaway.recipes.texts.language_settings import LanguageRecipe, opening, write_sample
-from cutaway.recipes.texts.text_settings import corpus_facts
+from cutaway.recipes.texts.language_settings import LanguageRecipe
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
-    from torch import nn
-
-    from cutaway.data.text.token_files import Tokens
     from cutaway.models import RecurrentLMSpec
-    from cutaway.runs.run import Run
-    from cutaway.training.jobs import Job
-
-ROWS = 32  # stretches of the validation text that are read side by side
-WARM = 256  # tokens that each of them reads before its first prediction counts
+    from cutaway.tasks.texts.carried_state import CarriedStateLearner
 
 
 @dataclass(frozen=True)
 class RecurrentRecipe(LanguageRecipe):
     """Trains a recurrent net on text, its state carried from batch to batch, and lets it write."""
+
+    abilities: ClassVar[tuple[Offer, ...]] = (Offer("test"),)
 
     cell: ClassVar[str] = ""
 
@@ -82,39 +77,16 @@ class RecurrentRecipe(LanguageRecipe):
             f"context={self.context}, width={self.width} or depth={self.depth}"
         )
 
-    def job(self, rank: int = 0, world: int = 1) -> "Job":
+    def build(self, task: Any, base: Any = None, model: Any = None) -> "CarriedStateLearner":
         import torch
 
-        from cutaway.data.text.continued_windows import ContinuedWindows
         from cutaway.models import RecurrentLM
-        from cutaway.tasks.texts.markov_baseline import markov_baseline
-        from cutaway.training.carried_training import CarriedTraining
-        from cutaway.training.jobs import Job
+        from cutaway.tasks.texts.carried_state import CarriedStateLearner
 
-        corpus = self.dataset()
-        corpus.expect_context(self.context)
-        torch.manual_seed(self.seed)
-        model = RecurrentLM(self.spec(corpus.vocabulary))
-        start = opening(corpus)
-        batches = sum(self.batches_per_step()(step) for step in range(self.steps))
-        training = CarriedTraining(model, batches, self.scheduled_sampling)
-        chain = markov_baseline(corpus)
-        return Job(
-            model=model,
-            batches=ContinuedWindows(corpus.train, self.context, self.batch, self.jump, self.seed, rank, world),
-            objective=training,
-            evaluate=lambda m: carried_loss(m, corpus.validation, limit=self.evaluate_tokens),
-            units=self.batch * self.context,
-            unit="tokens",
-            samples=lambda m: write_sample(m, corpus.tokenizer, start, self.sample_tokens),
-            files={"tokenizer.json": corpus.tokenizer.save},
-            data=corpus_facts(corpus, self.data) | ({"baselines": chain} if chain else {}),
-            whole=lambda m: carried_loss(m, corpus.validation),
-            callbacks=[training],
-        )
-
-    def test_metrics(self, run: "Run") -> dict[str, float]:
-        return carried_loss(run.model, self.dataset_of(run).open_test())
+        if model is None:
+            torch.manual_seed(self.seed)
+            model = RecurrentLM(self.spec(task.parts.vocabulary))
+        return CarriedStateLearner(self, task, model)
 
 
 @dataclass(frozen=True)
@@ -159,35 +131,3 @@ class GRURecipe(RecurrentRecipe):
         "seed)."
     )
     cell: ClassVar[str] = "gru"
-
-
-def carried_loss(model: "nn.Module", tokens: "Tokens | None", limit: int | None = None) -> dict[str, float]:
-    """Mean −log p of every token but the first, the state carried along the text.
-
-    The text is read in stretches side by side, each of which begins some tokens early to find its state. With a
-    ``limit`` so many tokens are predicted, in stretches spread evenly over the text.
-    """
-    if tokens is None:
-        return {}
-    import numpy as np
-    import torch
-
-    from cutaway.models import CarriedState
-
-    count = len(tokens) - 1  # to be predicted
-    rows = max(1, min(ROWS, count // WARM))
-    first = np.arange(rows) * count // rows
-    last = np.minimum(np.append(first[1:], count), first + -(-min(limit or count, count) // rows))
-    length = min(count, WARM + int((last - first).max()))
-    begin = (first - WARM).clip(0, count - length)
-    device = next(model.parameters()).device
-    state, total = CarriedState(), 0.0
-    with torch.no_grad():
-        for step in range(0, length, WARM):
-            x = torch.from_numpy(tokens.windows(begin + step, min(WARM, length - step) + 1)).to(device)
-            logits, targets = model(x[:, :-1], state=state), x[:, 1:]
-            losses = torch.nn.functional.cross_entropy(logits.mT.float(), targets, reduction="none")
-            place = (begin + step)[:, None] + np.arange(targets.shape[1])
-            counts = torch.from_numpy((place >= first[:, None]) & (place < last[:, None])).to(device)
-            total += float(losses[counts].double().sum())
-    return {"loss": total / int((last - first).sum())}

@@ -71,7 +71,7 @@ class Seq2SeqRecipe(TranslationRecipe):
             end=(END,),
         )
 
-    def build(self, vocabulary: int) -> "nn.Module":
+    def new_model(self, vocabulary: int) -> "nn.Module":
         from cutaway.models import Seq2Seq
 
         return Seq2Seq(self.spec(vocabulary))

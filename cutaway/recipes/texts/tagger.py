@@ -6,22 +6,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, MODEL, setting
-from cutaway.tasks.texts.equal_texts import TOGETHER, expect_same_parts, kept_together
+from cutaway.tasks.abilities.ability import Offer
+from cutaway.tasks.texts.equal_texts import expect_same_parts
 from cutaway.training.optimizers.schedules import Shape
 
 if TYPE_CHECKING:
     from cutaway.data.text.lexicon import Lexicon
-    from cutaway.data.text.tagged_sentences import Tagged, TaggedText
-    from cutaway.data.text.vector_files import Vectors
     from cutaway.models.sequences.tagger import TaggerSpec
     from cutaway.runs.run import Run
-    from cutaway.tasks.subjects import Subject
-    from cutaway.tasks.texts.tag import Probabilities
-    from cutaway.tasks.texts.tagged_output import TaggedOutput
-    from cutaway.training.jobs import Job
-
-LEXICON = "lexicon.json"
-_SAMPLES = 8  # sentences tagged at every evaluation
+    from cutaway.tasks.texts.tag import WordTags
+    from cutaway.tasks.texts.word_tagger import WordTagger
 
 
 @dataclass(frozen=True)
@@ -34,6 +28,17 @@ class TaggerRecipe(Recipe):
     """
 
     name: ClassVar[str] = "tagger"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="text.conllu",
+            gives="texts or CoNLL-U in; a tag for every word out; CoNLL-U comes back with its tags put in, and --json "
+            "has the probabilities of all tags",
+            formats=(".conllu",),
+        ),
+    )
+    kind: ClassVar[str] = "texts/tag"
     quality: ClassVar[str] = (
         "Parts of speech on the test file of the English Web Treebank (UPOS, preset treebank, GloVe's vectors of 50 "
         "numbers for 20,000 words): 96.1 % right, of words never seen 82.5 %, in 547 s of processor time; each word's "
@@ -41,12 +46,6 @@ class TaggerRecipe(Recipe):
         "frequent role 90.5 %. `python benchmarks/run.py tagging` measures it."
     )
     unit: ClassVar[str] = "nats a word"
-    input: ClassVar[str] = "text.conllu"
-    prediction: ClassVar[str] = (
-        "texts or CoNLL-U in; a tag for every word out; CoNLL-U comes back with its tags put in, and --json has the "
-        "probabilities of all tags"
-    )
-    output_formats: ClassVar[tuple[str, ...]] = (".conllu",)
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "treebank": dict(
@@ -151,156 +150,24 @@ class TaggerRecipe(Recipe):
             dropout=self.dropout,
         )
 
-    def dataset(self, run: "Run | None" = None) -> "TaggedText":
-        """The sentences in their three parts; those of a ``run`` must be what they were."""
-        from cutaway.data.text.tagged_sentences import read_tagged
+    def read(self, base: Any = None) -> "WordTags":
+        from cutaway.tasks.texts.tag import WordTags, given_vectors
 
-        found = read_tagged(
-            self.data,
-            self.column,
-            self.validation,
-            self.test,
-            self.validation_file,
-            self.test_file,
-            seed=self.seed,
-            encoding=self.encoding,
-            together=kept_together(run),
-        )
-        if run is not None:
-            run.expect_same_data(found.fingerprint)
-        return found
+        task = WordTags(self)
+        task.vectors = given_vectors(self.vectors, self.vector_words, task.parts) if self.vectors else None
+        task.lexicon  # noqa: B018 -- made of the data, which is read
+        return task
+
+    def build(self, task: Any, base: Any = None, model: Any = None) -> "WordTagger":
+        from cutaway.tasks.texts.word_tagger import WordTagger
+
+        return WordTagger.new(self, task) if model is None else WordTagger(self, task, model)
 
     def expect_resumable(self, run: "Run") -> None:
+        from cutaway.tasks.texts.tag import WordTags
+
         super().expect_resumable(run)
-        expect_same_parts(run, lambda made: self.dataset(made).train)
-
-    def given_vectors(self, text: "TaggedText") -> "Vectors | None":
-        """The vectors of the file that are taken: its first, and those of words of the training data."""
-        if not self.vectors:
-            return None
-        from cutaway.data.text.vector_files import Vectors, read_vectors
-
-        found = read_vectors(self.vectors)
-        own = {form for sentence in text.train for word in sentence.words for form in (word, word.lower())}
-        kept = [i for i, word in enumerate(found.words) if i < self.vector_words or word in own]
-        if not any(found.words[i] in own for i in kept):
-            raise ValueError(
-                f"vectors must be of words of the data, got {self.vectors} with none of those of {text.name}; "
-                "give vectors of its language"
-            )
-        return Vectors([found.words[i] for i in kept], found.matrix[kept])
-
-    def job(self, rank: int = 0, world: int = 1) -> "Job":
-        import torch
-
-        from cutaway.atomic_files import write_json
-        from cutaway.data.text.lexicon import Lexicon
-        from cutaway.data.text.tag_batches import EncodedSentences, TagBatches
-        from cutaway.models.sequences.tagger import Tagger
-        from cutaway.tasks.texts import tag as tagging
-        from cutaway.tasks.texts.tagged_output import write_samples
-        from cutaway.training.jobs import Job
-
-        text = self.dataset()
-        vectors = self.given_vectors(text)
-        words, tags = ([getattr(s, part) for s in text.train] for part in ("words", "tags"))
-        lexicon = Lexicon.from_sentences(words, tags, vectors.words if vectors else ())
-        if len(lexicon.tags) < 2:
-            raise ValueError(
-                f"a tagger needs at least two tags, got {text.name} where every tag is {lexicon.tags[0]!r}; "
-                f"choose another column than column={self.column or 'upos'}"
-            )
-        train = EncodedSentences(text.train, lexicon, self.hide)
-        validation = None if text.validation is None else EncodedSentences(text.validation, lexicon)
-        torch.manual_seed(self.seed)
-        model = Tagger(self.spec(lexicon, vectors.matrix.shape[1] if vectors else 0))
-        if vectors:
-            model.set_vectors(torch.from_numpy(vectors.matrix))
-        batch = min(self.batch, len(text.train))
-        shown = (text.train if text.validation is None else text.validation)[:_SAMPLES]
-        return Job(
-            model=model,
-            batches=TagBatches(train, batch, self.seed, rank, world),
-            objective=tagging.tag_cost,
-            evaluate=lambda m: tagging.tag_metrics(m, validation),
-            units=max(1, batch * len(train.types) // len(train)),
-            unit="words",
-            samples=lambda m: write_samples(m, lexicon, shown),
-            files={LEXICON: lambda path: write_json(path, lexicon.to_dict())},
-            data=self._facts(text, lexicon),
-            whole=lambda m: tagging.whole_metrics(m, validation),
-            better="error",
-        )
-
-    def _facts(self, text: "TaggedText", lexicon: "Lexicon") -> dict[str, Any]:
-        """What config.json says of the data."""
-        from cutaway.tasks.texts.tag import FrequentTags
-
-        told: dict[str, Any] = {
-            "summary": text.summary(),
-            "fingerprint": text.fingerprint.to_dict(),
-            TOGETHER: True,
-            "source": self.data,
-        }
-        if text.validation is None:
-            return told
-        metrics = FrequentTags(text.train).metrics(text.validation, lexicon)
-        return told | {"baseline": {"rule": FrequentTags.rule, "metrics": metrics}}
+        expect_same_parts(run, lambda made: WordTags(self, made).parts.train)
 
     def smaller(self) -> str:
         return f"lower batch={self.batch}, width={self.width} or vector_words={self.vector_words}"
-
-    # ------------------------------------------------------------------------------------------------------------------
-
-    def lexicon(self, run: "Run") -> "Lexicon":
-        """What the run's model knows of words."""
-        from cutaway.tasks.texts.tagged_output import read_lexicon
-
-        return read_lexicon(run)
-
-    def word_probabilities(self, run: "Run", sentences: "list[Tagged]") -> "Probabilities":
-        """p(tag | sentence) of every word of every sentence."""
-        from cutaway.data.text.tag_batches import EncodedSentences
-        from cutaway.tasks.texts.tag import tag_probabilities
-
-        return tag_probabilities(run.model, EncodedSentences(sentences, self.lexicon(run)))
-
-    def test_metrics(self, run: "Run") -> dict[str, float]:
-        from cutaway.data.text.tag_batches import EncodedSentences
-        from cutaway.tasks.texts.tag import FrequentTags, whole_metrics
-
-        text, lexicon = self.dataset(run), self.lexicon(run)
-        sentences = text.open_test()
-        naive = FrequentTags(text.train).metrics(sentences, lexicon)
-        found = whole_metrics(run.model, EncodedSentences(sentences, lexicon))
-        return found | {f"baseline_{name}": value for name, value in naive.items()}
-
-    def read_inputs(self, source: str) -> Any:
-        from cutaway.tasks.texts.tagged_output import read_source
-
-        return read_source(source, self.encoding)
-
-    def split(self, text: str) -> list[str]:
-        """The words of a text."""
-        from cutaway.tasks.texts.tagged_output import split_text
-
-        return split_text(text, self.splitting, self.data)
-
-    def predict(self, run: "Run", inputs: Any) -> "TaggedOutput":
-        """A tag for every word of texts, lists of words, or a CoNLL-U file given as a Path."""
-        from cutaway.tasks.texts.tagged_output import tag_inputs
-
-        return tag_inputs(run, inputs, self.split, self.column, self.encoding)
-
-    def subject(self, run: "Run", given: str | None = None) -> "Subject":
-        from cutaway.tasks.texts.tagged_output import sentence_subject
-
-        if given is not None:
-            first = next(filter(None, self.read_inputs(given)), "")  # of a file, its first sentence
-            words = self.split(first) if isinstance(first, str) else first.words
-            return sentence_subject(run, words, "your sentence")
-        text = self.dataset(run)
-        trained_on = text.validation is None
-        some = text.train if text.validation is None else text.validation
-        shown = min((s.words for s in some), key=lambda words: abs(len(words) - 12))
-        return sentence_subject(run, shown, f"a sentence that it was {'' if trained_on else 'not '}trained on")

@@ -1,14 +1,11 @@
-r"""What the recipes for text share: settings of the text and of a transformer, and the data of a run read again."""
+r"""Settings that the recipes for text share: those of the text, and of a transformer."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 from cutaway.recipes.base import Optimizer, Recipe
 from cutaway.recipes.checks import expect_at_least, expect_heads, expect_share
 from cutaway.recipes.settings import DATA, FIRST, setting
-
-if TYPE_CHECKING:
-    from cutaway.runs.run import Run
 
 
 @dataclass(frozen=True)
@@ -37,22 +34,6 @@ class CorpusRecipe(Recipe):
                 f"patience needs data to evaluate on, got patience={self.patience} with validation=0; "
                 "set patience=0 too"
             )
-
-    def dataset(self, tokenizer: Any = None) -> Any:
-        """The data in its three parts, by the settings' tokenizer or by one that is there already."""
-        raise self._cannot("read data")
-
-    def dataset_of(self, run: "Run") -> Any:
-        """The data of a run, which must be what it was, in the run's own tokens."""
-        data = self.dataset()
-        run.expect_same_data(data.fingerprint)
-        # The same settings make the same tokenizer of the same text, unless its library has learned something new.
-        return data if data.tokenizer.key == run.tokenizer.key else self.dataset(run.tokenizer)
-
-    def read_inputs(self, source: str) -> list[str]:
-        from cutaway.tasks.texts.text_inputs import read_lines
-
-        return read_lines(source, self.encoding)
 
 
 @dataclass(frozen=True)
@@ -86,20 +67,3 @@ class TextRecipe(CorpusRecipe):
             f"context={self.context}, width={self.width} or depth={self.depth}"
             + ("" if self.checkpointing else ", or turn on checkpointing")
         )
-
-
-def held_out(data: Any) -> Any:
-    """The validation part, which was not trained on; the training part where there is no other."""
-    return data.train if data.validation is None else data.validation
-
-
-def corpus_facts(corpus: Any, source: str) -> dict[str, Any]:
-    """What config.json says of a text: its size, its digest, and what one would reach on it without a model."""
-    from cutaway.tasks.texts.unigrams import unigram_baseline
-
-    facts = {"summary": corpus.summary(), "fingerprint": corpus.fingerprint.to_dict(), "source": source}
-    baseline = unigram_baseline(corpus.train, corpus.validation, corpus.vocabulary)
-    return facts | ({"baseline": baseline} if baseline else {})
-
-
-__all__ = ["CorpusRecipe", "TextRecipe", "corpus_facts", "held_out"]

@@ -69,7 +69,7 @@ class TransformerRecipe(TranslationRecipe, TextRecipe):
             )
         return spec.but(start=START, end=(END,), checkpointing=self.checkpointing)
 
-    def build(self, vocabulary: int) -> "nn.Module":
+    def new_model(self, vocabulary: int) -> "nn.Module":
         from cutaway.models import Transformer
 
         return Transformer(self.spec(vocabulary))

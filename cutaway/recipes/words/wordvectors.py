@@ -1,24 +1,22 @@
 r"""`wordvectors`: a vector for every word of your text, by CBOW or skip-gram."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
-from cutaway.recipes.words.vector_runs import VectorRuns
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
-    from cutaway.data.words.word_streams import WordCorpus
-    from cutaway.runs.run import Run
-    from cutaway.tasks.words.word_rows import WordRows
-    from cutaway.training.jobs import Job
+    from cutaway.tasks.words.vectors import WordsInContext
+    from cutaway.tasks.words.word2vec import Word2Vec
 
 _AUTOGRAD = {"rate": 5e-3, "steps": 2000}  # where nobody chose others, for outputs that are trained by AdamW
 
 
 @dataclass(frozen=True)
-class WordVectorsRecipe(VectorRuns, Recipe):
+class WordVectorsRecipe(Recipe):
     """Learns a vector for every frequent word, from the words that stand around it.
 
     CBOW guesses a word from the mean of its context, skip-gram from one word of it. Words that are used alike get
@@ -26,6 +24,8 @@ class WordVectorsRecipe(VectorRuns, Recipe):
     """
 
     name: ClassVar[str] = "wordvectors"
+    abilities: ClassVar[tuple[Offer, ...]] = (Offer("test"), Offer("embed"), Offer("nearest"))
+    kind: ClassVar[str] = "words/vectors"
     unit: ClassVar[str] = "nats a word"
     quality: ClassVar[str] = (
         "Text8's first 10 MB, 100 numbers, five epochs, means of three seeds: CBOW agrees with people's ratings by "
@@ -96,10 +96,6 @@ class WordVectorsRecipe(VectorRuns, Recipe):
     """validation words used while training; the whole split is used at the end"""
 
     def __post_init__(self) -> None:
-        if self.output != "negative":
-            for name, value in _AUTOGRAD.items():
-                if getattr(self, name) == type(self).__dataclass_fields__[name].default:
-                    object.__setattr__(self, name, value)
         super().__post_init__()
         expect_at_least(self, 1, "width", "window", "negatives", "min_count", "evaluate_words")
         expect_at_least(self, 0, "phrases", "subwords", "phrase_threshold")
@@ -116,40 +112,24 @@ class WordVectorsRecipe(VectorRuns, Recipe):
                 f"patience needs text to evaluate on, got patience={self.patience} with validation=0; set patience=0"
             )
 
-    def dataset(self) -> "WordCorpus":
-        """The words of the text in three parts."""
-        from cutaway.data.words.word_streams import read_words
+    def read(self, base: Any = None) -> "WordsInContext":
+        from cutaway.tasks.words.vectors import WordsInContext
 
-        return read_words(
-            self.data,
-            self.min_count,
-            self.validation,
-            self.test,
-            by=self.words,
-            lower=not self.keep_case,
-            phrases=self.phrases,
-            threshold=self.phrase_threshold,
-            lines=not self.across_lines,
-            encoding=self.encoding,
-        )
+        task = WordsInContext(self)
+        task.parts, task.tests  # noqa: B018 -- reads them
+        return task
 
-    def job(self, rank: int = 0, world: int = 1) -> "Job":
-        from cutaway.tasks.words.word_jobs import word_job
+    def settled(self, task: Any, base: Any = None) -> "WordVectorsRecipe":
+        """New settings: outputs that AdamW trains have another rate and other steps, where nobody chose them."""
+        if self.output == "negative":
+            return self
+        usual = {name: type(self).__dataclass_fields__[name].default for name in _AUTOGRAD}
+        return replace(self, **{name: x for name, x in _AUTOGRAD.items() if getattr(self, name) == usual[name]})
 
-        return word_job(self, rank, world)
+    def build(self, task: Any, base: Any = None, model: Any = None) -> "Word2Vec":
+        from cutaway.tasks.words.word2vec import Word2Vec
 
-    def test_metrics(self, run: "Run") -> dict[str, float]:
-        from cutaway.tasks.words.word_jobs import own_loss
-
-        data = self.dataset()
-        run.expect_same_data(data.fingerprint)
-        return own_loss(run.model, data.open_test(), data.counts, self) | self.scores(self.word_rows(run))
-
-    def scores(self, rows: "WordRows") -> dict[str, float]:
-        """Similarity and analogies, where their files are given."""
-        from cutaway.tasks.words.word_jobs import word_scores, word_tests
-
-        return word_scores(rows.words, rows.matrix, word_tests(self))
+        return Word2Vec.new(self, task) if model is None else Word2Vec(self, task, model)
 
     def smaller(self) -> str:
         return f"raise min_count={self.min_count}, or lower width={self.width} or subwords={self.subwords}"

@@ -5,6 +5,7 @@ A model says where its recurrent layers are and what their steps are, by names o
 and these say what values they have (`blocks/recurrence/cells.py`).
 """
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -100,12 +101,10 @@ def reach(run: "Run", subject: Subject) -> list[Picture]:
 
 def _long_text(run: "Run", subject: Subject) -> tuple[torch.Tensor, tuple[str, ...]] | None:
     """Text that was not trained on, where the data is still there; else the subject's own."""
-    from cutaway.recipes.texts.text_settings import held_out
-
-    try:
-        ids = [int(i) for i in held_out(run.recipe.dataset_of(run))[:_READ]]  # type: ignore[attr-defined]
-    except (AttributeError, OSError, ValueError):
-        ids = []
+    ids: list[int] = []
+    if run.recipe.kind == "texts/next_token":
+        with suppress(OSError, ValueError):  # the text is no longer there, or another one
+            ids = [int(i) for i in run.task.held_out[:_READ]]  # type: ignore[attr-defined]
     if len(ids) > len(subject.tokens):
         device = next(run.model.parameters()).device
         return torch.tensor([ids], device=device), token_names(run.tokenizer, ids)

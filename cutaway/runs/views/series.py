@@ -35,7 +35,7 @@ def forecasts(run: "Run") -> bool:
 
 @lru_cache(maxsize=2)  # several views of a page look at one backtest
 def _backtest(run: "Run") -> Backtest:
-    return run.recipe.backtest(run, None, samples=200)
+    return run.backtest(None, samples=200)
 
 
 def _spread(errors: np.ndarray) -> list[int]:

@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from cutaway.data.text.lexicon import letters
-from cutaway.data.text.tag_batches import EncodedSentences
 from cutaway.inside.tracing import patch
 from cutaway.look import confusion_matrix, heatmap
 from cutaway.look.charts.bars import bar_chart
@@ -17,8 +16,8 @@ from cutaway.look.pages.picture import Picture
 from cutaway.look.style.wording import quoted
 from cutaway.models.sequences.tagger import TaggerInput
 from cutaway.tasks.subjects import Subject
-from cutaway.tasks.texts.tag import answers, tag_f1
-from cutaway.tasks.texts.tagged_output import read_lexicon, sentence_input
+from cutaway.tasks.texts.tag_metrics import tag_f1, word_answers
+from cutaway.tasks.texts.word_tagger import sentence_input
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
@@ -29,13 +28,14 @@ _BARS = 40  # tags shown, the most frequent
 
 def tags_words(run: "Run") -> bool:
     """Runs that give words probabilities of tags."""
-    return hasattr(run.recipe, "word_probabilities")
+    return run.recipe.kind == "texts/tag"
 
 
 def tagged(run: "Run", subject: Subject) -> Picture:
     """The tag of each word, and how sure the model is of it."""
     p = subject.output(run.model)[0].softmax(-1)
-    return tag_strip(p, subject.tokens, read_lexicon(run).tags, title=f"The tag of each word of {subject.words}")
+    task: Any = run.task
+    return tag_strip(p, subject.tokens, task.lexicon.tags, title=f"The tag of each word of {subject.words}")
 
 
 def other_words(run: "Run", subject: Subject) -> list[Picture]:
@@ -97,7 +97,8 @@ def word_parts(run: "Run", subject: Subject) -> Picture:
 def letters_of_unknown_words(run: "Run", subject: Subject) -> Picture:
     """Which letters would tell the tag of each word if it had never been seen."""
     model: Any = run.model
-    lexicon, device = read_lexicon(run), next(run.model.parameters()).device
+    task: Any = run.task
+    lexicon, device = task.lexicon, next(model.parameters()).device
     values, shown = [], []
     for t, word in enumerate(subject.tokens):
         signs = letters(word)
@@ -154,12 +155,12 @@ def _fall_when_zeroed(model: Any, inputs: TaggerInput, part: slice) -> np.ndarra
 
 def tag_results(run: "Run", subject: Subject) -> list[Picture]:
     """What each tag is taken for, and how well each is found, on sentences not trained on."""
-    recipe: Any = run.recipe
-    text, lexicon = recipe.dataset(run), read_lexicon(run)
-    if text.validation is None:
+    task: Any = run.task
+    learner: Any = run.learner
+    sentences, lexicon = task.parts.validation, task.lexicon
+    if sentences is None:
         return []
-    said = recipe.word_probabilities(run, text.validation)
-    found = answers(run.model, EncodedSentences(text.validation, lexicon), said)
+    found = word_answers(learner.outputs(sentences), task.encode(sentences))
     known = found.truth < len(lexicon.tags)
     counts = np.zeros((len(lexicon.tags),) * 2, np.int64)
     np.add.at(counts, (found.truth[known], found.predicted[known]), 1)

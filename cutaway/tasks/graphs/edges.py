@@ -1,13 +1,26 @@
-r"""Labels of edges, classes (friend, foe, unknown) or values (ratings): the cost of a step, metrics and predictions.
+r"""The task of labelling edges: their class (friend, foe or unknown), or their value (a rating).
 
-    classes    cost = mean over edges of −log softmax(score(u, v))_y
-    values     cost = mean over edges of (score(u, v) − (y − mean) / std)²          mean, std: of the training edges
+    classes    loss = mean over edges of −log softmax(score(u, v))_y
+    values     loss = mean over edges of (score(u, v) − (y − mean) / std)²          mean, std: of the training edges
 
 Messages run over the training edges, and know their labels, but in training not those that a step asks for: edges of a
 class have stages of their own, and so have values above and below the mean, the farther the heavier.
+
+Baselines are labels by the other edges of the two vertices, without a model.
+
+    Classes
+        majority        the most frequent class of training, always
+        habits          log p_k + log(p_k(u) / p_k) + log(p_k(v) / p_k),   p_k(u) = (n_k(u) + c p_k) / (n(u) + c)
+    Values
+        mean            μ, the mean of training, always
+        habits          μ + b_u + b_v,   b_u = Σ (y − μ) / (n(u) + c),   b_v = Σ (y − μ − b_u) / (n(v) + c)
+
+Sums and counts n are over the training edges of a vertex; c draws vertices with few edges towards what is usual. The
+baseline predictors of Koren, Bell, Volinsky 2009. Either way round of an undirected edge gives the same.
 """
 
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -16,49 +29,59 @@ from torch import Tensor, nn
 
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.losses.metrics import accuracy, macro_f1
-from cutaway.data.graphs.link_splits import Pairs, pair_keys, split_labelled
-from cutaway.tasks.graphs.edge_baselines import class_rules, value_rules_of_edges
-from cutaway.tasks.graphs.links import AskedLinks, PairBatches, pair_scores
-from cutaway.tasks.graphs.whole_graphs import Scale, outcome_loss, outcome_metrics
+from cutaway.data.graphs.link_splits import LinkSplit, Pairs, split_labelled
+from cutaway.tasks.graphs.outcomes import Scale, outcome_loss, outcome_metrics
+from cutaway.tasks.graphs.pairs import PairTask
 
 MOST_KINDS = 8  # classes of edges that have stages of their own
+_COUNT = 5.0  # c
+_LEAST = 1e-9
 
 
-class EdgeTask:
-    """A graph whose edges have ``labels`` (m,): numbers of ``classes``, or values where there are none."""
+class EdgeLabels(PairTask):
+    """A graph whose edges have labels: numbers of ``classes``, or values where there are none."""
 
-    def __init__(
-        self,
-        whole: Graph,
-        labels: Shaped[Tensor, "m"],
-        classes: tuple[str, ...],
-        validation: float,
-        test: float,
-        seed: int,
-    ) -> None:
-        self.classes, self.seed = classes, seed
-        edges = whole.edges.numpy()
-        self.split = split_labelled(edges, labels.numpy(), validation, test, seed)
-        train = torch.from_numpy(self.split.train)
-        self.scale = None if classes else Scale.of(labels[train])
-        self.graph = labelled_messages(whole, labels, len(classes), self.scale).without_edges(~train)
-        self.known = Pairs(edges[:, self.split.train], labels[train].numpy())
-        self._keys = pair_keys(self.known.pairs, whole.vertices)
-        self._moved: dict[torch.device, Graph] = {}
+    kind: ClassVar[str] = "graphs/edges"
+    noun = "edges"
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return self.parts.edge_classes
+
+    @property
+    def target(self) -> str:
+        return self.parts.edge_target
+
+    @property
+    def labels(self) -> Shaped[Tensor, "m"]:
+        """What is known of every edge."""
+        assert self.parts.edge_targets is not None
+        return self.parts.edge_targets
+
+    @cached_property
+    def split(self) -> LinkSplit:
+        settings, edges = self.settings, self.parts.graph.edges.numpy()
+        return split_labelled(edges, self.labels.numpy(), settings.validation, settings.test, settings.seed)
+
+    @cached_property
+    def scale(self) -> Scale | None:
+        return None if self.classes else Scale.of(self.labels[torch.from_numpy(self.split.train)])
+
+    @cached_property
+    def known(self) -> Pairs:
+        train = self.split.train
+        return Pairs(self.parts.graph.edges.numpy()[:, train], self.labels[torch.from_numpy(train)].numpy())
+
+    @cached_property
+    def graph(self) -> Graph:
+        whole = labelled_messages(self.features.apply(self.parts.graph), self.labels, len(self.classes), self.scale)
+        return whole.without_edges(~torch.from_numpy(self.split.train))
 
     def model_settings(self) -> dict[str, Any]:
-        """What the spec of a model for this says: its outputs, and which edges have stages of their own."""
         count = len(self.classes)
         return {"outputs": count or 1, "signed": not count, "kinds": count if count <= MOST_KINDS else 0}
 
-    def open_test(self) -> Pairs:
-        """The test edges, for the end."""
-        if not len(self.split.test):
-            raise ValueError("a test needs edges that were kept for it, got none; train with test above 0")
-        return self.split.test
-
-    def summary(self) -> str:
-        """What the parts are."""
+    def pairs_in_words(self) -> str:
         parts = (("training", self.known), ("validation", self.split.validation), ("test", self.split.test))
         counts = ", ".join(f"{name} {len(part):,}" for name, part in parts)
         if self.scale is not None:
@@ -67,49 +90,42 @@ class EdgeTask:
         kinds = ", ".join(f"{name} {p:.0%}" for name, p in list(zip(self.classes, share))[:10])
         return f"edges of {len(self.classes)} kinds: {counts}; in training {kinds}"
 
-    def batches(self, batch: int, rank: int, world: int) -> PairBatches:
-        return PairBatches(self.known, None, batch, self.seed, rank, world)
-
-    def cost(self, model: nn.Module, batch: AskedLinks) -> Tensor:
-        """The mean loss of a batch of edges; messages run over the others."""
-        device = next(model.parameters()).device
-        hidden = torch.from_numpy(np.isin(self._keys, self._keys[batch.edges])).to(device)
-        scores = model(self._on(device).without_edges(hidden), torch.from_numpy(batch.pairs.pairs).to(device))
-        targets = torch.from_numpy(batch.pairs.targets).to(device)
+    def loss(self, scores: Float[Tensor, "n *o"], targets: Tensor) -> Tensor:
+        """The mean loss of edges: see above."""
         return outcome_loss(scores if self.classes else scores[:, None], targets, self.scale)
 
-    def outputs(self, model: Any, pairs: Int[np.ndarray, "2 n"]) -> Float[Tensor, "n o"]:
-        """The scores of classes, or the values in their own unit (n, 1)."""
-        return edge_outputs(model, self._on(next(model.parameters()).device), pairs, self.scale)
-
-    def metrics(self, model: nn.Module, held: Pairs) -> dict[str, float]:
+    def metrics(self, outputs: Float[Tensor, "n o"], rows: Pairs) -> dict[str, float]:
         """Of classes the loss, accuracy and macro F1; of values the loss, RMSE, MAE and R²."""
-        return edge_metrics(self.outputs(model, held.pairs), held, self.scale)
+        targets = torch.from_numpy(rows.targets)
+        if self.scale is not None:
+            return outcome_metrics(outputs, targets, self.scale)
+        predicted = outputs.argmax(1)
+        return {
+            "loss": nn.functional.cross_entropy(outputs, targets).item(),
+            "accuracy": accuracy(predicted, targets),
+            "macro_f1": macro_f1(predicted, targets),
+        }
 
-    def baselines(self, held: Pairs) -> dict[str, dict[str, Any]]:
-        """Rules without a model, by name, with their metrics."""
-        n = self.graph.vertices
+    def baselines(self, rows: Pairs) -> dict[str, dict[str, Any]]:
+        n = self.parts.graph.vertices
         if self.classes:
-            found = class_rules(self.known, held.pairs, n, len(self.classes))
+            rules = class_rules(self.known, rows.pairs, n, len(self.classes))
             words = {"majority": "the most frequent class of training, always"}
         else:
-            found = value_rules_of_edges(self.known, held.pairs, n, self.graph.directed or self.leads_one_way)
+            ordered = self.parts.graph.directed or self.leads_one_way
+            rules = value_rules_of_edges(self.known, rows.pairs, n, ordered)
             words = {"mean": "the mean of training, always"}
         words["habits"] = "what the other edges of the two vertices have"
+        metrics = {name: self.metrics(torch.from_numpy(outputs).float(), rows) for name, outputs in rules.items()}
         return {
-            name: {"rule": words[name], "metrics": _without_loss(torch.from_numpy(outputs).float(), held, self.scale)}
-            for name, outputs in found.items()
+            name: {"rule": words[name], "metrics": {k: v for k, v in own.items() if k != "loss"}}
+            for name, own in metrics.items()
         }
 
     @property
     def leads_one_way(self) -> bool:
         """Whether edges lead from one kind of vertex to another, as from people to films."""
         return not len(np.intersect1d(*self.known.pairs))
-
-    def _on(self, device: torch.device) -> Graph:
-        if device not in self._moved:
-            self._moved[device] = self.graph if device == self.graph.edges.device else self.graph.to(device)
-        return self._moved[device]
 
 
 def labelled_messages(graph: Graph, labels: Shaped[Tensor, "m"], classes: int, scale: Scale | None) -> Graph:
@@ -121,46 +137,33 @@ def labelled_messages(graph: Graph, labels: Shaped[Tensor, "m"], classes: int, s
     return Graph(graph.edges, graph.vertices, None, graph.x, kinds, directed=graph.directed)
 
 
-def edge_outputs(model: Any, graph: Graph, pairs: Int[np.ndarray, "2 n"], scale: Scale | None) -> Float[Tensor, "n o"]:
-    """Scores of classes, or values in their own unit (n, 1), by messages over a graph."""
-    found = pair_scores(model, graph, pairs)
-    return found if scale is None else found[:, None] * scale.std + scale.mean
+def class_rules(known: Pairs, asked: Int[np.ndarray, "2 n"], vertices: int, classes: int) -> dict[str, np.ndarray]:
+    """The scores (n, classes) of some pairs by each rule, from the known edges."""
+    p = np.bincount(known.targets, minlength=classes) / len(known)
+    n = np.zeros((vertices, classes))
+    for end in known.pairs:
+        np.add.at(n, (end, known.targets), 1)
+    own = (n + _COUNT * p) / (n.sum(1, keepdims=True) + _COUNT)
+    usual = np.log(p + _LEAST)
+    surprise = np.log(own + _LEAST) - usual
+    return {"majority": np.tile(usual, (asked.shape[1], 1)), "habits": usual + surprise[asked[0]] + surprise[asked[1]]}
 
 
-def edge_metrics(outputs: Float[Tensor, "n o"], held: Pairs, scale: Scale | None) -> dict[str, float]:
-    """How well outputs meet the labels of held-out edges."""
-    targets = torch.from_numpy(held.targets)
-    if scale is not None:
-        return outcome_metrics(outputs, targets, scale)
-    predicted = outputs.argmax(1)
-    return {
-        "loss": nn.functional.cross_entropy(outputs, targets).item(),
-        "accuracy": accuracy(predicted, targets),
-        "macro_f1": macro_f1(predicted, targets),
-    }
+def value_rules_of_edges(
+    known: Pairs, asked: Int[np.ndarray, "2 n"], vertices: int, ordered: bool
+) -> dict[str, Float[np.ndarray, "n 1"]]:
+    """The values (n, 1) of some pairs by each rule; ``ordered``: what a vertex gives is not what it is given."""
+    mean = float(known.targets.mean())
+    ends = known.pairs if ordered else np.concatenate([known.pairs, known.pairs[::-1]], 1)
+    rest = (known.targets if ordered else np.tile(known.targets, 2)) - mean
+    first = _shrunk_means(ends[0], rest, vertices)
+    second = _shrunk_means(ends[1], rest - first[ends[0]], vertices)
+    b = first[asked[0]] + second[asked[1]]
+    if not ordered:
+        b = (b + first[asked[1]] + second[asked[0]]) / 2
+    return {"mean": np.full((asked.shape[1], 1), mean), "habits": mean + b[:, None]}
 
 
-def _without_loss(outputs: Float[Tensor, "n o"], held: Pairs, scale: Scale | None) -> dict[str, float]:
-    return {name: value for name, value in edge_metrics(outputs, held, scale).items() if name != "loss"}
-
-
-def predicted_edges(
-    outputs: Float[Tensor, "n o"],
-    pairs: Int[np.ndarray, "2 n"],
-    names: tuple[str, ...],
-    classes: tuple[str, ...],
-    target: str,
-) -> list[dict[str, Any]]:
-    """For each pair its two names, and its class with P(label) for every label, or its value under ``target``."""
-    ends = [{"source": names[u], "target": names[v]} for u, v in pairs.T]
-    if not classes:
-        called = target if target not in ("", "source", "target") else "value"
-        return [row | {called: value} for row, value in zip(ends, outputs[:, 0].tolist(), strict=True)]
-    p = outputs.double().softmax(-1).numpy()
-    return [
-        row | {"class": classes[int(own.argmax())]} | {f"P({c})": float(x) for c, x in zip(classes, own, strict=True)}
-        for row, own in zip(ends, p, strict=True)
-    ]
-
-
-__all__ = ["EdgeTask", "edge_outputs", "labelled_messages", "predicted_edges"]
+def _shrunk_means(ends: Int[np.ndarray, "m"], values: Shaped[np.ndarray, "m"], vertices: int) -> Float[np.ndarray, "v"]:
+    """Σ values / (count + c) over the edges of each vertex."""
+    return np.bincount(ends, values, vertices) / (np.bincount(ends, minlength=vertices) + _COUNT)

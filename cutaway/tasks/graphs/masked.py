@@ -1,263 +1,134 @@
-r"""Hidden vertices and edges of graphs, restored from what is left: batches, the cost of a step, metrics, baselines.
+r"""The task of restoring hidden vertices and edges of a graph, or of many graphs, none of which needs a label.
 
-    vertices, kinds       mean over hidden v of −log softmax(x̂_v)_{k_v}            one-hot features: atoms, tags
-    vertices, features    mean over hidden v of (1 − cos(x_v, x̂_v))^γ              words, measurements
-    edges                 mean over hidden edges and as many random pairs of −log P(edge or not)
-
-Which are hidden is a function of the seed and the step. A random pair is seldom an edge, and then counts as none.
-Hou et al. 2022 (GraphMAE); Hu et al. 2020 (kinds of atoms); Li et al. 2023 (MaskGAE: edges).
+parts         what is hidden in training, evaluations and the test (`masking/parts.py`)
+metrics       accuracy of kinds or cosine of features of hidden vertices, AUC of hidden edges (`masking/restoration.py`)
+answers       what a vertex would be by its neighbours alone: its kinds with P(kind), or its strongest features
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
-import torch
-from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from jaxtyping import Float, Int
+from torch import Tensor
 
-from cutaway.blocks.graphs.compressed_rows import is_sparse_rows, take_rows
-from cutaway.blocks.graphs.graph import Graph
-from cutaway.blocks.losses.restoration import scaled_cosine_error
-from cutaway.data.batches import Batches, ShuffledRows
+from cutaway.atomic_files import read_json, write_json
 from cutaway.data.graphs.graph_set import GraphRows
-from cutaway.data.seeded_draws import draw_integers, draw_uniform
-from cutaway.tasks.graphs.ranking_metrics import auc
+from cutaway.data.graphs.raw_graph_sets import GraphFeatures
+from cutaway.data.kinds import looks_like_many
+from cutaway.data.stored import find_stored
+from cutaway.tasks.graphs.masking.parts import MaskedData, MaskedGraphs, OneMaskedGraph, with_ones
+from cutaway.tasks.graphs.masking.restoration import HiddenParts, Kinds
+from cutaway.tasks.graphs.vertex_names import find_vertices
+from cutaway.tasks.graphs.whole_graphs import read_new_graphs
+from cutaway.tasks.task import Files, Task
+
+ABOUT = "features.json"  # in the run folder: the names of the features, and how they are scaled
+_STRONGEST = 5  # features named of a vertex
 
 
-class HiddenParts(NamedTuple):
-    """A graph (or several as one), which of its vertices and edges are hidden, and pairs that are no edges."""
+class RestoredGraphs(Task):
+    """A graph, or many, whose vertices or edges are hidden."""
 
-    graph: Graph
-    vertices: Bool[np.ndarray, "n"]
-    edges: Bool[np.ndarray, "m"]
-    pairs: Int[np.ndarray, "2 k"]
+    kind: ClassVar[str] = "graphs/masked"
+    parts: MaskedData
 
+    @cached_property
+    def many(self) -> bool:
+        """Whether the data is many graphs."""
+        data, graphs = self.settings.data, self.settings.graphs
+        if graphs != "auto" or find_stored(data) is not None:
+            return graphs == "many"
+        return looks_like_many(data, self.settings.encoding)
 
-class Kinds(NamedTuple):
-    """Features of a vertex of which exactly one is 1: a name, and the columns from ``first`` to before ``last``."""
+    def read_parts(self) -> MaskedData:
+        return MaskedGraphs(self.settings) if self.many else OneMaskedGraph(self.settings)
 
-    name: str
-    first: int
-    last: int
-    values: tuple[str, ...]
+    @cached_property
+    def held(self) -> HiddenParts | None:
+        """What is hidden in evaluations; None without a validation part."""
+        return self.parts.held_parts()
 
+    def facts(self) -> dict[str, Any]:
+        settings, parts = self.settings, self.parts
+        facts = super().facts()
+        if settings.hide == "edges":
+            facts["loss_unit"] = "nats a pair"
+        elif settings.hide == "vertices":
+            facts["loss_unit"] = "nats a kind" if parts.restoration.kinds else f"(1 − cosine)^{settings.power:g}"
+        if self.held is not None:
+            facts["baselines"] = parts.restoration.baselines(self.held, parts.known_rows())
+        return facts
 
-def find_kinds(names: Sequence[str], graphs: Sequence[Graph]) -> tuple[Kinds, ...]:
-    """The one-hot groups among neighbouring features with names such as element=C, element=N, or tag 1, tag 2."""
-    found = []
-    first = 0
-    while first < len(names):
-        prefix = _prefix(names[first])
-        last = first + 1
-        while last < len(names) and prefix and _prefix(names[last]) == prefix:
-            last += 1
-        if last - first > 1 and all(_one_hot(graph.x, first, last) for graph in graphs):
-            values = tuple(name[len(prefix) + 1 :] for name in names[first:last])
-            found.append(Kinds(prefix, first, last, values))
-        first = last
-    return tuple(found)
+    def files(self) -> Files:
+        return {ABOUT: lambda path: write_json(path, self.about)} | self.parts.files()
 
+    @cached_property
+    def about(self) -> dict[str, Any]:
+        """What a run notes of the features of vertices: their names, which are kinds, and their scale."""
+        if self.run is None:
+            return self.parts.about()
+        return read_json(self.file_of_run(ABOUT, "of hidden vertices"), "names", "kinds")
 
-def _prefix(name: str) -> str:
-    for mark in ("=", " "):
-        if mark in name:
-            return name.rpartition(mark)[0]
-    return ""
+    @property
+    def kinds(self) -> tuple[Kinds, ...]:
+        """The kinds that are restored; none where features are."""
+        return tuple(Kinds(k["name"], k["first"], k["last"], tuple(k["values"])) for k in self.about["kinds"])
 
+    @property
+    def features(self) -> GraphFeatures | None:
+        """The features that many graphs have; None of a run that did not note them."""
+        return GraphFeatures.from_dict(self.about["features"]) if "features" in self.about else None
 
-def _one_hot(x: Tensor | None, first: int, last: int) -> bool:
-    if x is None or is_sparse_rows(x):
-        return False
-    part = x[:, first:last]
-    return bool(((part == 0) | (part == 1)).all()) and bool((part.sum(1) == 1).all())
+    def test_metrics(self, learner: Any) -> dict[str, float]:
+        """What is restored of the test part, beside the best of the rules."""
+        parts, hidden = self.parts, self.parts.test_parts()
+        best: dict[str, float] = {}
+        for rule in parts.restoration.baselines(hidden, parts.known_rows()).values():
+            for name, value in rule["metrics"].items():
+                best[f"baseline_{name}"] = max(value, best.get(f"baseline_{name}", value))
+        return parts.restoration.metrics(learner.model, hidden) | best
 
+    # What a person gives, and what they get.
 
-def draw_parts(
-    graph: Graph,
-    share: tuple[float, float],
-    seed: int,
-    number: int,
-    purpose: str = "",
-    open_vertices: Bool[np.ndarray, "n"] | None = None,
-    open_edges: Bool[np.ndarray, "m"] | None = None,
-) -> HiddenParts:
-    """Hides shares of vertices and edges, of those that are open; as many random pairs as hidden edges, each within
-    one of the graphs."""
-    n, m = graph.vertices, graph.edges.shape[1]
-    vertices = draw_uniform(seed, f"v{purpose}", number, n) < share[0]
-    edges = draw_uniform(seed, f"e{purpose}", number, m) < share[1]
-    vertices = vertices if open_vertices is None else vertices & open_vertices
-    edges = edges if open_edges is None else edges & open_edges
-    return HiddenParts(graph, vertices, edges, random_pairs(graph, edges, seed, number, purpose))
+    def inputs(self, source: Any) -> "Int[np.ndarray, 'n'] | GraphRows":
+        """New graphs; of one graph, the numbers of the vertices that are named."""
+        if not self.many:
+            return find_vertices(source, self.parts.data.names)
+        return with_ones(read_new_graphs(source, self.settings.encoding, self.features))
 
-
-def random_pairs(
-    graph: Graph, edges: Bool[np.ndarray, "m"], seed: int, number: int, purpose: str = ""
-) -> Int[np.ndarray, "2 k"]:
-    """For each of some edges its source, and a random vertex of the same graph."""
-    sources = graph.edges[0].cpu().numpy()[edges]
-    if graph.membership is None:
-        return np.stack([sources, draw_integers(seed, f"p{purpose}", number, len(sources), max(1, graph.vertices))])
-    membership = graph.membership.cpu().numpy()
-    sizes = np.bincount(membership, minlength=graph.graphs)
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    of = membership[sources]
-    u = draw_uniform(seed, f"p{purpose}", number, len(sources))
-    return np.stack([sources, starts[of] + (u * sizes[of]).astype(np.int64)])
-
-
-class GraphMasks(Batches[HiddenParts]):
-    """One graph, other parts of it hidden in every step; only of those that are open."""
-
-    def __init__(
-        self,
-        graph: Graph,
-        share: tuple[float, float],
-        open_vertices: Bool[np.ndarray, "n"],
-        open_edges: Bool[np.ndarray, "m"],
-        seed: int = 0,
-        rank: int = 0,
-        world: int = 1,
-    ) -> None:
-        if world > 1:
-            raise ValueError(f"a step over the whole graph is taken by one process, got {world}; train in one process")
-        super().__init__(1, seed, rank, world)
-        self.graph, self.shares = graph, share
-        self.open_vertices, self.open_edges = open_vertices, open_edges
-
-    def at(self, step: int) -> HiddenParts:
-        return draw_parts(self.graph, self.shares, self.seed, step, "", self.open_vertices, self.open_edges)
+    def answers(self, restored: Float[Tensor, "h i"], rows: Any) -> list[dict[str, Any]]:
+        """What each vertex would be by its neighbours: its kinds with P(kind), or its strongest features."""
+        kinds = self.kinds
+        words = restored_words(restored, kinds, tuple(self.about["names"]))
+        if not self.many:
+            names = self.parts.data.names
+            return [{"vertex": str(names[i])} | one for i, one in zip(rows, words, strict=True)]
+        vertices = [
+            {"graph": name, "vertex": i} | {f"true {kind.name}": _kind_of(graph.x[i], kind) for kind in kinds}
+            for graph, name in zip(rows.graphs, rows.names, strict=True)
+            for i in range(graph.vertices)
+        ]
+        return [vertex | one for vertex, one in zip(vertices, words, strict=True)]
 
 
-class GraphSetMasks(Batches[HiddenParts]):
-    """Every graph once in each epoch, other parts of it hidden each time."""
-
-    def __init__(
-        self, rows: GraphRows, share: tuple[float, float], batch: int, seed: int = 0, rank: int = 0, world: int = 1
-    ) -> None:
-        super().__init__(batch, seed, rank, world)
-        self.rows, self.shares = rows, share
-        self._order = ShuffledRows(len(rows), batch, seed, rank, world)
-
-    def at(self, step: int) -> HiddenParts:
-        graph = Graph.batch(list(self.rows.take(self._order.at(step)).graphs))
-        return draw_parts(graph, self.shares, self.seed, step * self.world + self.rank)
-
-
-@dataclass(frozen=True)
-class Restoration:
-    """What is asked of hidden parts: ``kinds`` of vertices, else their features (with γ = ``power``)."""
-
-    kinds: tuple[Kinds, ...] = ()
-    power: float = 2.0
-
-    def cost(self, model: nn.Module, parts: HiddenParts) -> Tensor:
-        """The loss of the hidden vertices and that of the hidden edges, added."""
-        costs = [loss for loss, _ in self._answers(model, parts)]
-        return torch.stack(costs).sum() if costs else next(model.parameters()).sum() * 0.0
-
-    @torch.no_grad()
-    def metrics(self, model: nn.Module, parts: HiddenParts) -> dict[str, float]:
-        """The loss, the accuracy of kinds or the cosine of features, and the AUC of edges."""
-        found = list(self._answers(model, parts))
-        scores: dict[str, float] = {}
-        for _, own in found:
-            scores |= own
-        return {"loss": sum(loss.item() for loss, _ in found)} | scores
-
-    def _answers(self, model: Any, parts: HiddenParts) -> "list[tuple[Tensor, dict[str, float]]]":
-        device = next(model.parameters()).device
-        graph = parts.graph if parts.graph.edges.device == device else parts.graph.to(device)
-        seen = graph.without_edges(torch.from_numpy(parts.edges).to(device)) if parts.edges.any() else graph
-        hidden = torch.from_numpy(parts.vertices).to(device)
-        asked = bool(parts.vertices.any())
-        states = model.encode(seen, hidden if asked else None)
-        found = []
-        if asked:
-            restored = model.restore(states, seen, hidden)[hidden].float()
-            found.append(self.vertex_loss(rows_at(graph, hidden), restored))
-        if parts.edges.any():
-            there = graph.edges[:, torch.from_numpy(parts.edges).to(device)]
-            pairs = torch.cat([there, torch.from_numpy(parts.pairs).to(device)], 1)
-            scores = model.score(states, pairs).float()
-            truth = torch.cat([torch.ones(there.shape[1]), torch.zeros(parts.pairs.shape[1])]).to(device)
-            loss = nn.functional.binary_cross_entropy_with_logits(scores, truth)
-            area = auc(scores.detach().double().cpu().numpy(), truth.long().cpu().numpy())
-            found.append((loss, {"auc": area}))
-        return found
-
-    def vertex_loss(self, x: Float[Tensor, "h i"], restored: Float[Tensor, "h i"]) -> tuple[Tensor, dict[str, float]]:
-        """The loss of restored vertices and how many of their kinds are right, or the mean cosine."""
-        if not self.kinds:
-            loss = scaled_cosine_error(x, restored, self.power).mean()
-            return loss, {"cosine": nn.functional.cosine_similarity(x, restored, dim=-1).mean().item()}
-        losses, right = [], []
-        for kind in self.kinds:
-            scores, truth = restored[:, kind.first : kind.last], x[:, kind.first : kind.last].argmax(-1)
-            losses.append(nn.functional.cross_entropy(scores, truth))
-            right.append((scores.argmax(-1) == truth).double().mean().item())
-        return torch.stack(losses).mean(), {"accuracy": float(np.mean(right))}
-
-    def baselines(self, parts: HiddenParts, known: Float[Tensor, "n i"]) -> dict[str, dict[str, Any]]:
-        """What two rules reach: always the mean of training (``known`` rows), and the mean of known neighbours."""
-        hidden = torch.from_numpy(parts.vertices)
-        if not hidden.any():
-            return self._link_rule(parts)
-        x = rows_at(parts.graph, hidden)
-        mean = known.mean(0).expand_as(x)
-        around = neighbour_means(parts.graph, hidden)
-        around = torch.where((around != 0).any(1, keepdim=True), around, mean)
-        names = ("most frequent", "neighbours") if self.kinds else ("mean", "neighbours")
-        rules = (
-            "the most frequent kind of training, always" if self.kinds else "the mean features of training",
-            "the most frequent kind among the neighbours" if self.kinds else "the mean features of the neighbours",
-        )
-        found = {}
-        for name, rule, guess in zip(names, rules, (mean, around), strict=True):
-            found[name] = {"rule": rule, "metrics": self.vertex_loss(x, guess)[1]}
-        return found | self._link_rule(parts)
-
-    def _link_rule(self, parts: HiddenParts) -> dict[str, dict[str, Any]]:
-        if not parts.edges.any():
-            return {}
-        from cutaway.tasks.graphs.link_baselines import LinkRules
-
-        edges = parts.graph.edges.numpy()
-        pairs = np.concatenate([edges[:, parts.edges], parts.pairs], 1)
-        truth = np.repeat([1, 0], [int(parts.edges.sum()), parts.pairs.shape[1]])
-        area = auc(LinkRules(edges[:, ~parts.edges], parts.graph.vertices).common(pairs), truth)
-        return {"common neighbours": {"rule": "how many neighbours two vertices share", "metrics": {"auc": area}}}
+def restored_words(
+    restored: Float[Tensor, "h i"], kinds: tuple[Kinds, ...], names: tuple[str, ...]
+) -> list[dict[str, Any]]:
+    """Restored vertices in words: each kind and how probable it is; else the strongest features."""
+    words = []
+    for row in restored:
+        if kinds:
+            one: dict[str, Any] = {}
+            for kind in kinds:
+                p = row[kind.first : kind.last].double().softmax(-1)
+                one |= {kind.name: kind.values[int(p.argmax())], f"P({kind.name})": float(p.max())}
+        else:
+            best = row.topk(min(_STRONGEST, len(row))).indices.tolist()
+            one = {"features": ", ".join(names[i] if i < len(names) else str(i) for i in best)}
+        words.append(one)
+    return words
 
 
-def rows_at(graph: Graph, chosen: Bool[Tensor, "n"]) -> Float[Tensor, "h i"]:
-    """The features of some vertices, dense."""
-    assert graph.x is not None
-    rows = take_rows(graph.x, chosen.nonzero()[:, 0])
-    return (rows.to_dense() if is_sparse_rows(rows) else rows).float()
-
-
-def neighbour_means(graph: Graph, hidden: Bool[Tensor, "n"]) -> Float[Tensor, "h i"]:
-    """For each hidden vertex the mean features of its neighbours that are not hidden; 0 without any."""
-    assert graph.x is not None
-    x = (graph.x.to_dense() if is_sparse_rows(graph.x) else graph.x).float()
-    sources, targets = graph.arcs
-    kept = hidden[targets] & ~hidden[sources]
-    sums = torch.zeros_like(x).index_add(0, targets[kept], x[sources[kept]])
-    counts = torch.bincount(targets[kept], minlength=graph.vertices).clamp(min=1)
-    return (sums / counts[:, None])[hidden]
-
-
-__all__ = [
-    "GraphMasks",
-    "GraphSetMasks",
-    "HiddenParts",
-    "Kinds",
-    "Restoration",
-    "draw_parts",
-    "find_kinds",
-    "neighbour_means",
-    "random_pairs",
-    "rows_at",
-]
+def _kind_of(x: Float[Tensor, "i"], kind: Kinds) -> str:
+    return kind.values[int(x[kind.first : kind.last].argmax())]

@@ -1,15 +1,16 @@
 r"""Another graph than the one that a run was trained on: new, or grown since; read and scaled as the run's own was.
 
 Columns become the same numbers, on the scale of training. Where vertices have no features but a learned vector each,
-only those of training are known, whatever edges they have now. A model with eigenvectors of a Laplacian is lent those
-of the new graph: the k-th frequency of another graph means much the same only where the two graphs are alike.
+only those of training are known, whatever edges they have now. A model with eigenvectors of a Laplacian is given those
+of the new graph for as long as it answers: the k-th frequency of another graph means much the same only where the two
+graphs are alike.
 """
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,10 +18,11 @@ from torch import Tensor
 from cutaway.atomic_files import read_json
 from cutaway.blocks.graphs.compressed_rows import sparse_rows
 from cutaway.blocks.graphs.graph import Graph
-from cutaway.data.graphs.graph_data import GraphData
+from cutaway.data.graphs.graph_data import GraphData, read_graph
 from cutaway.data.graphs.raw_graphs import GraphColumns
+from cutaway.data.graphs.spectra.eigenpairs import eigenpairs
+from cutaway.tasks.graphs.outcomes import Scale
 from cutaway.tasks.graphs.vertex_features import FeatureScale
-from cutaway.tasks.graphs.whole_graphs import Scale
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,6 +86,45 @@ class GraphReading:
         return self.features.apply(data.graph)
 
 
+def has_values(run: "Run") -> bool:
+    """Whether a run predicts values, and no classes, by what it noted when it began."""
+    path = run.file(READING)
+    return path is not None and "values" in read_json(path, "classes")
+
+
+class OtherGraph(NamedTuple):
+    """A graph as it was read, how the run reads graphs, and the graph with its features on the run's scale."""
+
+    data: GraphData
+    reading: GraphReading
+    graph: Graph
+
+
+def read_other_graph(
+    data: Any,
+    vertices: Any,
+    settings: Any,
+    reading: GraphReading,
+    inputs: int,
+    own_names: Callable[[], Sequence[str]],
+    **options: Any,
+) -> OtherGraph:
+    """A graph and its table of vertices, by the settings and the ``reading`` of a run; what was merged is told."""
+    found = read_graph(
+        data,
+        vertices=None if isinstance(vertices, str) and not vertices else vertices,
+        directed=settings.directed,
+        weight=settings.weight or None,
+        encoding=settings.encoding,
+        repeats=getattr(settings, "repeats", "auto"),
+        like=reading.columns,
+        **options,
+    )
+    for note in found.notes:
+        warnings.warn(f"{found.name}: {note}", stacklevel=2)
+    return OtherGraph(found, reading, reading.scaled(found, inputs, own_names))
+
+
 def own_rows(names: Sequence[str], own: Sequence[str], source: str) -> Tensor:
     """For each name the row of the identity that stands for the same name in training: sparse (names, own names)."""
     place = {name: i for i, name in enumerate(own)}
@@ -98,14 +139,12 @@ def own_rows(names: Sequence[str], own: Sequence[str], source: str) -> Tensor:
 
 
 @contextmanager
-def lend_eigenvectors(model: Any, graph: Graph, name: str) -> Iterator[None]:
+def temporary_eigenvectors(model: Any, graph: Graph, name: str) -> Iterator[None]:
     """Inside, a model that is given eigenvectors has those of this graph; after it, its own again."""
     own = model.eigenvectors
     if own is None:
         yield
         return
-    from cutaway.data.graphs.spectra.eigenpairs import eigenpairs
-
     count = min(own.shape[1], graph.vertices)
     found = eigenpairs(graph, count, kind="symmetric").tensors()[1].to(own)
     if count < own.shape[1]:  # a small graph has fewer: the rest say nothing
@@ -120,6 +159,3 @@ def lend_eigenvectors(model: Any, graph: Graph, name: str) -> Iterator[None]:
         yield
     finally:
         model.eigenvectors = own
-
-
-__all__ = ["READING", "GraphReading", "lend_eigenvectors", "own_rows"]

@@ -25,7 +25,7 @@ from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.graphs.neighbours import sum_neighbours
 from cutaway.blocks.losses.metrics import accuracy, macro_f1
 from cutaway.extras import need
-from cutaway.tasks.graphs.whole_graphs import Scale, outcome_metrics
+from cutaway.tasks.graphs.outcomes import Scale, outcome_metrics
 
 if TYPE_CHECKING:
     from cutaway.data.graphs.graph_data import GraphData

@@ -1,23 +1,16 @@
-r"""Vertices by their names: those that a person asks for, and the one that a page looks at."""
+r"""Vertices and pairs of vertices by their names, as a person asks for them."""
 
 import difflib
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import torch
 from jaxtyping import Int
 
 from cutaway.data.files import refuse_special
 from cutaway.data.tables.csv_files import find_separator, split_fields
-from cutaway.tasks.subjects import Subject
-
-if TYPE_CHECKING:
-    from cutaway.data.graphs.graph_data import GraphData
-    from cutaway.runs.run import Run
-    from cutaway.tasks.graphs.vertices import VertexTask
 
 ALL = "all"
 _SOURCES = ("source", "src", "from", "u", "a", "node1", "sender", "start")
@@ -84,38 +77,3 @@ def find_pairs(asked: Any, names: Sequence[str]) -> Int[np.ndarray, "2 n"]:
         raise ValueError(f"pairs must be two names each, got {listed[:3]!r}; give [(source, target), …]")
     ends = [find_vertices([pair[i] for pair in listed], names) for i in (0, 1)]
     return np.stack(ends)
-
-
-def vertex_subject(run: "Run", task: "VertexTask", data: "GraphData", given: str | None) -> Subject:
-    """The graph and a vertex of it: the one that is named, else a held-out one on which the model errs, or any."""
-    device = next(run.model.parameters()).device
-    graph = task.graph.to(device)
-    if given is not None:
-        asked = int(find_vertices(given, data.names)[0])
-        return Subject((graph,), f"the graph, and its vertex {data.names[asked]}", vertices=(asked,))
-    rows = data.train if data.validation is None else data.validation
-    chosen = typical_mistake(task, run.model, rows)
-    words = f"the graph, and a vertex that it was not trained on, {data.names[chosen]}"
-    return Subject((graph,), words, vertices=(chosen,))
-
-
-def typical_mistake(task: "VertexTask", model: Any, rows: Int[np.ndarray, "n"]) -> int:
-    """Of some vertices one on which the model errs and that has a few neighbours; if there is none, any such.
-
-    Of values it errs on the tenth whose answers are farthest off.
-    """
-    degrees = torch.bincount(task.graph.arcs[1], minlength=task.graph.vertices)
-    few = (degrees[rows] >= 2) & (degrees[rows] <= 12)
-    outputs = task.outputs(model, rows)
-    if task.scale is None:
-        wrong = outputs.argmax(1) != task.targets[rows]
-    else:
-        error = (outputs[:, 0] - task.targets[rows]).abs()
-        wrong = error >= error.quantile(0.9)
-    for wanted in (few & wrong, few, degrees[rows] >= 1):
-        if wanted.any():
-            return int(rows[int(wanted.nonzero()[0])])
-    return int(rows[0])
-
-
-__all__ = ["ALL", "find_pairs", "find_vertices", "read_names", "read_pairs", "typical_mistake", "vertex_subject"]

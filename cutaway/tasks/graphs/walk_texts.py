@@ -1,27 +1,59 @@
 r"""Random walks as text: a line a walk, the names of its vertices with spaces between them.
 
-The walks are kept as numbers; their text, which is many times as long, is made anew whenever it is read.
+The walks are kept as numbers; their text, which is many times as long, is made anew whenever it is read. The task of
+`node2vec` is that of word vectors on this text.
 """
 
 import hashlib
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
 from cutaway.data.files import TextSource
 from cutaway.data.fingerprints import Fingerprint
+from cutaway.data.graphs.graph_data import GraphData, read_graph
 from cutaway.data.graphs.random_walks import Steps, walk_once
+from cutaway.data.words.word_streams import WordCorpus, read_words
+from cutaway.tasks.words.vectors import WordsInContext
 from cutaway.waiting import counted
-
-if TYPE_CHECKING:
-    from cutaway.data.graphs.graph_data import GraphData
 
 _ROWS = 10_000  # walks whose text is made at once
 
 
-def walk_source(data: "GraphData", length: int, turns: int, seed: int, back: float, away: float) -> TextSource:
+class WalkTexts(WordsInContext):
+    """Walks from every vertex of a graph in three parts, a line each."""
+
+    kind: ClassVar[str] = "graphs/walk_texts"
+
+    @cached_property
+    def graph(self) -> GraphData:
+        """The graph, with the names of its vertices."""
+        settings = self.settings
+        return read_graph(
+            settings.data,
+            directed=settings.directed,
+            weight=settings.weight or None,
+            encoding=settings.encoding,
+            header=settings.header,
+            repeats=settings.repeats,
+        )
+
+    def by(self, settings: Any) -> "WalkTexts":
+        """The walks that other settings ask for, on the same graph, which is not read again."""
+        task = WalkTexts(settings, self.run)
+        task.graph, task.tests = self.graph, self.tests
+        return task
+
+    def read_parts(self) -> WordCorpus:
+        s = self.settings
+        text = walk_source(self.graph, s.length, s.walks, s.seed, s.back, s.away)
+        return read_words(text, s.min_count, s.validation, s.test, by="spaces", lower=False, lines=True)
+
+
+def walk_source(data: GraphData, length: int, turns: int, seed: int, back: float, away: float) -> TextSource:
     """The text of the walks of a graph; see random_walks.py."""
     graph = data.graph
     weights = None if graph.arc_weights is None else graph.arc_weights.double().numpy()

@@ -16,7 +16,7 @@ from jaxtyping import Float, Shaped
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.graph_set import GraphRows
 from cutaway.extras import need
-from cutaway.tasks.graphs.whole_graphs import Scale, outcome_metrics
+from cutaway.tasks.graphs.outcomes import Scale, outcome_metrics
 
 _TREES = 200
 _LEAST = 1e-9  # probability of a class that no tree names
@@ -70,6 +70,3 @@ def fit_forest(z: Float[np.ndarray, "n f"], targets: Shaped[np.ndarray, "n"], is
     ensemble = need("sklearn.ensemble", "tables", "the baseline of graphs")
     kind = ensemble.RandomForestRegressor if is_number else ensemble.RandomForestClassifier
     return kind(_TREES, random_state=0, n_jobs=1).fit(z, targets)
-
-
-__all__ = ["fit_forest", "graph_baselines", "graph_sums"]

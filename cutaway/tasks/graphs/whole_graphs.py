@@ -1,142 +1,185 @@
-r"""Classes or values of whole graphs: batches, the cost of a step, metrics and predictions.
+r"""The task of giving whole graphs a class or a value: graphs in three parts, answers for new ones, how well they fit.
 
-    classes    cost = mean over graphs of −log softmax(model(graph))_y
-    values     cost = mean over graphs of (model(graph) − (y − mean) / std)²        mean, std: of the training graphs
+    answers       P(label) for every label, or the value in its own unit, a row for each graph
+    metrics       of classes −log P, accuracy, F1, AUC; of values RMSE, MAE, R² (`outcomes.py`)
+    baselines     a random forest that sees no edges, and always the same answer (`whole_graph_baselines.py`)
 
-A batch of graphs is one graph whose parts have no edge between them.
+`cutaway train gin` learns it from nothing, `cutaway tune BASE --task graphs` from a model of many graphs.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
 
-import numpy as np
-import torch
-from jaxtyping import Float, Shaped
-from torch import Tensor, nn
+from jaxtyping import Float
+from torch import Tensor
 
-from cutaway.blocks.graphs.graph import Graph
-from cutaway.blocks.losses.metrics import accuracy, balanced_accuracy, macro_f1, r_squared
-from cutaway.data.batches import Batches, ShuffledRows
-from cutaway.data.graphs.graph_set import GraphRows
-from cutaway.tasks.graphs.ranking_metrics import auc
+from cutaway.atomic_files import read_json, write_json
+from cutaway.data.graphs.graph_set import GraphRows, GraphSet, is_graph_list, read_graphs
+from cutaway.data.graphs.raw_graph_sets import GraphFeatures
+from cutaway.data.tables.endings import TABLES, file_ending
+from cutaway.data.tables.table_files import load_frame
+from cutaway.tasks.classes import label_rows
+from cutaway.tasks.graphs.outcomes import Scale, outcome_metrics
+from cutaway.tasks.graphs.whole_graph_baselines import graph_baselines
+from cutaway.tasks.task import Files, Task
 
-_VERTICES = 20_000  # of graphs that are evaluated at once, about
-
-
-class GraphBatches(Batches[GraphRows]):
-    """Every training graph once in each epoch."""
-
-    def __init__(self, rows: GraphRows, batch: int, seed: int = 0, rank: int = 0, world: int = 1) -> None:
-        super().__init__(batch, seed, rank, world)
-        self.rows = rows
-        self._order = ShuffledRows(len(rows), batch, seed, rank, world)
-
-    def at(self, step: int) -> GraphRows:
-        return self.rows.take(self._order.at(step))
+ABOUT = "graphs.json"  # in the run folder
 
 
-@dataclass(frozen=True)
-class Scale:
-    """Values as the network gives them: (y − mean) / std."""
+class WholeGraphs(Task):
+    """Graphs with a target each: molecules in a table, files of graphs, or graphs in memory.
 
-    mean: float = 0.0
-    std: float = 1.0
+    ``like`` are the features of other graphs, which these then have: those of the base of a tuned run.
+    """
 
-    @classmethod
-    def of(cls, values: Float[Tensor, "n"]) -> "Scale":
-        return cls(values.double().mean().item(), values.double().std(unbiased=False).item() or 1.0)
+    kind: ClassVar[str] = "graphs/whole_graphs"
+    parts: GraphSet
+
+    def __init__(self, settings: Any, run: Any = None, like: GraphFeatures | None = None) -> None:
+        super().__init__(settings, run)
+        self.like = like
+
+    @property
+    def figure(self) -> str:  # type: ignore[override]
+        """Accuracy of classes; of values the loss."""
+        return "accuracy" if self.classes else "loss"
+
+    @property
+    def more_is_better(self) -> bool:  # type: ignore[override]
+        return bool(self.classes)
+
+    def read_parts(self) -> GraphSet:
+        settings = self.settings
+        parts = read_graphs(
+            settings.data,
+            target=settings.target,
+            split=settings.split,
+            validation=settings.validation,
+            test=settings.test,
+            seed=settings.seed,
+            encoding=settings.encoding,
+            like=self.like if self.run is None else self.features,
+        )
+        if parts.train.targets is None:
+            raise ValueError(
+                f"a model of graphs needs targets to learn from, got {parts.name} without any; name their column by "
+                "target"
+            )
+        return parts
+
+    @cached_property
+    def about(self) -> dict[str, Any]:
+        """What a run notes of its graphs, to read others as these: classes, target, features, the scale of values."""
+        if self.run is not None:
+            return read_json(self.file_of_run(ABOUT, "of graphs"), "classes", "target")
+        parts = self.parts
+        about = {"classes": list(parts.classes), "target": parts.target, "features": parts.features.to_dict()}
+        if not parts.classes and parts.train.targets is not None:
+            scale = Scale.of(parts.train.targets)
+            about |= {"mean": scale.mean, "std": scale.std}
+        return about
+
+    @property
+    def classes(self) -> Sequence[str]:
+        """The labels; none of values."""
+        return self.about["classes"]
+
+    @property
+    def features(self) -> GraphFeatures | None:
+        """The features that the graphs have; None of a run that did not note them."""
+        return GraphFeatures.from_dict(self.about["features"]) if "features" in self.about else None
+
+    @property
+    def scale(self) -> Scale | None:
+        """The scale of values; None of classes."""
+        return Scale(self.about["mean"], self.about["std"]) if "mean" in self.about else None
+
+    @property
+    def width(self) -> int:
+        """Features of a vertex as a network reads them: without any, every vertex has a 1."""
+        x = self.parts.train.graphs[0].x
+        return 1 if x is None else x.shape[1]
+
+    def held_out(self) -> GraphRows:
+        """The validation graphs, for pictures; without any, those of training."""
+        return self.parts.train if self.parts.validation is None else self.parts.validation
+
+    def facts(self) -> dict[str, Any]:
+        facts = super().facts()
+        facts["loss_unit"] = "nats a graph" if self.classes else "squared deviations"
+        if self.parts.validation is not None:
+            facts["baselines"] = self.baselines(self.parts.validation)
+        return facts
+
+    def files(self) -> Files:
+        return {ABOUT: lambda path: write_json(path, self.about)}
+
+    def baselines(self, rows: GraphRows) -> dict[str, dict[str, Any]]:
+        """Rules by name, each with its metrics on some graphs."""
+        return graph_baselines(self.parts.train, rows, self.scale, len(self.classes))
+
+    def metrics(self, outputs: Float[Tensor, "n o"], rows: GraphRows) -> dict[str, float]:
+        """Metrics of logits, or of values in their own unit."""
+        assert rows.targets is not None
+        return outcome_metrics(outputs, rows.targets, self.scale)
+
+    def test_metrics(self, learner: Any) -> dict[str, float]:
+        """Metrics of the test graphs, beside the forest that sees no edges."""
+        rows = self.parts.open_test()
+        naive = self.baselines(rows)["structure-blind"]["metrics"]
+        name = "accuracy" if self.classes else "rmse"
+        return self.metrics(learner.outputs(rows), rows) | {f"baseline_{name}": naive[name]}
+
+    # What a person gives, and what they get.
+
+    def inputs(self, source: Any) -> GraphRows:
+        """New graphs with the features of training: a SMILES, several, a file or folder, or graphs in memory."""
+        return read_new_graphs(source, self.settings.encoding, self.features)
+
+    def answers(self, outputs: Float[Tensor, "n o"], rows: GraphRows) -> list[dict[str, Any]]:
+        """For each graph its name, and its class with P(label) for every label, or its value."""
+        if self.classes:
+            names = [{"graph": str(name)} for name in rows.names]
+            return label_rows(names, "class", self.classes, outputs.double().softmax(-1).numpy())
+        target = self.about["target"] or "value"
+        return [{"graph": name, target: value} for name, value in zip(rows.names, outputs[:, 0].tolist(), strict=True)]
 
 
-def outcome_cost(model: nn.Module, rows: GraphRows, scale: Scale | None = None) -> Tensor:
-    """The mean loss of a batch of graphs; with a ``scale`` of values, else of classes."""
-    assert rows.targets is not None
-    outputs = model(batch_of(model, rows.graphs))
-    return outcome_loss(outputs, rows.targets.to(outputs.device), scale)
+def read_new_graphs(inputs: Any, encoding: str = "utf-8", like: GraphFeatures | None = None) -> GraphRows:
+    """Graphs without targets: a SMILES or several, a table with a column of them, other files, or graphs in memory.
+
+    ``like`` are the features of training, which they are given.
+    """
+    if isinstance(inputs, (str, os.PathLike)):
+        path = Path(inputs)
+        if path.is_file() and file_ending(path) in TABLES:
+            inputs = _smiles_of(path, encoding)
+        elif not path.exists():
+            inputs = [os.fspath(inputs)]
+    if isinstance(inputs, (list, tuple)) and not inputs:
+        raise ValueError("there must be a graph to predict for, got none; give a SMILES, or a file of graphs")
+    if not isinstance(inputs, (str, list, tuple, os.PathLike)) and not is_graph_list(inputs):
+        inputs = [inputs]  # one graph
+    parts = read_graphs(inputs, validation=0.0, test=0.0, encoding=encoding, like=like, labelled=False)
+    width = len(parts.features.vertices)
+    if like is not None and width != len(like.vertices):
+        raise ValueError(
+            f"graphs must have the {len(like.vertices)} features of training, got {width} in {parts.name}; give them "
+            "in the same form"
+        )
+    return parts.train
 
 
-def outcome_loss(outputs: Float[Tensor, "n o"], targets: Shaped[Tensor, "n"], scale: Scale | None = None) -> Tensor:
-    """The mean of −log p(class), or of the squared deviations of values on their ``scale``."""
-    if scale is None:
-        return nn.functional.cross_entropy(outputs.float(), targets)
-    return (outputs[:, 0].float() - (targets - scale.mean) / scale.std).square().mean()
-
-
-@torch.no_grad()
-def outcome_outputs(model: nn.Module, graphs: Sequence[Graph], scale: Scale | None = None) -> Float[Tensor, "n o"]:
-    """Logits, or values in their own unit, on the CPU; of any number of graphs."""
-    found = _of_many(model, model, graphs)
-    return found if scale is None else found * scale.std + scale.mean
-
-
-@torch.no_grad()
-def graph_vectors(model: Any, graphs: Sequence[Graph]) -> Float[Tensor, "n w"]:
-    """The vectors that a model has of graphs before it answers, on the CPU; of any number of them."""
-    return _of_many(model, model.embed, graphs)
-
-
-def _of_many(model: nn.Module, ask: Callable[[Graph], Tensor], graphs: Sequence[Graph]) -> Float[Tensor, "n o"]:
-    """What ``ask``, a model or a method of it, gives for graphs, some thousand vertices at a time."""
-    whole = np.cumsum([graph.vertices for graph in graphs])
-    ends = [*(np.flatnonzero(np.diff(whole // _VERTICES)) + 1).tolist(), len(graphs)]
-    parts = [graphs[first:last] for first, last in zip([0, *ends[:-1]], ends, strict=True)]
-    return torch.cat([ask(batch_of(model, part)).float().cpu() for part in parts])
-
-
-def outcome_metrics(
-    outputs: Float[Tensor, "n o"], targets: Shaped[Tensor, "n"], scale: Scale | None = None
-) -> dict[str, float]:
-    """Of classes the loss, accuracy, balanced accuracy, macro F1 (and AUC of two); of values the RMSE, MAE and R²."""
-    if scale is not None:
-        error = outputs[:, 0] - targets
-        found = {
-            "loss": (error / scale.std).square().mean().item(),
-            "rmse": error.square().mean().sqrt().item(),
-            "mae": error.abs().mean().item(),
-        }
-        return found | ({"r2": r_squared(outputs[:, 0], targets)} if len(targets.unique()) > 1 else {})
-    predicted = outputs.argmax(-1)
-    found = {
-        "loss": nn.functional.cross_entropy(outputs, targets).item(),
-        "accuracy": accuracy(predicted, targets),
-        "balanced_accuracy": balanced_accuracy(predicted, targets),
-        "macro_f1": macro_f1(predicted, targets),
-    }
-    if outputs.shape[1] == 2 and len(targets.unique()) == 2:
-        found["auc"] = auc((outputs[:, 1] - outputs[:, 0]).double().numpy(), targets.numpy())
-    return found
-
-
-def batch_of(model: nn.Module, graphs: Sequence[Graph]) -> Graph:
-    """Some graphs as one, on the model's device; without features, every vertex has a 1."""
-    whole = Graph.batch(list(graphs))
-    if whole.x is None:
-        whole = whole.with_x(torch.ones(whole.vertices, 1))
-    return whole.to(next(model.parameters()).device)
-
-
-def predicted_graphs(
-    outputs: Float[Tensor, "n o"], names: Sequence[str], labels: Sequence[str], target: str
-) -> list[dict[str, Any]]:
-    """For each graph its name, and its class with P(label) for every label, or its value."""
-    if not labels:
-        return [{"graph": name, target: value} for name, value in zip(names, outputs[:, 0].tolist(), strict=True)]
-    p = outputs.double().softmax(-1).numpy()
-    return [
-        {"graph": str(name), "class": labels[int(row.argmax())]}
-        | {f"P({label})": float(value) for label, value in zip(labels, row, strict=True)}
-        for name, row in zip(names, p, strict=True)
-    ]
-
-
-__all__ = [
-    "GraphBatches",
-    "Scale",
-    "batch_of",
-    "graph_vectors",
-    "outcome_cost",
-    "outcome_loss",
-    "outcome_metrics",
-    "outcome_outputs",
-    "predicted_graphs",
-]
+def _smiles_of(path: Path, encoding: str) -> list[str]:
+    """The column of SMILES of a table; whatever else it has is not looked at."""
+    frame = load_frame(path, encoding)
+    column = next((name for name in frame.columns if "smiles" in str(name).casefold()), None)
+    if column is None:
+        raise ValueError(
+            f"a table of molecules must have a column of SMILES, got {', '.join(map(str, frame.columns[:6]))} in "
+            f"{path.name}; call the column smiles"
+        )
+    return frame[column].dropna().astype(str).tolist()

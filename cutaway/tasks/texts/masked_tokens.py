@@ -1,24 +1,109 @@
-r"""Masked tokens, guessed by a model that reads in both directions: its cost, its metrics, and its guesses.
+r"""The task of guessing masked tokens from both sides, and its learner: a BERT, trained or tuned.
 
     cost = mean of −log p(x_i | the rest)       over the chosen tokens i alone
+    accuracy                                    the share of them whose most probable token is the true one
 
-Devlin et al. 2019, §3.1. Notes: N3 §5.8.
+`cutaway train bert` learns it, and `cutaway tune BASE --task language` of a base that reads in both directions. What is
+chosen is in data/text/masking.py. The baseline guesses each token by how often it occurs. Devlin et al. 2019, §3.1.
+Notes: N3 §5.8.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from cutaway.data.text.masking import MaskedBatch, Masking, every_masked_batch, mask_tokens
+from cutaway.data.text.masking import MaskedBatch, MaskedBatches, Masking, every_masked_batch, mask_tokens
 from cutaway.data.text.special_tokens import encode_gaps, find_special_tokens
 from cutaway.data.text.token_files import Tokens
+from cutaway.data.text.word_starts import word_table
+from cutaway.tasks.learner import Learner
+from cutaway.tasks.subjects import Subject, text_subject, with_marks
+from cutaway.tasks.task import Files
+from cutaway.tasks.texts.corpus import CorpusTask
+from cutaway.tasks.texts.text_inputs import as_texts, first_line, read_lines
+from cutaway.training.jobs import Job
 
 _TOGETHER = 32  # stretches evaluated, or texts filled, in one pass
 _LEGEND = "In brackets: the model's guess for a masked token and, where it is wrong, the true one."
 _LONGEST = 48  # tokens of a sample: what a page can show
+
+
+class MaskedTokens(CorpusTask):
+    """A text of which some tokens are hidden."""
+
+    kind: ClassVar[str] = "texts/masked_tokens"
+    special_tokens = True
+
+    def inputs(self, source: Any) -> list[str]:
+        """Texts with masks: one, several, or the lines of a file."""
+        return as_texts(source)
+
+    def answers(self, guesses: "Sequence[Guess]", texts: Sequence[str]) -> list[dict[str, Any]]:
+        """A row for each candidate of each mask."""
+        return [guess._asdict() for guess in guesses]
+
+
+class MaskedTokensLearner(Learner):
+    """A model that reads a text in both directions and guesses what is hidden in it."""
+
+    unit = "tokens"
+    task: MaskedTokens
+    model: Any
+
+    @cached_property
+    def masking(self) -> Masking:
+        """How stretches of a text are masked, as long as the model has room."""
+        settings, spec = self.settings, self.model.spec
+        tokenizer = self.task.parts.tokenizer
+        words = None if settings.mask == "tokens" else word_table(tokenizer)
+        vocabulary, room = min(tokenizer.vocabulary, spec.vocabulary), min(settings.context, spec.context)
+        return Masking(find_special_tokens(tokenizer), vocabulary, room, settings.masked, settings.mask, words)
+
+    def batches(self, rank: int, world: int) -> MaskedBatches:
+        return MaskedBatches(self.task.parts.train, self.masking, self.settings.batch, self.settings.seed, rank, world)
+
+    def cost(self, model: nn.Module, batch: MaskedBatch) -> Tensor:
+        return masked_cost(model, batch)
+
+    def text_metrics(self, model: nn.Module, tokens: Tokens | None, limit: int | None = None) -> dict[str, float]:
+        """Loss and accuracy on a text, or on about ``limit`` tokens of it; {} if there is none."""
+        return masked_metrics(model, tokens, self.masking, limit)
+
+    def evaluate(self, model: nn.Module) -> dict[str, float]:
+        return self.text_metrics(model, self.task.parts.validation, self.settings.evaluate_tokens)
+
+    def files(self) -> Files:
+        return {"tokenizer.json": self.task.parts.tokenizer.save}
+
+    def job(self, rank: int = 0, world: int = 1) -> Job:
+        job, tokenizer = super().job(rank, world), self.task.parts.tokenizer
+        samples = masked_samples(self.task.held_out, self.masking)
+        job.units = self.settings.batch * self.masking.context
+        job.whole = lambda model: self.text_metrics(model, self.task.parts.validation)
+        job.samples = lambda model: write_guesses(model, tokenizer, samples)
+        return job
+
+    # A run that is there.
+
+    def read_inputs(self, source: str) -> list[str]:
+        """The lines of a file, or a text."""
+        return read_lines(source, self.settings.encoding)
+
+    def outputs(self, texts: Sequence[str]) -> "list[Guess]":
+        """For each mask of each text, its five most probable fillings."""
+        return fill_masks(self.model, self.run.tokenizer, texts)
+
+    def subject(self, given: str | None = None) -> Subject:
+        """A text between the special tokens of the model; without one of yours, one of the held-out text, masked."""
+        if given is not None:
+            text = first_line(given, self.settings.encoding)
+            return text_subject(self.run, with_marks(self.run.tokenizer, text), "your text")
+        (sample,) = masked_samples(self.task.held_out, self.masking, 1)
+        return text_subject(self.run, sample.ids, "the beginning of the validation text, with masked tokens")
 
 
 class Guess(NamedTuple):
@@ -153,14 +238,3 @@ def _in_brackets(tokenizer: Any, token: int) -> str:
     """A guess in brackets: without the space of a word, line ends made visible."""
     text = tokenizer.decode([token])
     return text.removeprefix(" ").replace("\n", "↵") or tokenizer.inner.id_to_token(token)
-
-
-__all__ = [
-    "Guess",
-    "MaskedSample",
-    "fill_masks",
-    "masked_cost",
-    "masked_metrics",
-    "masked_samples",
-    "write_guesses",
-]

@@ -1,95 +1,135 @@
-r"""Pairs of texts as a tuned model takes them: the cost of a batch, and how well the model finds what belongs together.
-
-    cost = mean −log softmax_j(20 cos(a_i, b_j))_i      each first text finds its second among all of the batch
-    cost = mean (cos(a_i, b_i) − score_i)²              where pairs have scores
+r"""The task of matching texts: pairs that belong together, and how well a model's vectors tell it.
 
     recall@k    the share of first texts whose second is among the k nearest of all
     mrr         mean 1 / rank of the second
-    spearman    the correlation of the ranks of cosines and scores
+    spearman    the correlation of the ranks of cosines and scores, where pairs have scores
 
-Henderson et al. 2017; Reimers and Gurevych 2019. sentence-transformers calls the costs MultipleNegativesRankingLoss and
-CosineSimilarityLoss.
+`cutaway tune BASE --task pairs` learns it by a trained model of text. Henderson et al. 2017; Reimers and Gurevych 2019.
 """
 
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from cutaway.blocks.losses.contrastive import retrieval_loss
-from cutaway.data.labelled.text_pairs import PairRows
-from cutaway.models.transformers.sentence_vectors import embed_rows, encode_texts, padded, sentence_vectors
+from cutaway.data.labelled.text_pairs import PairRows, TextPairs, find_columns, first_row_as_pair, read_text_pairs
+from cutaway.data.tables.text_tables import read_columns
+from cutaway.tasks.task import Task
+from cutaway.tasks.texts.equal_texts import TOGETHER, kept_together
+from cutaway.tasks.texts.text_inputs import first_line, is_file
 
 RECALLS = (1, 5, 10)
 
 
-@dataclass(frozen=True)
-class EncodedPairs:
-    """Pairs as tokens; ``places`` numbers different second texts, so that the same one is known again."""
+class GivenPairs(NamedTuple):
+    """The texts of a table to compare, row by row, and the names of their columns."""
 
-    firsts: list[np.ndarray]
-    seconds: list[np.ndarray]
-    negatives: list[np.ndarray] | None
-    scores: Float[np.ndarray, "n"] | None
-    places: Int[np.ndarray, "n"]
-    cut: int
-
-    @classmethod
-    def of(cls, model: Any, pairs: PairRows) -> "EncodedPairs":
-        """Pairs by the tokenizer of a model."""
-        firsts, cut = encode_texts(model, pairs.firsts)
-        same = pairs.seconds == pairs.firsts  # texts without a partner
-        seconds, more = (firsts, 0) if same else encode_texts(model, pairs.seconds)
-        negatives = None if pairs.negatives is None else encode_texts(model, pairs.negatives)[0]
-        known: dict[str, int] = {}
-        places = np.array([known.setdefault(text, len(known)) for text in pairs.seconds], np.int64)
-        return cls(firsts, seconds, negatives, pairs.scores, places, cut + more)
-
-    def __len__(self) -> int:
-        return len(self.firsts)
+    columns: tuple[str, str]
+    firsts: list[str]
+    seconds: list[str]
 
 
-def vectors_of(model: Any, rows: Sequence[np.ndarray]) -> Float[Tensor, "b w"]:
-    """The vectors of a batch, with gradients."""
-    tokens, mask = padded(rows)
-    device = next(model.parameters()).device
-    return sentence_vectors(model, tokens.to(device), None if mask is None else mask.to(device))
+class MatchingTexts(Task):
+    """Pairs of texts with or without scores, or texts without a partner."""
+
+    kind: ClassVar[str] = "texts/pairs"
+    more_is_better = True
+    parts: TextPairs
+
+    @property
+    def figure(self) -> str:  # type: ignore[override]
+        """Scores are to be ranked; of other pairs the second is to be found."""
+        return "mrr" if self.parts.train.scores is None else "spearman"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those that the settings name."""
+        given = self.settings.columns
+        return tuple(name.strip() for name in given.split(",")) if given else ()
+
+    def read_parts(self) -> TextPairs:
+        settings = self.settings
+        if len(self.columns) > 3:
+            raise ValueError(f"columns must name one to three columns, got {settings.columns!r}; try columns='a,b'")
+        return read_text_pairs(
+            settings.data,
+            self.columns,
+            settings.validation,
+            settings.test,
+            settings.seed,
+            settings.encoding,
+            kept_together(self.run),
+        )
+
+    def facts(self) -> dict[str, Any]:
+        return super().facts() | {TOGETHER: True}
+
+    def metrics(self, vectors: tuple[Tensor, Tensor], rows: PairRows) -> dict[str, float]:
+        """The cost over all pairs as one batch, and how well seconds are found, or scores are ranked."""
+        return pair_metrics(*vectors, rows, self.settings.scale)
+
+    def test_metrics(self, learner: Any) -> dict[str, float]:
+        """Metrics of the test part, beside those of the base as it was before tuning, if it is still there."""
+        rows = self.parts.open_test()
+        naive = learner.measure_base(rows)
+        return learner.measure(rows) | {f"baseline_{name}": value for name, value in naive.items()}
+
+    # What a person gives, and what they get.
+
+    def inputs(self, source: Any) -> GivenPairs:
+        """The pairs of a table: a path, a DataFrame, a dict of columns."""
+        if isinstance(source, (str, os.PathLike)) and not is_file(os.fspath(source)):
+            raise ValueError(
+                f"pairs to compare come in a table, got {os.fspath(source)!r}, which is no file; give the path of one, "
+                "in Python also a DataFrame or a dict of two columns"
+            )
+        table = first_row_as_pair(read_columns(source, self.settings.encoding), source)
+        first, second, *_ = find_columns(list(table), self.columns[:2] if len(self.columns) > 1 else ())
+        if not second:
+            raise ValueError(f"pairs need two columns of texts, got {first!r} alone; add the texts to compare with")
+        return GivenPairs((first, second), table[first], table[second])
+
+    def answers(self, cosines: Sequence[float], given: GivenPairs) -> list[dict[str, Any]]:
+        """Each pair and the cosine of its vectors."""
+        first, second = given.columns
+        return [
+            {first: x, second: y, "cosine": cosine}
+            for x, y, cosine in zip(given.firsts, given.seconds, cosines, strict=True)
+        ]
+
+    def text_to_show(self, given: str | None) -> tuple[str, str]:
+        """A text for a look, and what it is: yours, else one that the model was not trained on."""
+        if given is not None:
+            return first_line(given, self.settings.encoding), "your text"
+        if self.parts.validation is None:
+            return self.parts.train.firsts[0], "a text that it was trained on"
+        return self.parts.validation.firsts[0], "a text that it was not trained on"
 
 
-def pair_cost(model: Any, rows: Int[np.ndarray, "b"], pairs: EncodedPairs, scale: float) -> Tensor:
-    """The mean cost of a batch of pairs."""
-    a = vectors_of(model, [pairs.firsts[i] for i in rows])
-    b = vectors_of(model, [pairs.seconds[i] for i in rows])
-    if pairs.scores is not None:
-        cosine = nn.functional.cosine_similarity(a, b)
-        return nn.functional.mse_loss(cosine, torch.from_numpy(pairs.scores[rows]).to(cosine))
-    excluded = same_again(pairs.places[rows], a.device)
-    if pairs.negatives is not None:
-        b = torch.cat([b, vectors_of(model, [pairs.negatives[i] for i in rows])])
-        excluded = nn.functional.pad(excluded, (0, len(rows)))
-    return retrieval_loss(a, b, 1 / scale, excluded).mean()
+def text_places(texts: Sequence[str]) -> Int[np.ndarray, "n"]:
+    """A number for each different text, so that the same one is known again.
+
+    >>> text_places(["a", "b", "a"]).tolist()
+    [0, 1, 0]
+    """
+    known: dict[str, int] = {}
+    return np.array([known.setdefault(text, len(known)) for text in texts], np.int64)
 
 
-def same_again(places: Int[np.ndarray, "b"], device: Any) -> Tensor:
-    """Which second texts of a batch are those of another pair, once more: they are no wrong answers."""
-    same = torch.from_numpy(places[:, None] == places[None, :])
-    return same.fill_diagonal_(False).to(device)
-
-
-def pair_metrics(model: Any, pairs: EncodedPairs, scale: float) -> dict[str, float]:
-    """The cost over all pairs as one batch, and how well seconds are found, or scores are ranked."""
-    a, b = embed_rows(model, pairs.firsts).double().cpu(), embed_rows(model, pairs.seconds).double().cpu()
-    if pairs.scores is not None:
+def pair_metrics(a: Float[Tensor, "n w"], b: Float[Tensor, "n w"], rows: PairRows, scale: float) -> dict[str, float]:
+    """The cost of the vectors of first and second texts as one batch, and how well seconds are found, or ranked."""
+    if rows.scores is not None:
         cosine = nn.functional.cosine_similarity(a, b).numpy()
-        loss = float(np.mean((cosine - pairs.scores) ** 2))
-        return {"loss": loss, "spearman": spearman(cosine, pairs.scores)}
-    _, first = np.unique(pairs.places, return_index=True)
+        loss = float(np.mean((cosine - rows.scores) ** 2))
+        return {"loss": loss, "spearman": spearman(cosine, rows.scores)}
+    places = text_places(rows.seconds)
+    _, first = np.unique(places, return_index=True)
     found = nn.functional.normalize(a, dim=1) @ nn.functional.normalize(b[first], dim=1).T
-    own = torch.from_numpy(np.searchsorted(pairs.places[first], pairs.places))
+    own = torch.from_numpy(np.searchsorted(places[first], places))
     return {"loss": float(nn.functional.cross_entropy(scale * found, own))} | ranking(found, own)
 
 
@@ -116,6 +156,3 @@ def _ranks(x: np.ndarray) -> np.ndarray:
     _, inverse, counts = np.unique(x, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
     return (ends - (counts - 1) / 2)[inverse]
-
-
-__all__ = ["EncodedPairs", "pair_cost", "pair_metrics", "ranking", "spearman"]

@@ -1,210 +1,242 @@
-r"""What a tagger is trained and measured by.
+r"""The task of tagging words: sentences with a tag for every word, and the tags of new ones.
 
-    loss       −mean log p(tag_t | sentence)            over the words that have a tag
-    accuracy   share of the words tagged right          a tag that training never had counts as wrong
-    unknown    the same, over words that training never had, in whatever case
+    p(tag | sentence)     a row for each word, by a learner
+    metrics               mean −log p, accuracy, accuracy on words that training never had, F1 (`tag_metrics.py`)
+    baseline              each word's most frequent tag
+    lexicon.json          the words and tags of training, in the run folder
 
-Where tags say where names begin and go on (B-PER, I-PER, O), a name counts only as a whole: `span_f1`.
+`cutaway train tagger` learns it by an LSTM (`word_tagger.py`), `cutaway tune BASE --task tag` by a trained model of
+text. CoNLL-U that is given comes back with its tags put in.
 """
 
-from collections import Counter
+import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
 
-import numpy as np
-import torch
-from jaxtyping import Float, Float32, Int
-from torch import Tensor, nn
-
+from cutaway.atomic_files import read_json, write_json
+from cutaway.data.files import find_files
+from cutaway.data.samples.python_roles import split_python
+from cutaway.data.text.conllu import Sentence, read_sentences, sentence_of, with_tags
 from cutaway.data.text.lexicon import Lexicon
-from cutaway.data.text.tag_batches import NO_TAG, EncodedSentences, TagBatch, every_sentence
-from cutaway.data.text.tagged_sentences import Tagged
-from cutaway.models.sequences.tagger import TaggerInput
+from cutaway.data.text.tag_batches import EncodedSentences
+from cutaway.data.text.tagged_sentences import Tagged, TaggedText, read_tagged
+from cutaway.data.text.vector_files import Vectors, read_vectors
+from cutaway.data.text.word_splitting import split_words
+from cutaway.tasks.task import Files, Task
+from cutaway.tasks.texts.equal_texts import TOGETHER, kept_together
+from cutaway.tasks.texts.tag_metrics import FrequentTags, Probabilities, tag_metrics, whole_metrics
+from cutaway.tasks.texts.text_inputs import as_texts, expect_text, is_file, read_lines
+
+LEXICON = "lexicon.json"  # in the run folder
+_ENDINGS = (".conllu", ".conll", ".tsv", ".bio", ".iob", ".iob2")
+_PARTS_OF_LEXICON = ("tags", "words", "counts", "characters", "affixes", "shapes", "vectors")
+_WRITTEN = 8  # sentences tagged at every evaluation
+_READABLE = 12  # words of a sentence to look at, about
 
 
-def as_input(batch: TagBatch, device: torch.device) -> TaggerInput:
-    """A batch as the model takes it."""
-    return TaggerInput(*(torch.from_numpy(getattr(batch, name)).to(device) for name in TaggerInput._fields))
+class GivenSentences(list[Tagged]):
+    """Sentences to tag as a person gave them, by their numbers; ``are_read`` if they come from a file of CoNLL-U."""
+
+    def __init__(self, numbered: dict[int, Sentence], are_read: bool) -> None:
+        super().__init__(untagged(sentence.words) for sentence in numbered.values())
+        self.numbered, self.are_read = numbered, are_read
 
 
-def tag_cost(model: nn.Module, batch: TagBatch) -> Tensor:
-    """−mean log p(tag) in nats. In training rare words are hidden now and then, so that unknown ones are learned too.
+class TaggedOutput(list[dict[str, Any]]):
+    """A dict for every word: its sentence (from 1), the word, its tag, the tag's probability, and those of all tags.
 
-    A word that training has n times is hidden with chance a / (a + n). Kiperwasser, Goldberg 2016.
+    ``sentences`` are the same as sentences of CoNLL-U, the ones that were given where they were. ``preferred_format``
+    is how `cutaway predict` prints it: CoNLL-U in, CoNLL-U out.
     """
-    device = next(model.parameters()).device
-    inputs = as_input(batch, device)
-    if model.training:
-        hidden = torch.rand(batch.hide.shape, device=device) < torch.from_numpy(batch.hide).to(device)
-        inputs = inputs._replace(words=inputs.words.masked_fill(hidden, 0))
-    logits = model(inputs).flatten(0, 1).float()
-    tags = torch.from_numpy(batch.tags).to(device).flatten()
-    return nn.functional.cross_entropy(logits, tags, ignore_index=NO_TAG, reduction="sum") / max(batch.each, 1.0)
+
+    def __init__(self, rows: Sequence[dict[str, Any]], sentences: list[Sentence], preferred_format: str) -> None:
+        super().__init__(rows)
+        self.sentences, self.preferred_format = sentences, preferred_format
+
+    def to_text(self, kind: str = ".conllu") -> str:
+        """All sentences as CoNLL-U, or in the columns that they came in."""
+        return "".join(sentence.text() for sentence in self.sentences)
 
 
-def tag_probabilities(model: nn.Module, sentences: EncodedSentences) -> list[Float32[np.ndarray, "t c"]]:
-    """p(tag | sentence) of every word of every sentence."""
-    device = next(model.parameters()).device
-    found: list[Any] = [None] * len(sentences)
-    with torch.no_grad():
-        for rows, batch in every_sentence(sentences):
-            p = model(as_input(batch, device)).float().softmax(-1).cpu().numpy()
-            for row, length, own in zip(rows.tolist(), batch.lengths.tolist(), p, strict=True):
-                found[row] = own[:length]
+class WordTags(Task):
+    """Sentences of words with a tag each, from CoNLL-U or columns."""
+
+    kind: ClassVar[str] = "texts/tag"
+    figure = "error"
+    parts: TaggedText
+    vectors: Vectors | None = None  # given ones, which the lexicon of a `tagger` knows
+
+    def read_parts(self) -> TaggedText:
+        settings = self.settings
+        return read_tagged(
+            settings.data,
+            settings.column,
+            settings.validation,
+            settings.test,
+            settings.validation_file,
+            settings.test_file,
+            seed=settings.seed,
+            encoding=settings.encoding,
+            together=kept_together(self.run),
+        )
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """The words and tags of training."""
+        if self.run is not None:
+            values = read_json(self.file_of_run(LEXICON, "of a tagger"), *_PARTS_OF_LEXICON)
+            return Lexicon.from_dict({name: values[name] for name in _PARTS_OF_LEXICON})
+        words, tags = ([getattr(sentence, part) for sentence in self.parts.train] for part in ("words", "tags"))
+        lexicon = Lexicon.from_sentences(words, tags, self.vectors.words if self.vectors else ())
+        if len(lexicon.tags) < 2:
+            raise ValueError(
+                f"a tagger needs at least two tags, got {self.parts.name} where every tag is {lexicon.tags[0]!r}; "
+                f"choose another column than column={self.settings.column or 'upos'}"
+            )
+        return lexicon
+
+    def encode(self, sentences: Sequence[Tagged], hide: float = 0.0) -> EncodedSentences:
+        """Sentences as numbers of the lexicon, true tags where they have some."""
+        return EncodedSentences(sentences, self.lexicon, hide)
+
+    def facts(self) -> dict[str, Any]:
+        facts = super().facts() | {TOGETHER: True}
+        if self.parts.validation is not None:
+            facts["baseline"] = self.baseline(self.parts.validation)
+        return facts
+
+    def files(self) -> Files:
+        return {LEXICON: lambda path: write_json(path, self.lexicon.to_dict())}
+
+    def baseline(self, sentences: Sequence[Tagged]) -> dict[str, Any]:
+        """A rule in words, and its metrics on some sentences."""
+        metrics = FrequentTags(self.parts.train).metrics(sentences, self.lexicon)
+        return {"rule": FrequentTags.rule, "metrics": metrics}
+
+    def metrics(self, p: Probabilities, truth: EncodedSentences) -> dict[str, float]:
+        """Loss, accuracy and the share of errors."""
+        return tag_metrics(p, truth)
+
+    def test_metrics(self, learner: Any) -> dict[str, float]:
+        """Metrics of the test part, beside those of the baseline."""
+        sentences = self.parts.open_test()
+        naive = self.baseline(sentences)["metrics"]
+        found = whole_metrics(learner.outputs(sentences), self.encode(sentences))
+        return found | {f"baseline_{name}": value for name, value in naive.items()}
+
+    # What a person gives, and what they get.
+
+    def read_inputs(self, source: str) -> list[Sentence] | list[str]:
+        """The sentences or lines of a file, or a text itself."""
+        return read_source(source, self.settings.encoding)
+
+    def split(self, text: str) -> list[str]:
+        """The words of a text, by the rule of the setting."""
+        return split_text(text, self.settings.splitting, self.settings.data)
+
+    def inputs(self, source: Any) -> GivenSentences:
+        """Texts, lists of words, sentences that were read, or a file as a Path."""
+        if isinstance(source, os.PathLike):
+            source = self.read_inputs(os.fspath(source))
+        if bool(source) and isinstance(source, (list, tuple)) and isinstance(source[0], Sentence):
+            return GivenSentences(dict(enumerate(source, start=1)), True)
+        if isinstance(source, (list, tuple)) and source and all(isinstance(words, (list, tuple)) for words in source):
+            words_of = [(" ".join(words), list(words)) for words in source]
+        else:
+            words_of = [(text, self.split(text)) for text in as_texts(source)]
+        numbered = enumerate(words_of, start=1)
+        found = {n: sentence_of(words, [f"# text = {text}"]) for n, (text, words) in numbered if words}
+        if not found:
+            raise ValueError("a text to tag must have a word, got none; give it some")
+        return GivenSentences(found, False)
+
+    def answers(self, probabilities: Probabilities, given: GivenSentences) -> TaggedOutput:
+        """The tag of every word; of sentences that were read, these with their tags put in."""
+        tags, column = self.lexicon.tags, self.settings.column
+        rows: list[dict[str, Any]] = []
+        tagged = []
+        for (n, sentence), p in zip(given.numbered.items(), probabilities, strict=True):
+            names = [tags[i] for i in p.argmax(1)]
+            tagged.append(with_tags(sentence, names, column if sentence.is_conllu or column.isdigit() else ""))
+            for word, tag, own in zip(sentence.words, names, p, strict=True):
+                every = {name: float(x) for name, x in zip(tags, own, strict=True)}
+                row = {"sentence": n, "word": word, "tag": tag, "probability": every[tag], "probabilities": every}
+                rows.append(row)
+        return TaggedOutput(rows, tagged, ".conllu" if given.are_read else "")
+
+    def sentence_to_show(self, given: str | None) -> tuple[str | Sequence[str], str]:
+        """A text, or the words of a sentence, for a look, and what it is: of a file, its first sentence."""
+        if given is not None:
+            first: Any = next(filter(None, self.read_inputs(given)), "")
+            return first if isinstance(first, str) else first.words, "your sentence"
+        text = self.parts
+        some, trained_on = (text.train, "") if text.validation is None else (text.validation, "not ")
+        words = min((sentence.words for sentence in some), key=lambda words: abs(len(words) - _READABLE))
+        return words, f"a sentence that it was {trained_on}trained on"
+
+    def sentences_to_write(self) -> list[Tagged]:
+        """Some that are tagged at every evaluation."""
+        return (self.parts.train if self.parts.validation is None else self.parts.validation)[:_WRITTEN]
+
+
+def given_vectors(path: str, most: int, text: TaggedText) -> Vectors:
+    """The vectors of a file that are taken: its first ``most``, and those of words of the training data."""
+    found = read_vectors(path)
+    own = {form for sentence in text.train for word in sentence.words for form in (word, word.lower())}
+    kept = [i for i, word in enumerate(found.words) if i < most or word in own]
+    if not any(found.words[i] in own for i in kept):
+        raise ValueError(
+            f"vectors must be of words of the data, got {path} with none of those of {text.name}; "
+            "give vectors of its language"
+        )
+    return Vectors([found.words[i] for i in kept], found.matrix[kept])
+
+
+def read_source(source: str, encoding: str = "utf-8") -> list[Sentence] | list[str]:
+    """A file of CoNLL-U or columns as its sentences; the lines of any other file; else the text itself."""
+    if not is_file(source):
+        expect_text(source)
+        return [source]
+    path = Path(source).expanduser()
+    if any(ending in _ENDINGS for ending in path.suffixes):
+        return _sentences(path, encoding)
+    lines = read_lines(source, encoding)
+    begin = next((line for line in lines if not line.startswith("#")), "")
+    return _sentences(path, encoding) if begin.count("\t") == 9 else lines
+
+
+def _sentences(path: Path, encoding: str) -> list[Sentence]:
+    found = list(read_sentences(find_files(path), encoding))
+    if not found:
+        raise ValueError(f"a file to tag must have sentences, got {path} with none; write a word a line")
     return found
 
 
-class Answers(NamedTuple):
-    """The tags of many words, true and predicted, as ids; one that training never had is the number of tags."""
-
-    truth: Int[np.ndarray, "n"]
-    predicted: Int[np.ndarray, "n"]
-    unknown: np.ndarray  # whether training never had the word
-    loss: Float[np.ndarray, "n"]  # NaN where training never had the tag
-
-    @property
-    def right(self) -> np.ndarray:
-        return self.truth == self.predicted
+def split_text(text: str, splitting: str, data: str) -> list[str]:
+    """The words of a text, by the rule of a setting."""
+    if splitting == "auto":
+        splitting = "python" if data == "python-roles" else "words"
+    if splitting == "spaces":
+        return text.split()
+    if splitting == "python":
+        return [word for line in split_python(text) for word in line]
+    return split_words(text)
 
 
-Probabilities = list[Float32[np.ndarray, "_ c"]]  # of the tags of every word, sentence by sentence
+def untagged(words: Sequence[str]) -> Tagged:
+    """A sentence whose tags are not known."""
+    return Tagged(tuple(words), (None,) * len(words))
 
 
-def answers(model: nn.Module, sentences: EncodedSentences, said: Probabilities | None = None) -> Answers:
-    """What a model says of every word that has a tag, in the order of the sentences; ``said`` if it is known."""
-    p = np.concatenate(tag_probabilities(model, sentences) if said is None else said)
-    unknown = sentences.spellings.word[sentences.types] == 0
-    tagged = sentences.tags != NO_TAG
-    p, truth, unknown = p[tagged], sentences.tags[tagged], unknown[tagged]
-    true_p = np.append(p, np.full((len(p), 1), np.nan), 1)[np.arange(len(p)), truth] if len(p) else np.empty(0)
-    return Answers(truth, p.argmax(1), unknown, -np.log(np.maximum(true_p, 1e-38)))
-
-
-def tag_metrics(
-    model: nn.Module, sentences: EncodedSentences | None, said: Probabilities | None = None
-) -> dict[str, float]:
-    """Loss, accuracy, accuracy on words that training never had, and the share of errors, by which weights are kept."""
-    if sentences is None:
-        return {}
-    found = answers(model, sentences, said)
-    if not len(found.truth):
-        return {}
-    accuracy = float(found.right.mean())
-    known = found.loss[np.isfinite(found.loss)]
-    metrics = {"loss": float(known.mean()) if len(known) else 0.0, "accuracy": accuracy, "error": 1 - accuracy}
-    if found.unknown.any():
-        metrics["accuracy_on_unknown_words"] = float(found.right[found.unknown].mean())
-    return metrics
-
-
-def whole_metrics(
-    model: nn.Module, sentences: EncodedSentences | None, said: Probabilities | None = None
-) -> dict[str, float]:
-    """`tag_metrics` and the mean F1 of all tags; of names, the F1 of whole names."""
-    if sentences is None:
-        return {}
-    metrics = {name: value for name, value in tag_metrics(model, sentences, said).items() if name != "error"}
-    found = answers(model, sentences, said)
-    if not len(found.truth):
-        return metrics
-    scores = tag_f1(found, len(sentences.lexicon.tags))
-    there = [score for score, count in scores if count]
-    metrics["macro_f1"] = float(np.mean(there)) if there else 0.0  # where training had none of these tags
-    tags = [*sentences.lexicon.tags, "never seen in training"]
-    if are_spans(sentences.lexicon.tags) and (sentences.tags != NO_TAG).all():
-        metrics["span_f1"] = span_f1(*(_by_sentence(ids, sentences, tags) for ids in (found.truth, found.predicted)))
-    return metrics
-
-
-def tag_f1(found: Answers, tags: int) -> list[tuple[float, int]]:
-    """F1 = 2 · right / (given + predicted) of each tag, and how many words have it."""
-    given = np.bincount(found.truth, minlength=tags + 1)
-    said = np.bincount(found.predicted, minlength=tags + 1)
-    right = np.bincount(found.truth[found.right], minlength=tags + 1)
-    f1 = 2 * right / np.maximum(given + said, 1)
-    return [(float(f1[i]), int(given[i])) for i in range(tags)]
-
-
-def are_spans(tags: Sequence[str]) -> bool:
-    """Whether tags say where names begin and go on: B-, I-, O; E- or L- for last words, S- or U- for single ones."""
-    marked = [tag for tag in tags if tag not in ("O", "_")]
-    return bool(marked) and all(tag[:2] in ("B-", "I-", "E-", "S-", "L-", "U-") and len(tag) > 2 for tag in marked)
-
-
-def spans(tags: Sequence[str]) -> set[tuple[int, int, str]]:
-    """The names in a sentence: first word, word after the last, kind. I- after another kind begins a name.
-
-    >>> sorted(spans(["B-PER", "I-PER", "O", "I-LOC", "B-LOC"]))
-    [(0, 2, 'PER'), (3, 4, 'LOC'), (4, 5, 'LOC')]
-    """
-    found, begun, kind = set(), 0, ""
-    for i, tag in enumerate([*tags, "O"]):
-        mark, _, name = tag.partition("-")
-        if kind and (mark not in ("I", "E", "L") or name != kind):
-            found.add((begun, i, kind))
-            kind = ""
-        if name and not kind:
-            begun, kind = i, name
-        if kind and mark in ("E", "L", "S", "U"):
-            found.add((begun, i + 1, kind))
-            kind = ""
-    return found
-
-
-def span_f1(truth: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
-    """F1 of whole names: first word, last word and kind must be right. Tjong Kim Sang, De Meulder 2003."""
-    pairs = [(spans(a), spans(b)) for a, b in zip(truth, predicted, strict=True)]
-    right, total = sum(len(a & b) for a, b in pairs), sum(len(a) + len(b) for a, b in pairs)
-    return 2 * right / total if total else 1.0
-
-
-def _by_sentence(ids: np.ndarray, sentences: EncodedSentences, tags: list[str]) -> list[list[str]]:
-    return [[tags[i] for i in part] for part in np.split(ids, np.cumsum(sentences.lengths)[:-1])]
-
-
-class FrequentTags:
-    """The baseline: a word's most frequent tag in training; of a word never seen, that of its longest known end."""
-
-    rule = "each word's most frequent tag in training; of words never seen, the most frequent one of their ending"
-
-    def __init__(self, sentences: Sequence[Tagged], longest: int = 4) -> None:
-        self.longest = longest
-        words: dict[str, Counter[str]] = {}
-        for sentence in sentences:
-            for word, tag in zip(sentence.words, sentence.tags, strict=True):
-                if tag is not None:
-                    for key in (word, *self._ends(word)):
-                        words.setdefault(key, Counter())[tag] += 1
-        self.best = {key: min(counts, key=lambda tag: (-counts[tag], tag)) for key, counts in words.items()}
-
-    def _ends(self, word: str) -> list[str]:
-        """Keys that no word is: those of its ends, from the longest, and one that all words share."""
-        return [f"\t{word[-n:].lower()}" for n in range(min(self.longest, len(word)), 0, -1)] + ["\t"]
-
-    def tag(self, word: str) -> str:
-        return next(self.best[key] for key in (word, *self._ends(word)) if key in self.best)
-
-    def metrics(self, sentences: Sequence[Tagged], lexicon: Lexicon) -> dict[str, float]:
-        """Accuracy on some sentences, as `tag_metrics` has it."""
-        pairs = [(w, t) for s in sentences for w, t in zip(s.words, s.tags, strict=True) if t is not None]
-        right = [self.tag(word) == tag for word, tag in pairs]
-        unknown = [ok for ok, (word, _) in zip(right, pairs, strict=True) if not lexicon.knows(word)]
-        found = {"accuracy": float(np.mean(right))} if pairs else {}
-        return found | ({"accuracy_on_unknown_words": float(np.mean(unknown))} if unknown else {})
-
-
-__all__ = [
-    "Answers",
-    "FrequentTags",
-    "Probabilities",
-    "answers",
-    "are_spans",
-    "as_input",
-    "span_f1",
-    "spans",
-    "tag_cost",
-    "tag_f1",
-    "tag_metrics",
-    "tag_probabilities",
-    "whole_metrics",
-]
+def write_samples(probabilities: Probabilities, lexicon: Lexicon, sentences: Sequence[Tagged]) -> dict[str, str]:
+    """Sentences with what the model makes of them, and the true tag where that is another."""
+    lines = []
+    for sentence, p in zip(sentences, probabilities, strict=True):
+        parts = []
+        for word, truth, best in zip(sentence.words, sentence.tags, p.argmax(1), strict=True):
+            tag = lexicon.tags[best]
+            parts.append(f"{word}/{tag}" + ("" if truth in (None, tag) else f" (is {truth})"))
+        lines.append(" ".join(parts))
+    return {"tagged.txt": "\n".join(lines) + "\n"}

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, RESULTS, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.tuning.settings import TunedRecipe
 
 if TYPE_CHECKING:
@@ -24,6 +25,14 @@ class TunedClassesRecipe(TunedRecipe):
     """
 
     name: ClassVar[str] = "tuned-classify"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes='"a text of yours"',
+            gives="a text, lines or a table with a column of texts in; the label and P(label) for every label out",
+        ),
+    )
     task: ClassVar[str] = "classify"
     kind: ClassVar[str] = "texts/classify"
     least_steps: ClassVar[int] = 60
@@ -35,10 +44,6 @@ class TunedClassesRecipe(TunedRecipe):
     )
     unit: ClassVar[str] = "nats a text"
     memory: ClassVar[str] = "cutaway.data.stored:keep_table"
-    input: ClassVar[str] = '"a text of yours"'
-    prediction: ClassVar[str] = (
-        "a text, lines or a table with a column of texts in; the label and P(label) for every label out"
-    )
 
     data: str = setting("", FIRST, "PATH")  # in Python a DataFrame, too, or a dict of columns
     """CSV, TSV, JSON lines or Parquet with a text and a label column; a folder or zip with a folder or file for each

@@ -10,17 +10,26 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.tuning.settings import TunedRecipe
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from cutaway.data.text.corpus import Corpus
-    from cutaway.data.text.masking import Masking
     from cutaway.runs.run import Run
-    from cutaway.tasks.subjects import Subject
-    from cutaway.training.jobs import Job
+    from cutaway.tasks.texts.corpus import CorpusTask
     from cutaway.tuning.bases import Base
+
+
+def _no_generate(run: "Run") -> str:
+    """Models of masked tokens predict, those of next tokens generate."""
+    from cutaway.tuning.masked_heads import reads_masks
+
+    return "its model fills masks, and does not write" if reads_masks(run.model) else ""
+
+
+def _no_predict(run: "Run") -> str:
+    return "" if _no_generate(run) else "its model writes, and fills no masks"
 
 
 @dataclass(frozen=True)
@@ -32,7 +41,18 @@ class TunedLanguageRecipe(TunedRecipe):
     """
 
     name: ClassVar[str] = "tuned-language"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer("generate", refuses=_no_generate),
+        Offer(
+            "predict",
+            takes='"The [MASK] is returned."',
+            gives="of a BERT: texts with [MASK] in; the five most probable fillings of each out",
+            refuses=_no_predict,
+        ),
+    )
     task: ClassVar[str] = "language"
+    kind: ClassVar[str] = "texts/next_token"  # or texts/masked_tokens, by the base: `run.task.kind` says which
     quality: ClassVar[str] = (
         "A small `gpt` of characters, trained for a minute on the King James Bible, goes on with Shakespeare's plays "
         "for 150 steps (20 s of one core): validation loss 2.86 before, 2.00 by LoRA, 2.02 with all weights. MiniLM "
@@ -41,8 +61,6 @@ class TunedLanguageRecipe(TunedRecipe):
     )
     head_learns: ClassVar[bool] = False
     unit: ClassVar[str] = "nats a token"
-    input: ClassVar[str] = '"The [MASK] is returned."'
-    prediction: ClassVar[str] = "of a BERT: texts with [MASK] in; the five most probable fillings of each out"
 
     data: str = setting("", FIRST, "PATH")
     """a text file, a folder of them, or the name of an embedded sample (`cutaway list data`)"""
@@ -81,19 +99,21 @@ class TunedLanguageRecipe(TunedRecipe):
 
         return plain_texts(data)
 
-    # ------------------------------------------------------------------------------------------------------------------
-
-    def read(self, base: "Base") -> "Corpus":
+    def read(self, base: Any = None) -> "CorpusTask":
         from cutaway.data.text.special_tokens import find_special_tokens
+        from cutaway.tasks.texts.masked_tokens import MaskedTokens
+        from cutaway.tasks.texts.next_token import NextToken
         from cutaway.tuning.masked_heads import may_read_masks
 
-        tokenizer = base.expect_tokenizer()
-        if may_read_masks(base.model):
-            special, vocabulary = find_special_tokens(tokenizer), base.model.spec.vocabulary
-            if max(special[:3]) >= vocabulary:
+        tokenizer, spec = base.expect_tokenizer(), base.model.spec
+        masked = may_read_masks(base.model)
+        if masked:
+            special = find_special_tokens(tokenizer)
+            if max(special[:3]) >= spec.vocabulary:
                 raise ValueError(
                     f"a model needs a vector for every special token, got number {max(special[:3]):,} and a "
-                    f"vocabulary of {vocabulary:,} in {base.path}; bring the tokenizer.json that it was trained with"
+                    f"vocabulary of {spec.vocabulary:,} in {base.path}; bring the tokenizer.json that it was trained "
+                    "with"
                 )
         elif getattr(base.model, "writes", "") != "continuations":
             raise ValueError(
@@ -102,10 +122,19 @@ class TunedLanguageRecipe(TunedRecipe):
             )
         else:
             self._expect_no_masks(base)
-        corpus = self.corpus(tokenizer)
-        corpus.expect_context(self.room(base.model))
-        corpus.expect_tokens_below(base.model.spec.vocabulary)
-        return corpus
+        task = MaskedTokens(self, tokenizer=tokenizer) if masked else NextToken(self, tokenizer=tokenizer)
+        task.parts.expect_context(min(self.context, spec.context))
+        task.parts.expect_tokens_below(spec.vocabulary)
+        return task
+
+    def task_of(self, run: "Run") -> "CorpusTask":
+        """Masked tokens or next ones, by the head of the run's model; the text in the run's own tokens."""
+        from cutaway.tasks.texts.masked_tokens import MaskedTokens
+        from cutaway.tasks.texts.next_token import NextToken
+        from cutaway.tuning.masked_heads import reads_masks
+
+        kind = MaskedTokens if reads_masks(run.model) else NextToken
+        return kind(self, run, run.tokenizer)
 
     def _expect_no_masks(self, base: "Base") -> None:
         """What says how to mask is nothing that a model of next tokens could follow."""
@@ -117,133 +146,13 @@ class TunedLanguageRecipe(TunedRecipe):
                     f"{type(base.model).__name__} that guesses next ones; leave it out"
                 )
 
-    def headed(self, base: "Base", data: "Corpus") -> "nn.Module":
+    def headed(self, base: "Base", task: "CorpusTask") -> "nn.Module":
         from cutaway.tuning.masked_heads import may_read_masks, reads_masks, with_masked_head
 
         has_head = reads_masks(base.model) or not may_read_masks(base.model)
-        return base.model if has_head else with_masked_head(base.model, data.train)
+        return base.model if has_head else with_masked_head(base.model, task.parts.train)
 
-    def corpus(self, tokenizer: Any) -> "Corpus":
-        from cutaway.data.text.corpus import read_text
+    def learner_kind(self) -> Any:
+        from cutaway.tuning.learners.language import language_learner
 
-        return read_text(self.data, tokenizer, self.validation, self.test, encoding=self.encoding)
-
-    def room(self, model: Any) -> int:
-        """Tokens that are read at once."""
-        return min(self.context, model.spec.context)
-
-    def count(self, data: "Corpus") -> int:
-        return max(1, data.counts["train"] // self.context)
-
-    def masking(self, model: Any, tokenizer: Any) -> "Masking":
-        """How stretches of a text are masked."""
-        from cutaway.data.text.masking import Masking
-        from cutaway.data.text.special_tokens import find_special_tokens
-        from cutaway.data.text.word_starts import word_table
-
-        special = find_special_tokens(tokenizer)
-        vocabulary = min(tokenizer.vocabulary, model.spec.vocabulary)
-        words = None if self.mask == "tokens" else word_table(tokenizer)
-        return Masking(special, vocabulary, self.room(model), self.masked, self.mask, words)
-
-    def task_job(self, model: "nn.Module", base: "Base", data: "Corpus", rank: int, world: int) -> "Job":
-        from cutaway.recipes.texts.text_settings import corpus_facts
-        from cutaway.training.jobs import Job
-        from cutaway.tuning.masked_heads import reads_masks
-
-        room = self.room(model)
-        own = self._masked_job if reads_masks(model) else self._next_job
-        return Job(
-            model=model,
-            units=self.batch * room,
-            unit="tokens",
-            data=corpus_facts(data, self.data),
-            **own(model, data, rank, world),
-        )
-
-    def _next_job(self, model: Any, data: "Corpus", rank: int, world: int) -> dict[str, Any]:
-        from cutaway.data.batches import Windows
-        from cutaway.recipes.texts.gpt import next_token_cost, text_loss
-        from cutaway.recipes.texts.language_settings import opening, write_sample
-        from cutaway.tuning.batch_parts import window_parts
-
-        room, start = self.room(model), opening(data)
-        return {
-            "batches": Windows(data.train, room, self.batch, self.seed, rank, world),
-            "objective": next_token_cost,
-            "parts": window_parts(model) if world == 1 else None,
-            "evaluate": lambda m: text_loss(m, data.validation, room, self.evaluate_tokens),
-            "whole": lambda m: text_loss(m, data.validation, room),
-            "samples": lambda m: write_sample(m, data.tokenizer, start, self.sample_tokens),
-        }
-
-    def _masked_job(self, model: Any, data: "Corpus", rank: int, world: int) -> dict[str, Any]:
-        from cutaway.data.text.masking import MaskedBatches
-        from cutaway.recipes.texts.text_settings import held_out
-        from cutaway.tasks.texts.masked_tokens import masked_cost, masked_metrics, masked_samples, write_guesses
-
-        masking = self.masking(model, data.tokenizer)
-        samples = masked_samples(held_out(data), masking)
-        return {
-            "batches": MaskedBatches(data.train, masking, self.batch, self.seed, rank, world),
-            "objective": masked_cost,
-            "evaluate": lambda m: masked_metrics(m, data.validation, masking, self.evaluate_tokens),
-            "whole": lambda m: masked_metrics(m, data.validation, masking),
-            "samples": lambda m: write_guesses(m, data.tokenizer, samples),
-        }
-
-    # ------------------------------------------------------------------------------------------------------------------
-
-    def dataset_of(self, run: "Run") -> "Corpus":
-        """The data of a run, which must be what it was."""
-        corpus = self.corpus(run.tokenizer)
-        run.expect_same_data(corpus.fingerprint)
-        return corpus
-
-    def test_metrics(self, run: "Run") -> dict[str, float]:
-        from cutaway.recipes.texts.gpt import text_loss
-        from cutaway.tasks.texts.masked_tokens import masked_metrics
-        from cutaway.tuning.masked_heads import reads_masks
-
-        tokens = self.dataset_of(run).open_test()
-        if reads_masks(run.model):
-            return masked_metrics(run.model, tokens, self.masking(run.model, run.tokenizer))
-        return text_loss(run.model, tokens, self.room(run.model))
-
-    def offers(self, run: "Run", verb: str) -> bool:
-        """Models of masked tokens predict, those of next tokens generate."""
-        from cutaway.tuning.masked_heads import reads_masks
-
-        return verb != ("generate" if reads_masks(run.model) else "predict")
-
-    def generate(self, run: "Run", prompt: Any, **sampling: Any) -> str:
-        from cutaway.models import generate_text
-
-        return generate_text(run.model, prompt, tokenizer=run.tokenizer, **sampling)
-
-    def read_inputs(self, source: str) -> list[str]:
-        from cutaway.tasks.texts.text_inputs import read_lines
-
-        return read_lines(source, self.encoding)
-
-    def predict(self, run: "Run", inputs: Any) -> list[dict[str, Any]]:
-        """For each mask of a text, or of several, its most probable fillings."""
-        from cutaway.tasks.texts.masked_tokens import fill_masks
-        from cutaway.tasks.texts.text_inputs import as_texts
-        from cutaway.tuning.masked_heads import reads_masks
-
-        if not reads_masks(run.model):
-            raise ValueError(
-                f"a model of next tokens writes, got {run.path} to predict with; use `cutaway generate {run.path}`"
-            )
-        return [guess._asdict() for guess in fill_masks(run.model, run.tokenizer, as_texts(inputs))]
-
-    def subject(self, run: "Run", given: str | None = None) -> "Subject":
-        from cutaway.recipes.texts.text_settings import held_out
-        from cutaway.tasks.subjects import SHOWN, subject_by_model, text_subject
-        from cutaway.tuning.masked_heads import reads_masks
-
-        if given is not None or reads_masks(run.model):
-            return subject_by_model(run, given)
-        tokens = held_out(self.dataset_of(run))
-        return text_subject(run, tokens[: min(SHOWN, self.room(run.model))], "the beginning of the validation text")
+        return language_learner

@@ -15,8 +15,11 @@ import cutaway as cut
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.graph_set import GraphRows
 from cutaway.recipes.graphs.gin import GINRecipe
+from cutaway.tasks.graphs import graph_networks
+from cutaway.tasks.graphs.graph_networks import GraphBatches, outcome_outputs
+from cutaway.tasks.graphs.outcomes import Scale, outcome_metrics
 from cutaway.tasks.graphs.whole_graph_baselines import graph_baselines, graph_sums
-from cutaway.tasks.graphs.whole_graphs import GraphBatches, Scale, outcome_metrics, outcome_outputs
+from cutaway.tasks.graphs.whole_graphs import read_new_graphs
 
 LITTLE: dict[str, Any] = dict(width=8, depth=2, steps=12, batch=16, evaluate_every=4, checkpoint_every=3, log_every=2)
 ALKANES = ["C" * n for n in range(1, 25)] + ["C" * n + "O" for n in range(1, 25)]
@@ -39,7 +42,7 @@ def test_graphs_have_vectors(run: cut.runs.Run, tmp_path: Path):
     path = molecules(tmp_path)
     vectors = run.embed(path)
     assert vectors.shape == (48, 16)
-    (names, rows), *more = run.recipe.embedded_items(run, path)
+    (names, rows), *more = run.learner.embedded_items(path)
     assert (len(names), more) == (48, [])
     torch.testing.assert_close(run.embed(rows), vectors)
     torch.testing.assert_close(run.embed(["CCCO", "CC"]), vectors[[26, 1]], atol=1e-5, rtol=1e-5)
@@ -106,11 +109,9 @@ def test_batches_are_a_function_of_seed_and_step():
 
 
 def test_outputs_do_not_depend_on_how_many_are_taken_at_once(run: cut.runs.Run, monkeypatch: pytest.MonkeyPatch):
-    from cutaway.tasks.graphs import whole_graphs as graph_outcomes
-
-    graphs = run.recipe.dataset(run).train.graphs
+    graphs = run.task.parts.train.graphs
     whole = outcome_outputs(run.model, graphs)
-    monkeypatch.setattr(graph_outcomes, "_VERTICES", 20)
+    monkeypatch.setattr(graph_networks, "_VERTICES", 20)
     assert torch.allclose(outcome_outputs(run.model, graphs), whole, atol=1e-5)
 
 
@@ -138,8 +139,6 @@ def test_messages(tmp_path: Path):
     with pytest.raises(ValueError, match=r"depth must be at least 1, got 0"):
         GINRecipe.make(depth=0)
     with pytest.raises(ValueError, match=r"there must be a graph to predict for, got none"):
-        from cutaway.tasks.graphs.new_graphs import read_new_graphs
-
         read_new_graphs([])
 
 
@@ -160,13 +159,55 @@ def test_graphs_in_memory_are_kept_in_the_run(tmp_path: Path):
     settings: dict[str, Any] = dict(width=8, depth=3, steps=60, validation=0.2, test=0.2)
     run = train("gin", data=rings_and_paths(), out=tmp_path / "run", **settings)
     again = cut.load(run.path)
-    assert again.recipe.dataset(again).feature_names == tuple(f"element={e}" for e in "CNOS")
+    assert again.task.parts.feature_names == tuple(f"element={e}" for e in "CNOS")
     assert again.test()["accuracy"] >= 0.5
     new = rings_and_paths(3)
     assert again.predict(new) == run.predict(new)
     assert run.predict(nx.relabel_nodes(new[1], {0: "a"}))[0]["class"] == run.predict(new)[1]["class"]
     with pytest.raises(ValueError, match="got none called 'element'"):
         run.predict([_with_other_attribute()])
+
+
+@pytest.mark.untyped
+def test_settings_that_the_data_decides():
+    """Nothing stops early without graphs to evaluate on; the target of graphs in memory is in their copy."""
+    graphs = rings_and_paths(6)
+    for graph in graphs:
+        graph.graph["kind"] = graph.graph.pop("label")
+    recipe = GINRecipe.make(data=graphs, target="kind", validation=0.0, test=0.0)
+    begun = recipe.begin()
+    assert (recipe.patience, begun.recipe.patience) == (10, 0)
+    assert (recipe.target, begun.task.parts.target) == ("", "kind")
+    assert begun.task.classes == ["path", "ring"]
+
+
+def test_a_run_reads_its_graphs_with_the_features_that_it_noted(tmp_path: Path):
+    """Folders of TU files and of classes: the same as when they were read for the first time."""
+    (tmp_path / "tu").mkdir()
+    edges, of, tags = [], [], []
+    for g in range(12):
+        first = len(of)
+        of += [g + 1] * 4
+        tags += [g % 3, 1, 2, 1]
+        edges += [f"{first + a}, {first + b}" for a, b in ((1, 2), (2, 1), (2, 3), (3, 2), (3, 4), (4, 3))]
+    for name, lines in (
+        ("A", edges),
+        ("graph_indicator", of),
+        ("graph_labels", [g % 2 for g in range(12)]),
+        ("node_labels", tags),
+    ):
+        (tmp_path / "tu" / f"X_{name}.txt").write_text("\n".join(map(str, lines)) + "\n")
+    for i, graph in enumerate(rings_and_paths(12)):
+        (tmp_path / "classes" / graph.graph["label"]).mkdir(parents=True, exist_ok=True)
+        nx.write_graphml(graph, tmp_path / "classes" / graph.graph["label"] / f"{i}.graphml")
+    for folder in ("tu", "classes"):
+        settings: dict[str, Any] = dict(data=str(tmp_path / folder), width=4, depth=1, validation=0.2, test=0.2)
+        first = GINRecipe.make(**settings).read().parts
+        run = train("gin", **settings, steps=2, out=tmp_path / f"run-{folder}")
+        again = cut.load(run.path).task.parts
+        assert first.feature_names == again.feature_names
+        assert len(again.feature_names) > 1
+        assert all(torch.equal(a.x, b.x) for a, b in zip(first.train.graphs, again.train.graphs, strict=True))
 
 
 def _with_other_attribute() -> nx.Graph:
@@ -198,9 +239,9 @@ def test_new_graphs_have_the_columns_of_training(tmp_path: Path):
     (tmp_path / "many.txt").write_text("\n".join(lines))
     (tmp_path / "one.txt").write_text("1\n3 0\n2 1 1\n2 2 0 2\n2 1 1")
     run = train("gin", data=str(tmp_path / "many.txt"), width=8, depth=2, steps=5, out=tmp_path / "run")
-    names = run.recipe.dataset(run).feature_names
+    names = run.task.parts.feature_names
     assert names == ("tag 0", "tag 1", "tag 2", "tag 3")
-    (graph,) = run.recipe.read_new(run, str(tmp_path / "one.txt")).graphs
+    (graph,) = run.task.inputs(str(tmp_path / "one.txt")).graphs
     assert graph.x.tolist() == [[0, 0, 1, 0]] * 3
 
 

@@ -15,7 +15,9 @@ from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.graph_set import open_graphs, read_graphs
 from cutaway.data.graphs.raw_graph_sets import write_graph_set
 from cutaway.recipes.graphs.graph_rnn import GraphRNNRecipe
-from cutaway.tasks.graphs.generation.likelihoods import GraphParts, one_graph
+from cutaway.tasks.graphs.generate import SimpleGraphs
+from cutaway.tasks.graphs.generation.autoregressive import one_graph
+from cutaway.tasks.subjects import subject_of
 
 LITTLE: dict[str, Any] = dict(width=8, edge_width=4, steps=12, batch=8, evaluate_every=4, checkpoint_every=3)
 
@@ -85,11 +87,13 @@ def test_a_folder_of_graphs_with_other_things_in_it(tmp_path: Path):
         nx.set_edge_attributes(graph, 2.5, "weight")
         nx.write_graphml(graph, tmp_path / "graphs" / f"{i}.graphml")
     data = read_graphs(tmp_path / "graphs", labelled=False, test=0.0)
-    parts = GraphParts.of(data, 7)
+    parts = SimpleGraphs.of(data, 7)
     assert "self-loops: left out" in " ".join(parts.notes)
     assert "have more than 7 vertices (largest): left out" in " ".join(parts.notes)
     assert all(graph.weights is None for graph in parts.train)
-    narrow = GraphParts.of(read_graphs([nx.star_graph(9), *rings(9)], labelled=False, validation=0.0, test=0.0), 20, 4)
+    narrow = SimpleGraphs.of(
+        read_graphs([nx.star_graph(9), *rings(9)], labelled=False, validation=0.0, test=0.0), 20, 4
+    )
     assert "1 training graphs have edges that reach further back than bandwidth=4: left out" in narrow.notes[0]
     assert len(narrow.train) == 9
 
@@ -100,6 +104,7 @@ def test_bad_input(tmp_path: Path):
         train("graph-rnn", data=data, largest=4, out=tmp_path / "a")
     with pytest.raises(ValueError, match=r"got none with bandwidth=1; raise it"):
         train("graph-rnn", data=data, bandwidth=1, out=tmp_path / "b")
+    assert GraphRNNRecipe(validation=0.0, patience=3).settled(None).patience == 0  # nothing could stop it
     with pytest.raises(ValueError, match=r"largest must be at least 2, got 1"):
         GraphRNNRecipe(largest=1)
     with pytest.raises(ValueError, match=r"must fit the bandwidth of 2, got none"):
@@ -109,7 +114,7 @@ def test_bad_input(tmp_path: Path):
 @pytest.mark.untyped
 def test_graphs_in_memory(tmp_path: Path):
     run = train("graph-rnn", data=rings(), **LITTLE, out=tmp_path / "run")
-    assert cut.load(run.path).recipe.dataset(run).counts == {"training": 19, "validation": 2, "test": 3}
+    assert cut.load(run.path).task.parts.counts == {"training": 19, "validation": 2, "test": 3}
     with pytest.raises(ValueError, match=r"learns from many graphs, got one Graph; give a list of graphs"):
         train("graph-rnn", data=nx.karate_club_graph(), out=tmp_path / "a")
     with pytest.raises(ValueError, match=r"at least two graphs to learn from, got 1"):
@@ -121,7 +126,7 @@ def test_graphs_in_memory(tmp_path: Path):
 
 
 def test_a_subject_is_a_graph_it_was_not_trained_on(run: cut.runs.Run):
-    subject = run.recipe.subject(run)
+    subject = subject_of(run)
     rows, sizes = subject.arguments
     assert len(subject.tokens) == int(sizes[0]) == rows.shape[1]
     assert subject.words == "a graph that it was not trained on"

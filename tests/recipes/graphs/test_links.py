@@ -13,6 +13,8 @@ from killing import expect_same_after_death
 import cutaway as cut
 from cutaway.data.graphs.link_splits import pair_keys
 from cutaway.recipes.graphs.links import LinksRecipe
+from cutaway.tasks.graphs.learners.pairs import PairBatches
+from cutaway.tasks.subjects import subject_of
 
 LITTLE: dict[str, Any] = dict(width=8, steps=12, evaluate_every=4, checkpoint_every=3, log_every=2)
 
@@ -52,22 +54,22 @@ def test_finds_links_that_were_taken_out(run: cut.runs.Run):
 
 
 def test_messages_run_over_training_edges_alone(run: cut.runs.Run):
-    task = run.recipe.link_task(run.recipe.dataset(run))
+    task = run.task
     seen = pair_keys(task.graph.edges.numpy(), 60)
     for part in (task.split.validation, task.split.test):
         assert not np.isin(pair_keys(part.pairs, 60), seen).any()
-    assert run.recipe.subject(run).arguments[0].edges.shape[1] == len(task.known)
+    assert subject_of(run).arguments[0].edges.shape[1] == len(task.known)
 
 
 def test_predicts_pairs_and_the_best_new_links(run: cut.runs.Run, tmp_path: Path):
     (tmp_path / "pairs.csv").write_text("source,target\np1,p2\np1,p59\n")
-    near, far = run.predict(run.recipe.read_inputs(str(tmp_path / "pairs.csv")))
+    near, far = run.predict(run.task.read_inputs(str(tmp_path / "pairs.csv")))
     assert near["P(link)"] > far["P(link)"]
     assert run.predict([("p1", "p2")])[0] == near
     best = run.predict("p3")
     assert len(best) == 10
     assert sum(int(row["target"][1:]) < 15 for row in best[:3]) >= 2
-    data = run.recipe.dataset(run)
+    data = run.task.parts
     known = {tuple(sorted((data.names[i], data.names[j]))) for i, j in data.graph.edges.T.tolist()}
     assert not any(tuple(sorted((row["source"], row["target"]))) in known for row in best)
 
@@ -100,8 +102,12 @@ def test_killed_and_resumed_it_ends_with_the_same_weights(tmp_path: Path):
     expect_same_after_death(tmp_path, "links", LITTLE | {"data": villages(tmp_path), "batch": 32})
 
 
+def batches_of(run: cut.runs.Run, size: int) -> PairBatches:
+    return PairBatches(run.task.known, run.task.draws, size, run.config.seed)
+
+
 def test_negatives_of_training_differ_from_step_to_step(run: cut.runs.Run):
-    batches = run.recipe.link_task(run.recipe.dataset(run)).batches(16, 0, 1)
+    batches = batches_of(run, 16)
     first, later = batches.at(0), batches.at(1)
     assert first.pairs.targets.tolist() == [1] * 16 + [0] * 16
     assert not np.array_equal(first.pairs.pairs[:, 16:], later.pairs.pairs[:, 16:])
@@ -109,10 +115,9 @@ def test_negatives_of_training_differ_from_step_to_step(run: cut.runs.Run):
 
 
 def test_no_message_runs_along_a_link_that_is_asked_for(run: cut.runs.Run):
-    task = run.recipe.link_task(run.recipe.dataset(run))
-    asked, seen = task.batches(16, 0, 1).at(0), []
+    asked, seen = batches_of(run, 16).at(0), []
     hook = run.model.register_forward_pre_hook(lambda model, given: seen.append(given[0]))
-    task.cost(run.model, asked)
+    run.learner.cost(run.model, asked)
     hook.remove()
     keys = pair_keys(seen[0].edges.numpy(), 60)
     assert not np.isin(pair_keys(asked.pairs.pairs, 60), keys).any()

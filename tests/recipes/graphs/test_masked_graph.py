@@ -56,8 +56,7 @@ def test_one_graph(hide: str, tmp_path: Path):
     run = cut.train("masked-graph", data="citations", hide=hide, out=tmp_path / "run", **QUICK)
     assert run.metrics[-1]["cosine"] > 0.05
     assert ("auc" in run.metrics[-1]) == (hide == "both")
-    recipe: Any = run.recipe
-    name = str(recipe.dataset(run).names[0])
+    name = str(run.task.parts.data.names[0])
     (found,) = run.predict(name)
     assert found["vertex"] == name
     assert found["features"]
@@ -66,9 +65,9 @@ def test_one_graph(hide: str, tmp_path: Path):
 def test_vectors(many: Any, chains: Path, tmp_path: Path):
     """Of vertices their states at one length, of graphs the means of their vertices' states."""
     run = cut.train("masked-graph", data="citations", out=tmp_path / "run", **QUICK | {"steps": 2})
-    recipe: Any = run.recipe
-    names = recipe.dataset(run).names
-    states = run.model.eval().encode(recipe.masked_data(run).graph).detach()
+    parts: Any = run.task.parts
+    names = parts.data.names
+    states = run.model.eval().encode(parts.graph).detach()
     states = 4 * states / states.norm(dim=1, keepdim=True).clamp(min=1e-12)  # at one length, √16
     torch.testing.assert_close(run.embed([names[5], names[2]]), states[[5, 2]])
     assert run.embed("all").shape == (len(names), 16)
@@ -81,7 +80,7 @@ def recipe_graphs(run: Any) -> Any:
 
 
 def test_edges_of_other_parts_are_taken_out():
-    data = MaskedGraphRecipe(data="citations", hide="edges", validation=0.2, test=0.1).masked_data()
+    data = MaskedGraphRecipe(data="citations", hide="edges", validation=0.2, test=0.1).read().parts
     m = data.data.graph.edges.shape[1]
     assert data.batches(0, 1).at(0).graph.edges.shape[1] == pytest.approx(0.7 * m, abs=2)
     held, test = data.held_parts(), data.test_parts()

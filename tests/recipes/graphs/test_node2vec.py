@@ -51,11 +51,11 @@ def star(folder: Path, leaves: int) -> str:
 
 
 def test_a_graph_of_usual_size_is_read_five_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    recipe = Node2VecRecipe.make(data=star(tmp_path, 100)).settled()
+    recipe = Node2VecRecipe.make(data=star(tmp_path, 100)).begin().recipe
     assert (recipe.walks, recipe.passes, recipe.steps, recipe.evaluate_every) == (10, 5.0, 100, 20)
     assert capsys.readouterr().err == ""
     chosen = Node2VecRecipe.make(data="nowhere.csv", walks=3, passes=2.0, steps=7)
-    assert chosen.settled() is chosen  # what is chosen stays, and nothing is read for it
+    assert chosen.settled(None) is chosen  # what is chosen stays, and nothing is read for it
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_large_graphs_have_fewer_passes_and_walks_and_more_steps(
 ):
     monkeypatch.setattr(node2vec, "_READ", read)
     monkeypatch.setattr(node2vec, "_AT_ONCE", 1_000)
-    recipe = Node2VecRecipe.make(data=star(tmp_path, 100)).settled()
+    recipe = Node2VecRecipe.make(data=star(tmp_path, 100)).begin().recipe
     assert (recipe.walks, recipe.passes, recipe.steps, recipe.evaluate_every) == expected
     assert recipe.checkpoint_every == 50
     told = capsys.readouterr().err
@@ -86,7 +86,7 @@ def test_large_graphs_have_fewer_passes_and_walks_and_more_steps(
 
 def test_what_is_chosen_is_not_lowered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(node2vec, "_READ", 10)
-    recipe = Node2VecRecipe.make(data=star(tmp_path, 100), walks=7, passes=5.0).settled()
+    recipe = Node2VecRecipe.make(data=star(tmp_path, 100), walks=7, passes=5.0).begin().recipe
     assert (recipe.walks, recipe.passes, recipe.steps) == (7, 5.0, 100)
 
 

@@ -14,6 +14,7 @@ from killing import expect_same_after_death
 import cutaway as cut
 from cutaway.recipes.graphs.gat import GATRecipe
 from cutaway.recipes.graphs.gcn import GCNRecipe
+from cutaway.tasks.subjects import subject_of
 
 LITTLE: dict[str, Any] = dict(steps=12, evaluate_every=4, checkpoint_every=3, log_every=2)
 
@@ -54,7 +55,7 @@ def test_vertices_have_vectors(run: cut.runs.Run, tmp_path: Path):
     """Those before the layer that answers, which the model's own trace shows too."""
     vectors = run.embed("all")
     assert vectors.shape == (40, 8)
-    graph = run.recipe.vertex_task(run.recipe.dataset(run)).graph
+    graph = run.task.graph
     with cut.trace(run.model, "stages.0.output") as seen:
         run.model(graph)
     torch.testing.assert_close(vectors, seen["stages.0.output"].detach())
@@ -63,8 +64,8 @@ def test_vertices_have_vectors(run: cut.runs.Run, tmp_path: Path):
     town = lambda name: int(name[1:]) // 20
     assert sum(town(name) == 1 for name, _ in run.nearest("p25", k=5)) >= 4
     (tmp_path / "names.txt").write_text("p1\np2\n")
-    assert [names for names, _ in run.recipe.embedded_items(run, str(tmp_path / "names.txt"))] == [["p1", "p2"]]
-    ((names, _),) = run.recipe.embedded_items(run, "all")
+    assert [names for names, _ in run.learner.embedded_items(str(tmp_path / "names.txt"))] == [["p1", "p2"]]
+    ((names, _),) = run.learner.embedded_items("all")
     assert len(names) == 40
     with pytest.raises(ValueError, match="a vertex must be one of the graph, got 'p400'"):
         run.embed("p400")
@@ -86,8 +87,8 @@ def test_predicts_by_name(run: cut.runs.Run):
 def test_predicts_for_a_file_of_names(run: cut.runs.Run, tmp_path: Path):
     (tmp_path / "asked.csv").write_text("id,note\np1,x\np2,y\n")
     (tmp_path / "lines.txt").write_text("p7\np8\n")
-    assert [r["vertex"] for r in run.predict(run.recipe.read_inputs(str(tmp_path / "asked.csv")))] == ["p1", "p2"]
-    assert [r["vertex"] for r in run.predict(run.recipe.read_inputs(str(tmp_path / "lines.txt")))] == ["p7", "p8"]
+    assert [r["vertex"] for r in run.predict(run.task.read_inputs(str(tmp_path / "asked.csv")))] == ["p1", "p2"]
+    assert [r["vertex"] for r in run.predict(run.task.read_inputs(str(tmp_path / "lines.txt")))] == ["p7", "p8"]
     with pytest.raises(ValueError, match=r"got 'p77', which is none; did you mean 'p7'"):
         run.predict("p77")
 
@@ -105,7 +106,7 @@ def test_the_command_line_looks_at_a_vertex(run: cut.runs.Run, tmp_path: Path, c
 
 
 def test_every_inner_value_has_an_address(run: cut.runs.Run):
-    subject = run.recipe.subject(run, "p5")
+    subject = subject_of(run, "p5")
     assert subject.vertices == (5,)
     with cut.trace(run.model, "stages.*.layer.messages", "stages.*.output") as seen:
         logits = run.model(*subject.arguments)
@@ -136,15 +137,16 @@ def test_samples_of_neighbours_learn_too(tmp_path: Path):
 
 
 def test_samples_of_all_neighbours_are_the_whole_graph(run: cut.runs.Run):
-    data = run.recipe.dataset(run)
-    whole = run.recipe.vertex_task(data)
-    sampled = type(whole)(whole.graph, whole.targets, (1000, 1000, 1000))
-    assert torch.allclose(whole.outputs(run.model), sampled.outputs(run.model), atol=1e-6)
+    whole = run.learner.passes
+    sampled, rows = type(whole)(whole.graph, (1000, 1000, 1000)), np.arange(whole.graph.vertices)
+    assert torch.allclose(
+        whole.outputs(run.model, run.model, rows), sampled.outputs(run.model, run.model, rows), atol=1e-6
+    )
 
 
 def test_attention_is_on_edges(tmp_path: Path):
     run = train("gat", **write_files(tmp_path), heads=2, width=8, steps=60, out=tmp_path / "run")
-    graph = run.recipe.subject(run).arguments[0]
+    graph = subject_of(run).arguments[0]
     with cut.trace(run.model, *run.model.edge_attention) as seen:
         run.model(graph)
     first = seen["stages.0.layer.attention"]
@@ -255,13 +257,13 @@ def test_whole_numbers_are_classes_or_values_as_asked(tmp_path: Path):
     frame = pd.read_csv(files["vertices"])
     frame["warmth"] = frame["warmth"].round().astype(int)
     frame.to_csv(files["vertices"], index=False)
-    classes = GCNRecipe.make(**files).dataset()
+    classes = GCNRecipe.make(**files).read().parts
     assert len(classes.classes) > 5
-    values = GCNRecipe.make(**files, task="values").dataset()
+    values = GCNRecipe.make(**files, task="values").read().parts
     assert values.classes == ()
     assert values.targets.tolist() == frame["warmth"].tolist()
     with pytest.raises(ValueError, match=r"values must be numbers, got 'clay' in 'ground' of places.csv"):
-        GCNRecipe.make(**files | {"target": "ground"}, task="values").dataset()
+        GCNRecipe.make(**files | {"target": "ground"}, task="values").read()
 
 
 def test_another_graph_with_the_same_columns(run: cut.runs.Run, tmp_path: Path):
@@ -329,7 +331,7 @@ def test_graphs_in_memory_are_others_too(tmp_path: Path):
         return graph
 
     run = cut.load(train("gcn", data=town(0), steps=80, width=8, out=tmp_path / "run").path)
-    assert run.recipe.dataset(run).feature_names == ("height", "job=x", "job=y")
+    assert run.task.parts.feature_names == ("height", "job=x", "job=y")
     found = run.predict(data=town(1))
     assert np.mean([row["class"] == "ab"[int(row["vertex"]) // 15] for row in found]) > 0.8
 

@@ -93,8 +93,8 @@ def test_a_table_in_memory_is_kept(tmp_path: Path):
     few = QUICK | dict(steps=20, evaluate_every=10)
     run = cut.train("masked-table", data=towns(80), out=tmp_path / "run", leave_out="noise, size", **few)
     again = cut.load(tmp_path / "run")
-    assert again.recipe.table(again).fingerprint.digest == run.about["data"]["fingerprint"]["digest"]
-    assert [c.name for c in again.recipe.table().schema.columns if "left out" in c.reason] == ["size", "noise"]
+    assert again.task.parts.fingerprint.digest == run.about["data"]["fingerprint"]["digest"]
+    assert [c.name for c in again.recipe.read().parts.schema.columns if "left out" in c.reason] == ["size", "noise"]
 
 
 def test_categories_alone_and_numbers_alone(tmp_path: Path):

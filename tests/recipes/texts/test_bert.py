@@ -64,7 +64,7 @@ def test_whole_words_and_spans_are_learned_too(mask: str):
     assert last < first
     assert run.config.mask == mask
     assert run.test().keys() == {"loss", "accuracy"}
-    assert "[MASK]" in run.recipe.subject(run).tokens
+    assert "[MASK]" in run.subject().tokens
 
 
 def test_training_learns():
@@ -131,9 +131,9 @@ def test_the_report_looks_inside(own_run: Callable[[str], Any]):
 
 def test_what_is_looked_at(own_run: Callable[[str], Any]):
     run = own_run("bert")
-    assert run.recipe.subject(run).words == "the beginning of the validation text, with masked tokens"
-    assert "[MASK]" in run.recipe.subject(run).tokens
-    assert run.recipe.subject(run, "the [MASK]").tokens[-2:] == ("[MASK]", "[SEP]")
+    assert run.subject().words == "the beginning of the validation text, with masked tokens"
+    assert "[MASK]" in run.subject().tokens
+    assert run.subject("the [MASK]").tokens[-2:] == ("[MASK]", "[SEP]")
 
 
 @pytest.mark.parametrize(
@@ -185,8 +185,8 @@ def test_what_to_lower():
 def test_gaps_are_filled_as_well_as_it_says():
     """The default run: better than the frequencies of tokens, and than what their two neighbours tell."""
     run = cut.train("bert", show="quiet")
-    corpus = run.recipe.dataset()
-    how, v = run.recipe.masking(corpus), corpus.vocabulary
+    corpus = run.task.parts
+    how, v = run.learner.masking, corpus.vocabulary
     ids = np.asarray(corpus.train[:]).astype(np.int64)
     p = (np.bincount(ids, minlength=v) + 0.5) / (len(ids) + 0.5 * v)
     pairs = np.zeros((v, v))

@@ -18,6 +18,7 @@ import cutaway as cut
 from cutaway.models import TextClassifier
 from cutaway.recipes.texts.classifier import ClassifierRecipe
 from cutaway.runs import execution, report_run
+from cutaway.tasks.subjects import subject_of
 
 
 @pytest.fixture(autouse=True)
@@ -174,14 +175,14 @@ def test_data_that_changed_is_refused(own_run: Callable[[str], Any]):
 
 def test_looking(own_run: Callable[[str], Any]):
     run = own_run("classifier")
-    subject = run.subject("A good film, isn't it?")
+    subject = subject_of(run, "A good film, isn't it?")
     assert subject.words == "your text"
     assert "".join(subject.tokens) == "A good film, isn't it?"
     assert subject.output(run.model).shape == (1, 2)
-    assert run.subject().words == "a text that it was not trained on"
+    assert subject_of(run).words == "a text that it was not trained on"
     with pytest.raises(ValueError, match="must have a token, got none"):
-        run.subject("  ")
-    long = run.subject("word " * 500)
+        subject_of(run, "  ")
+    long = subject_of(run, "word " * 500)
     assert long.words == "the first 64 tokens of your text"
 
 

@@ -1,4 +1,4 @@
-"""A language model of a text: its objective, its evaluation and its settings."""
+"""A language model of a text: its model, its samples and its settings."""
 
 import dataclasses
 import math
@@ -11,10 +11,9 @@ from little import SETTINGS, little_text
 
 import cutaway as cut
 from cutaway.data.batches import Window
-from cutaway.data.text.token_files import Tokens
 from cutaway.models import GPT
-from cutaway.recipes.texts.gpt import GPTRecipe, next_token_cost, text_loss
-from cutaway.recipes.texts.language_settings import opening
+from cutaway.recipes.texts.gpt import GPTRecipe
+from cutaway.tasks.texts.next_token import next_token_cost, opening
 
 
 @pytest.fixture
@@ -25,56 +24,6 @@ def recipe(tmp_path: Path) -> GPTRecipe:
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUTAWAY_CACHE", str(tmp_path / "cache"))
-
-
-def uniform(vocabulary: int) -> GPT:
-    """A model that finds every token equally likely."""
-    model = GPT(vocabulary=vocabulary, width=8, depth=1, heads=2, context=4)
-    torch.nn.init.zeros_(model.embed.weight)
-    return model.eval()
-
-
-def test_the_cost_of_knowing_nothing_is_log_v():
-    from cutaway.data.batches import Window
-
-    batch = Window(np.zeros((2, 4), np.int64), np.ones((2, 4), np.int64))
-    assert next_token_cost(uniform(7), batch).item() == pytest.approx(math.log(7), rel=1e-6)
-
-
-def test_every_token_counts_once_in_the_evaluation():
-    """Against the definition, token by token; the text is no multiple of the context."""
-    torch.manual_seed(1)
-    model = GPT(vocabulary=5, width=8, depth=1, heads=2, context=4).eval()
-    ids = np.random.default_rng(0).integers(0, 5, 23)
-    total = 0.0
-    with torch.no_grad():
-        for i in range(1, 23):
-            first = (i - 1) // 4 * 4
-            logits = model(torch.from_numpy(ids[first:i])[None])
-            total -= logits[0, -1].log_softmax(-1)[ids[i]].item()
-    assert text_loss(model, Tokens(ids), 4)["loss"] == pytest.approx(total / 22, rel=1e-5)
-
-
-def test_a_limited_evaluation_is_spread_over_the_text():
-    """The first half is zeros, the second ones, and the model knows only zeros: half of the windows cost more."""
-
-    class Zeros(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.weight = torch.nn.Parameter(torch.tensor(0.0))
-
-        def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-            return torch.stack([torch.full(tokens.shape, 9.0), torch.zeros(tokens.shape)], -1)
-
-    tokens = Tokens(np.repeat([0, 1], [4001, 4000]))  # the first token is not predicted
-    sure = math.log1p(math.exp(-9.0))
-    cost = text_loss(Zeros(), tokens, 10, limit=200)["loss"]
-    assert cost == pytest.approx((sure + sure + 9) / 2, rel=1e-4)
-    assert text_loss(Zeros(), tokens, 10, limit=10**9) == text_loss(Zeros(), tokens, 10)
-
-
-def test_no_validation_no_figures():
-    assert text_loss(uniform(3), None, 4) == {}
 
 
 def test_a_job_is_the_same_every_time(recipe: GPTRecipe):
@@ -116,11 +65,12 @@ def test_recomputing_layers_changes_no_gradient(recipe: GPTRecipe):
 
 
 def test_samples_begin_with_a_line_or_with_what_there_is(recipe: GPTRecipe, tmp_path: Path):
-    corpus = recipe.dataset()
+    corpus = recipe.read().parts
     assert corpus.tokenizer.decode(opening(corpus)) == "\n"
     (tmp_path / "flat.txt").write_text("abracadabra " * 200)
     flat = GPTRecipe(data=str(tmp_path / "flat.txt"), **SETTINGS)
-    assert flat.dataset().tokenizer.decode(opening(flat.dataset())) == "a"
+    corpus = flat.read().parts
+    assert corpus.tokenizer.decode(opening(corpus)) == "a"
     sample = flat.job().samples(flat.job().model)["text.txt"]
     assert sample.startswith("a")
     assert len(sample) == 6

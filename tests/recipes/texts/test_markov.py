@@ -1,20 +1,14 @@
-"""`markov`: counted, smoothed, killed and resumed, tested; and the baseline of the other language models."""
+"""`markov`: counted, smoothed, killed and resumed, tested."""
 
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-import torch
 from killing import expect_same_after_death
 from little import little_text, same
 
 import cutaway as cut
-from cutaway.data.text.corpus import read_text
-from cutaway.data.text.token_files import Tokens
-from cutaway.models import MarkovChain
 from cutaway.recipes.texts.markov import MarkovRecipe
-from cutaway.tasks.texts import markov_baseline as baseline
 
 SIZES: dict[str, Any] = dict(
     order=3, context=32, batch=8, steps=6, evaluate_every=2, checkpoint_every=2, sample_tokens=9
@@ -38,25 +32,6 @@ def test_counts_writes_and_is_tested(smoothing: str, tmp_path: Path):
 def test_killed_and_resumed_it_ends_the_same(tmp_path: Path):
     settings = SIZES | {"data": str(little_text(tmp_path))}
     expect_same_after_death(tmp_path, "markov", settings, "before a checkpoint gets its name")
-
-
-def test_the_loss_does_not_depend_on_pieces(monkeypatch: pytest.MonkeyPatch):
-    ids = np.random.default_rng(0).integers(5, size=500)
-    model = MarkovChain.from_tokens(torch.from_numpy(ids), 5, 2)
-    whole = baseline.chain_loss(model, Tokens(ids))
-    monkeypatch.setattr(baseline, "_PIECE", 7)
-    assert baseline.chain_loss(model, Tokens(ids)) == pytest.approx(whole, rel=1e-6)
-    assert whole == pytest.approx(model.loss(torch.from_numpy(ids)[None]).mean().item(), rel=1e-6)
-
-
-def test_the_baseline_of_other_models(tmp_path: Path):
-    corpus = read_text(little_text(tmp_path, 100), "characters", 0.1, 0.0)
-    ((name, found),) = baseline.markov_baseline(corpus).items()
-    assert name == "Markov chain of order 5"
-    tokens = torch.from_numpy(corpus.train[:].astype(np.int64))
-    chain = MarkovChain.from_tokens(tokens, corpus.vocabulary, 5)
-    assert found["metrics"]["loss"] == baseline.chain_loss(chain, corpus.validation)
-    assert baseline.markov_baseline(read_text(little_text(tmp_path, 100), "characters", 0.0, 0.0)) == {}
 
 
 def test_wrong_settings():

@@ -1,55 +1,22 @@
-"""`rnn`, `lstm` and `gru`: trained, killed and resumed, tested, looked at; evaluation with a carried state."""
+"""`rnn`, `lstm` and `gru`: trained, killed and resumed, tested, looked at."""
 
-import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from killing import expect_same_after_death
 from little import little_text, same
 
 import cutaway as cut
-from cutaway.data.text.token_files import Tokens
-from cutaway.models import RecurrentLM
 from cutaway.recipes.index import find_recipe
-from cutaway.recipes.texts import recurrent
-from cutaway.recipes.texts.recurrent import LSTMRecipe, RNNRecipe, carried_loss
+from cutaway.recipes.texts.recurrent import LSTMRecipe, RNNRecipe
 from cutaway.training.run_folder.weights import read_tensors
 
 SIZES: dict[str, Any] = dict(
     width=12, embedding=6, context=16, batch=4, steps=12, evaluate_every=4, checkpoint_every=3, log_every=2,
     sample_tokens=5, evaluate_tokens=200,
 )  # fmt: skip
-
-
-@pytest.mark.parametrize("limit", [None, 150])
-@pytest.mark.parametrize("count", [2, 40, 700, 701])
-def test_the_loss_is_that_of_one_pass(monkeypatch: pytest.MonkeyPatch, limit: int | None, count: int):
-    """Every token but the first once, with the state of all text before it where that is within reach."""
-    monkeypatch.setattr(recurrent, "WARM", 64)
-    torch.manual_seed(0)
-    model = RecurrentLM(vocabulary=9, width=5, cell="rnn").double()
-    with torch.no_grad():
-        for p in model.parameters():
-            p.mul_(0.5)  # forgets within far fewer than 64 tokens
-    ids = np.random.default_rng(0).integers(9, size=count)
-    with torch.no_grad():
-        logits = model(torch.from_numpy(ids[None, :-1]))[0]
-    losses = torch.nn.functional.cross_entropy(logits, torch.from_numpy(ids[1:]), reduction="none")
-    found = carried_loss(model, Tokens(ids), limit)["loss"]
-    if limit is None or limit >= count - 1:
-        assert math.isclose(found, losses.mean().item(), rel_tol=1e-7)
-    else:
-        rows = (count - 1) // 64
-        firsts, each = [r * (count - 1) // rows for r in range(rows)], -(-limit // rows)
-        kept = torch.cat([losses[i : i + each] for i in firsts])
-        assert math.isclose(found, kept.mean().item(), rel_tol=1e-7)
-
-
-def test_no_text_no_loss():
-    assert carried_loss(RecurrentLM(vocabulary=3, width=2), None) == {}
 
 
 @pytest.mark.parametrize("name", ["rnn", "lstm", "gru"])

@@ -26,7 +26,7 @@ def test_trains_translates_and_is_tested(reads: str, tmp_path: Path):
 
 def test_the_alignment_is_drawn(tmp_path: Path):
     run = cut.train("seq2seq", data=str(little_pairs(tmp_path)), out=tmp_path / "run", **SETTINGS)
-    subject = run.recipe.subject(run, "I see 7 cats.")
+    subject = run.subject("I see 7 cats.")
     views = {name: part for section, part, name in draw_views(run, subject) if section == "Attention"}
     picture = views["attention"]
     assert "From what is written to the source" in picture.title

@@ -73,13 +73,13 @@ def test_a_file_comes_back_with_tags(run, tmp_path, capsys):
 
 
 def test_the_subject_of_a_look(run):
-    subject = run.recipe.subject(run, "They can't bark")
+    subject = run.subject("They can't bark")
     assert subject.tokens == ("They", "ca", "n't", "bark")
     assert subject.output(run.model).shape == (1, 4, 5)
-    assert len(run.recipe.subject(run).tokens) == 3
-    assert run.recipe.subject(run, str(run.recipe.data)).tokens == ("The", "dogs", ".")  # the first of a file
+    assert len(run.subject().tokens) == 3
+    assert run.subject(str(run.recipe.data)).tokens == ("The", "dogs", ".")  # the first of a file
     with pytest.raises(ValueError, match=r"a sentence to look at must have a word, got none"):
-        run.recipe.subject(run, " ")
+        run.subject(" ")
 
 
 def test_columns_keys_and_files_of_their_own(tmp_path):

@@ -110,10 +110,10 @@ def test_the_report_looks_inside(own_run: Callable[[str], Any]):
 
 def test_what_is_looked_at(own_run: Callable[[str], Any]):
     run = own_run("transformer")
-    seen = run.recipe.subject(run)
+    seen = run.subject()
     assert (seen.words, seen.tokens[0], seen.written[0]) == ("a pair that it was not trained on", "I", "<start>")
     assert seen.written[-1] == "."  # what a decoder is given: all but the end
-    assert run.recipe.subject(run, "I see 5 cats.").words == "your text, and what the model makes of it"
+    assert run.subject("I see 5 cats.").words == "your text, and what the model makes of it"
 
 
 @pytest.mark.parametrize(

@@ -109,9 +109,9 @@ def test_settings_that_cannot_be(settings, message):
 
 
 def test_other_outputs_have_other_defaults():
-    assert WordVectorsRecipe().rate == 0.05
-    assert WordVectorsRecipe(output="full").rate == 5e-3
-    assert WordVectorsRecipe(output="full", rate=0.1).rate == 0.1
+    assert WordVectorsRecipe().settled(None).rate == 0.05
+    assert WordVectorsRecipe(output="full").settled(None).rate == 5e-3
+    assert WordVectorsRecipe(output="full", rate=0.1).settled(None).rate == 0.1
 
 
 def test_a_text_of_too_few_words_is_told(tmp_path):

@@ -187,7 +187,7 @@ def test_a_nan_in_one_process_stops_both_with_its_batch(name: str, place: Path, 
     assert "at step 3 the loss is nan, first broken by the objective; its batch is in" in errors[0]
     kept = load_file(place / name / "failed" / "step-3" / "batch-0.safetensors")
     recipe = GPTRecipe(**SETTINGS, **text)
-    second = Windows(recipe.dataset().train, recipe.context, recipe.batch, recipe.seed, rank=1, world=2)
+    second = Windows(recipe.read().parts.train, recipe.context, recipe.batch, recipe.seed, rank=1, world=2)
     assert kept["tokens"].tolist() == second.at(3).tokens.tolist()
 
 

@@ -61,7 +61,7 @@ def test_a_head_alone_learns_classes(base: Path, chains: Path, tmp_path: Path):
 def test_every_way(way: dict[str, Any], base: Path, chains: Path, tmp_path: Path):
     run = cut.tune(base, data=str(chains), steps=3, out=tmp_path / "run", show="quiet", **way)
     again = cut.load(run.path)
-    rows = again.recipe.dataset(again).train.graphs  # type: ignore[attr-defined]
+    rows = again.task.parts.train.graphs
     whole = cut.blocks.Graph.batch(list(rows[:5]))
     with torch.no_grad():
         torch.testing.assert_close(run.model(whole), again.model(whole))
@@ -94,7 +94,7 @@ def test_a_run_of_gin_is_a_base(chains: Path, tmp_path: Path):
 
 
 def test_what_nobody_chose(base: Path, chains: Path):
-    recipe = TunedGraphsRecipe(base=str(base), data=str(chains)).settled()
+    recipe = TunedGraphsRecipe(base=str(base), data=str(chains)).begin().recipe
     assert recipe.full
     assert (recipe.rate, recipe.steps) == (0.001, 100)
 

@@ -116,7 +116,7 @@ def test_a_tuned_encoder_is_tuned_again_with_the_head_that_it_has_then(place: Pa
 def test_whole_words_and_spans_are_masked(place: Path, tmp_path: Path, mask: str):
     settings = QUICK | {"epochs": 1, "masked": 0.4}
     run = cut.tune(place / "bert", data=place / "text.txt", lora=2, mask=mask, out=tmp_path / "run", **settings)
-    masking = cut.load(run.path).recipe.masking(run.model, run.tokenizer)
+    masking = cut.load(run.path).learner.masking
     assert masking.kind == mask
     assert masking.words is not None
     assert "loss" in run.test()

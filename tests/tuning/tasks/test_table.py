@@ -10,7 +10,7 @@ import torch
 from killing import expect_same_after_death
 
 import cutaway as cut
-from cutaway.tuning.tasks.table import TunedTableRecipe, cells_of_run
+from cutaway.tuning.tasks.table import TunedTableRecipe
 
 
 def houses(rows: int, seed: int = 0) -> pd.DataFrame:
@@ -60,9 +60,8 @@ def test_rows_are_read_as_those_of_the_base(base: Path, tmp_path: Path):
     few = houses(40, 1)
     few.loc[0, "town"] = "island"  # never seen by the base: not known
     run = cut.tune(base, data=few, target="pool", out=tmp_path / "run", steps=5, validation=0.0, test=0.0)
-    recipe: Any = run.recipe
-    schema = cells_of_run(run)
-    cells = recipe.table(schema).splits.train
+    schema = run.task.cells
+    cells = run.task.parts.splits.train
     size = next(column for column in schema.columns if column.name == "size")
     np.testing.assert_allclose(cells.numbers[:, 0] * size.std + size.mean, few["size"], rtol=1e-4)
     assert cells.known.sum() == cells.known.size - 1
@@ -81,9 +80,9 @@ def test_numbers_and_a_column_that_the_base_knows(base: Path, tmp_path: Path):
 
 def test_the_steps_and_the_rate_that_nobody_chose(base: Path):
     data = houses(60, 1)
-    recipe = TunedTableRecipe.make(base=str(base), data=data, target="pool", head_only=True).settled()
+    recipe = TunedTableRecipe.make(base=str(base), data=data, target="pool", head_only=True).begin().recipe
     assert (recipe.steps, recipe.rate) == (100, 0.01)
-    assert TunedTableRecipe.make(base=str(base), data=data, target="pool").settled().full
+    assert TunedTableRecipe.make(base=str(base), data=data, target="pool").begin().recipe.full
 
 
 def test_bad_input(base: Path, tmp_path: Path):

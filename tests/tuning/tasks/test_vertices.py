@@ -30,15 +30,14 @@ def test_a_head_alone_learns_classes(base: Path, tmp_path: Path):
     before, after = cut.load(base).model.state_dict(), run.model.state_dict()
     kept = [name for name in before if not name.startswith(("decoder.", "pairs."))]
     assert all(torch.equal(before[name], after[name]) for name in kept)
-    recipe: Any = run.recipe
-    name = str(recipe.of_run(run).data.names[3])
+    name = str(run.task.parts.names[3])
     (answer,) = run.predict(name)
     assert answer["vertex"] == name
     assert abs(sum(value for key, value in answer.items() if key.startswith("P(")) - 1) < 1e-6
 
 
 def test_what_nobody_chose(base: Path):
-    recipe = TunedVerticesRecipe(base=str(base), data="citations").settled()
+    recipe = TunedVerticesRecipe(base=str(base), data="citations").begin().recipe
     assert recipe.full
     assert recipe.rate == 0.001
     assert recipe.warmup == 0
@@ -71,8 +70,7 @@ def test_a_run_on_one_graph_is_tuned_to_another(recipe: str, tmp_path: Path):
     other = two_clubs(tmp_path, 1, "party")
     run = cut.tune(first, **other, head_only=True, steps=60, out=tmp_path / "run", show="quiet")
     assert run.test()["accuracy"] > 0.7
-    recipe_of: Any = run.recipe
-    reading = recipe_of.of_run(run).reading
+    reading = run.task.reading
     assert reading.classes == ("party0", "party1")
     assert reading.features == GraphReading.of_run(first).features
     before, after = first.model.state_dict(), run.model.state_dict()

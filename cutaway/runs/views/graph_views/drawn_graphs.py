@@ -1,7 +1,6 @@
 r"""Views of runs that draw graphs: drawn ones beside real ones, how alike they are, which edges were expected."""
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +11,7 @@ from cutaway.look.charts.heatmaps import heatmap
 from cutaway.look.charts.score_panels import score_panels
 from cutaway.look.graph_signals.graph_groups import graph_groups
 from cutaway.look.pages.picture import Picture
-from cutaway.recipes.graphs.graph_rnn import GraphRNNRecipe
-from cutaway.tasks.graphs.generation.likelihoods import GraphParts, draw_graphs
+from cutaway.tasks.graphs.generate import SimpleGraphs
 from cutaway.tasks.graphs.generation.random_graphs import erdos_renyi
 from cutaway.tasks.graphs.generation.statistics import compare_graphs
 from cutaway.tasks.subjects import Subject
@@ -28,13 +26,11 @@ _DRAWN = 200  # graphs that figures are taken of
 
 def draws_graphs(run: "Run") -> bool:
     """Runs that draw graphs."""
-    return isinstance(run.recipe, GraphRNNRecipe)
+    return run.recipe.kind == "graphs/generate"
 
 
-@lru_cache(maxsize=2)
-def _parts(run: "Run") -> GraphParts:
-    recipe: Any = run.recipe
-    return recipe.parts(recipe.dataset(run))
+def _parts(run: "Run") -> SimpleGraphs:
+    return run.task.simple  # type: ignore[attr-defined]
 
 
 def _spread(graphs: Sequence[Graph], count: int) -> list[Graph]:
@@ -62,7 +58,7 @@ def drawn_and_real(run: "Run", subject: Subject) -> Picture:
     real = parts.validation or parts.train
     rule = erdos_renyi(parts.train).sample(4 * _COLUMNS, torch.Generator().manual_seed(0))
     groups = {"held out" if parts.validation else "trained on": _spread(real, _COLUMNS)}
-    groups |= {"drawn": _spread(draw_graphs(run.model, 4 * _COLUMNS), _COLUMNS), "Erdős–Rényi": _spread(rule, _COLUMNS)}
+    groups |= {"drawn": _spread(run.learner.draw(4 * _COLUMNS), _COLUMNS), "Erdős–Rényi": _spread(rule, _COLUMNS)}
     return graph_groups(
         groups,
         columns=_COLUMNS,
@@ -76,7 +72,7 @@ def drawn_scores(run: "Run", subject: Subject) -> list[Picture]:
     parts = _parts(run)
     if not parts.validation:
         return []
-    drawn = compare_graphs(draw_graphs(run.model, _DRAWN), parts.validation)
+    drawn = compare_graphs(run.learner.draw(_DRAWN), parts.validation)
     scores = {"drawn by the network": drawn}
     for name, found in run.about["data"].get("baselines", {}).items():
         scores[name] = {key: value for key, value in found["metrics"].items() if key in drawn}
@@ -125,6 +121,3 @@ def expected_edges(run: "Run", subject: Subject) -> list[Picture]:
             "Below the diagonal P(edge) as each vertex came, above it the edges that there are: alike where it knows."
         )
     ]
-
-
-__all__ = ["beside_real_graphs", "drawn_and_real", "drawn_scores", "draws_graphs", "expected_edges"]

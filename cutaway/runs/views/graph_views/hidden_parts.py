@@ -1,7 +1,6 @@
 r"""Views of runs that restore hidden parts of graphs: what vertices and edges are restored as, and a map of vectors."""
 
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -13,14 +12,13 @@ from cutaway.look import confusion_matrix, embedding_map, histogram
 from cutaway.look.charts.text_lists import text_list
 from cutaway.look.graph_signals.graph_galleries import graph_gallery
 from cutaway.look.pages.picture import Picture
-from cutaway.tasks.graphs.masked import HiddenParts, Kinds, rows_at
-from cutaway.tasks.graphs.restored_vertices import restore_each
+from cutaway.tasks.graphs.masking.restoration import HiddenParts, Kinds, rows_at
+from cutaway.tasks.graphs.masking.restorer import restore_each
 from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
 
-_read: "WeakKeyDictionary[Run, Any]" = WeakKeyDictionary()
 _KINDS = 2  # groups of kinds that have a picture
 _VERTICES = 6  # vertices in a list
 _NAMED = 8  # restored features of a vertex
@@ -31,7 +29,7 @@ _WHOLE = 20_000  # vertices of a graph that is passed through whole
 
 def restores_graphs(run: "Run") -> bool:
     """Runs of models that restore hidden vertices or edges."""
-    return hasattr(run.recipe, "masked_data")
+    return run.recipe.kind == "graphs/masked"
 
 
 def restored_parts(run: "Run", subject: Subject) -> list[Picture]:
@@ -89,8 +87,9 @@ def _restored_features(data: Any, parts: HiddenParts, restored: Tensor, truth: T
 
 def _restored_graphs(run: "Run", data: Any, kind: Kinds) -> list[Picture]:
     """Some held-out graphs: every vertex is hidden once, and in the colour of how sure and right its restoration is."""
-    rows = getattr(data.data, "validation", None)
-    if rows is None or not hasattr(rows, "graphs"):
+    task: Any = run.task
+    rows = data.data.validation if task.many else None
+    if rows is None:
         return []
     graphs = [graph for graph in rows.graphs if 3 <= graph.vertices <= _LARGE][:_GRAPHS]
     if not graphs:
@@ -139,9 +138,9 @@ def restored_edges(run: "Run", subject: Subject) -> list[Picture]:
 def vector_map(run: "Run", subject: Subject) -> list[Picture]:
     """The vectors of vertices (of many graphs, their means) on a plane, coloured by class if there are classes."""
     model: Any = run.model
-    data = _data(run)
+    task: Any = run.task
+    data, many = task.parts, task.many
     device = next(model.parameters()).device
-    many = hasattr(data.data.train, "graphs")
     if many:
         rows = data.data.validation or data.data.train
         graphs = [g if g.x is not None else g.with_x(torch.ones(g.vertices, 1)) for g in rows.graphs[:_MAPPED]]
@@ -175,12 +174,6 @@ def vector_map(run: "Run", subject: Subject) -> list[Picture]:
     return [picture.captioned(told)]
 
 
-def _data(run: "Run") -> Any:
-    if run not in _read:
-        _read[run] = run.recipe.masked_data(run)  # type: ignore[attr-defined]
-    return _read[run]
-
-
 def _held_out(run: "Run") -> "tuple[Any, HiddenParts | None]":
-    data = _data(run)
-    return data, data.held_parts()
+    task: Any = run.task
+    return task.parts, task.held

@@ -2,57 +2,62 @@ r"""Views of runs on links: scores of edges and of pairs without one, the best o
 
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int, Shaped
 
+from cutaway.data.graphs.link_splits import Pairs
 from cutaway.look import confusion_matrix, draw_graph, histogram, scatter
 from cutaway.look.graph_signals.graph_galleries import ranking_curves
 from cutaway.look.pages.picture import Picture
-from cutaway.recipes.graphs.links import LinksRecipe
-from cutaway.tasks.graphs.links import LinkTask
+from cutaway.tasks.graphs.links import Links
 from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
-    from cutaway.data.graphs.graph_data import GraphData
     from cutaway.runs.run import Run
+    from cutaway.tasks.graphs.edges import EdgeLabels
 
-_tasks: "WeakKeyDictionary[Run, tuple[GraphData, Any]]" = WeakKeyDictionary()
 _WHOLE = 120  # vertices of a graph that is drawn whole
 _NEAR = 50  # vertices around the one whose links are drawn
 
 
 def finds_links(run: "Run") -> bool:
     """Runs of models of links."""
-    return isinstance(run.recipe, LinksRecipe)
+    return run.recipe.kind == "graphs/links"
 
 
 def link_scores(run: "Run", subject: Subject) -> list[Picture]:
     """The scores of held-out links and of pairs without one; classes or values of edges beside the true ones."""
-    data, task = _task(run)
+    task: Any = run.task
     held = task.split.validation
     if not len(held):
         return []
-    if not isinstance(task, LinkTask):
-        return [_edge_answers(run, data, task)]
-    p = 1 / (1 + np.exp(-task.scores(run.model, held.pairs)))
-    first, second = (task.kinds[1], task.kinds[0]) if task.kinds else ("links", "pairs without a link")
+    if not isinstance(task, Links):
+        return [_edge_answers(run, task)]
+    p = 1 / (1 + np.exp(-_scores(run, held)))
+    first, second = (task.classes[1], task.classes[0]) if task.signed else ("links", "pairs without a link")
     parts = {
         f"{name} ({int((held.targets == k).sum()):,})": p[held.targets == k] for name, k in ((first, 1), (second, 0))
     }
     title = "What the network says of held-out pairs"
-    called = f"P({task.kinds[1]})" if task.kinds else "P(link)"
+    called = f"P({task.classes[1]})" if task.signed else "P(link)"
     picture = histogram(
         {name: values for name, values in parts.items() if len(values)}, title=title, bins=40, value=called
     )
     return [picture.captioned(f"The {first} should lie at the right end and the {second} at the left.")]
 
 
-def _edge_answers(run: "Run", data: "GraphData", task: Any) -> Picture:
-    held = task.split.validation
-    outputs = task.outputs(run.model, held.pairs)
+def _scores(run: "Run", rows: Pairs) -> Float[np.ndarray, "n"]:
+    """The scores of some pairs; above 0 is a link."""
+    learner: Any = run.learner
+    return learner.outputs(rows).double().numpy()
+
+
+def _edge_answers(run: "Run", task: "EdgeLabels") -> Picture:
+    held, data = task.split.validation, task.parts
+    learner: Any = run.learner
+    outputs = learner.outputs(held)
     if task.classes:
         counts = np.zeros((len(task.classes),) * 2, dtype=np.int64)
         np.add.at(counts, (held.targets, outputs.argmax(1).numpy()), 1)
@@ -69,14 +74,14 @@ def _edge_answers(run: "Run", data: "GraphData", task: Any) -> Picture:
 
 def best_pairs(run: "Run", subject: Subject) -> list[Picture]:
     """How many of the k best-scored held-out pairs are links, beside the best rule without a model."""
-    _, task = _task(run)
-    if not isinstance(task, LinkTask) or not len(task.split.validation):
+    task: Any = run.task
+    if not isinstance(task, Links) or not len(task.split.validation):
         return []
     held = task.split.validation
-    shares = {"the network": precision_at(task.scores(run.model, held.pairs), held.targets)}
+    shares = {"the network": precision_at(_scores(run, held), held.targets)}
     for name, scores in task.rule_scores(held).items():
         shares[name] = precision_at(scores, held.targets)
-    what = task.kinds[1] if task.kinds else "links"
+    what = task.classes[1] if task.signed else "links"
     usual = float(held.targets.mean())
     return [
         ranking_curves(
@@ -102,21 +107,23 @@ def precision_at(scores: Float[np.ndarray, "n"], targets: Shaped[np.ndarray, "n"
 
 def links_in_the_graph(run: "Run", subject: Subject) -> list[Picture]:
     """The graph, or the surroundings of a vertex, with held-out links found and missed; of classes, right and wrong."""
-    data, task = _task(run)
-    held = task.split.validation
+    task: Any = run.task
+    data, held = task.parts, task.split.validation
     if not len(held):
         return []
-    if isinstance(task, LinkTask) and not task.kinds:
-        true = held.pairs[:, held.targets == 1]
-        found = task.scores(run.model, true) > 0
+    if isinstance(task, Links) and not task.signed:
+        linked = held.targets == 1
+        true = held.pairs[:, linked]
+        found = _scores(run, Pairs(true, held.targets[linked])) > 0
         names = ("held out, found", "held out, missed")
         title, caption = "Held-out links", (
             f"Of {len(found):,} links that were taken out, {int(found.sum()):,} are given a probability above one "
             "half; missed ones often join vertices that share no neighbour."
         )  # fmt: skip
-    elif not isinstance(task, LinkTask) and task.classes:
+    elif not isinstance(task, Links) and task.classes:
         true = held.pairs
-        found = task.outputs(run.model, true).argmax(1).numpy() == held.targets
+        learner: Any = run.learner
+        found = learner.outputs(held).argmax(1).numpy() == held.targets
         names = ("held out, right", "held out, wrong")
         title, caption = "Held-out edges", (
             f"Of {len(found):,} edges whose class was not shown, {int(found.sum()):,} are given the right one; where "
@@ -164,13 +171,3 @@ def _surroundings(
             if len(chosen) < _NEAR:
                 chosen[v] = None
     return np.array(list(chosen))
-
-
-def _task(run: "Run") -> "tuple[GraphData, Any]":
-    """The graph of a run and what is asked of it, read once for all views of a page."""
-    recipe = run.recipe
-    assert isinstance(recipe, LinksRecipe)
-    if run not in _tasks:
-        data = recipe.dataset(run)
-        _tasks[run] = data, recipe.link_task(data)
-    return _tasks[run]

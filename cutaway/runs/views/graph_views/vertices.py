@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -21,9 +20,8 @@ if TYPE_CHECKING:
     from cutaway.blocks.graphs.graph import Graph
     from cutaway.data.graphs.graph_data import GraphData
     from cutaway.runs.run import Run
-    from cutaway.tasks.graphs.vertices import VertexTask
+    from cutaway.tasks.graphs.outcomes import Scale
 
-_read: "WeakKeyDictionary[Run, tuple[GraphData, VertexTask]]" = WeakKeyDictionary()
 _MAPPED = 1000  # vertices on a map
 _PAIRS = 2000  # pairs of vertices whose distance is measured
 _CUT = 12  # edges that are cut, one at a time
@@ -37,7 +35,7 @@ _NEAR = 40  # vertices around the chosen one
 
 def classifies_vertices(run: "Run") -> bool:
     """Runs of models that give every vertex one class, or a value."""
-    return hasattr(run.recipe, "vertices_of")
+    return run.recipe.kind == "graphs/vertices"
 
 
 def vertex_mistakes(run: "Run", subject: Subject) -> list[Picture]:
@@ -46,7 +44,8 @@ def vertex_mistakes(run: "Run", subject: Subject) -> list[Picture]:
     assert data.targets is not None
     if len(rows) > _COUNTED:
         rows = np.sort(np.random.default_rng(0).choice(rows, _COUNTED, replace=False))
-    outputs = _task_of(run).outputs(run.model, rows)
+    learner: Any = run.learner
+    outputs = learner.outputs(rows)
     if not data.classes:
         picture = scatter(
             torch.stack([data.targets[rows], outputs[:, 0]], 1).numpy(),
@@ -163,8 +162,7 @@ def _answer(run: "Run", data: "GraphData", graph: "Graph", v: int) -> tuple[Call
         with torch.no_grad():
             k = int(model(graph)[v].argmax())
         return lambda outputs: float(outputs.double().softmax(-1)[k]), f"P({data.classes[k]})"
-    scale = _task_of(run).scale
-    assert scale is not None
+    scale = _scale_of(run)
     return lambda outputs: float(outputs[0].double() * scale.std + scale.mean), data.target or "the value"
 
 
@@ -197,8 +195,7 @@ def predicted_graph(run: "Run", subject: Subject) -> list[Picture]:
 def _predicted_values(run: "Run", data: "GraphData", graph: "Graph", outputs: Tensor, rows: np.ndarray) -> Picture:
     """The graph in the colours of the values that vertices are given, with a ring around the worst mistakes."""
     assert data.targets is not None
-    scale = _task_of(run).scale
-    assert scale is not None
+    scale = _scale_of(run)
     values = outputs * scale.std + scale.mean
     error = (values[rows] - data.targets[rows]).abs().numpy()
     worst = rows[np.argsort(-error, kind="stable")[: min(_MARKED, len(rows) // 4)]]
@@ -225,8 +222,7 @@ def neighbours_heard(run: "Run", subject: Subject) -> list[Picture]:
         outputs = model(graph).cpu()
     colours: dict[str, Any] = {"groups": [data.classes[int(outputs[i].argmax())] for i in near]} if data.classes else {}
     if not data.classes:
-        scale = _task_of(run).scale
-        assert scale is not None
+        scale = _scale_of(run)
         colours = {"signal": (outputs[near.cpu(), 0] * scale.std + scale.mean).numpy(), "value": data.target or "value"}
     coloured = "predicted classes" if data.classes else "predicted values"
     found = []
@@ -302,15 +298,14 @@ def edges_around(graph: "Graph", vertex: int, most: int) -> Tensor:
 
 
 def _data_of(run: "Run") -> "GraphData":
-    """The graph of a run, read once for all views of a page."""
-    if run not in _read:
-        _read[run] = run.recipe.vertices_of(run)  # type: ignore[attr-defined]
-    return _read[run][0]
+    """The graph of a run, as it was read."""
+    return run.task.parts
 
 
-def _task_of(run: "Run") -> "VertexTask":
-    _data_of(run)
-    return _read[run][1]
+def _scale_of(run: "Run") -> "Scale":
+    """The scale of the values that vertices are given."""
+    task: Any = run.task
+    return task.scale
 
 
 def _held_out(run: "Run") -> "tuple[GraphData, np.ndarray]":

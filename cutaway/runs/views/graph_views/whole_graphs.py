@@ -2,7 +2,6 @@ r"""Views of runs on whole graphs: what they are taken for, which vertices matte
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -13,7 +12,8 @@ from cutaway.look import confusion_matrix, embedding_map, scatter
 from cutaway.look.graph_signals.graph_galleries import graph_gallery
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.wording import number
-from cutaway.tasks.graphs.whole_graphs import Scale, batch_of, outcome_outputs
+from cutaway.tasks.graphs.graph_networks import batch_of, outcome_outputs
+from cutaway.tasks.graphs.outcomes import Scale
 from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from cutaway.data.graphs.graph_set import GraphRows, GraphSet
     from cutaway.runs.run import Run
 
-_read: "WeakKeyDictionary[Run, tuple[GraphSet, Scale | None]]" = WeakKeyDictionary()
 _DRAWN = 9  # graphs in a gallery
 _LARGE = 60  # vertices of a graph that is drawn
 _MAPPED = 1000  # graphs on a map
@@ -29,7 +28,7 @@ _MAPPED = 1000  # graphs on a map
 
 def predicts_graphs(run: "Run") -> bool:
     """Runs of models of whole graphs."""
-    return hasattr(run.recipe, "graphs_of")
+    return run.recipe.kind == "graphs/whole_graphs"
 
 
 def keeps_vertices(run: "Run") -> bool:
@@ -42,9 +41,9 @@ def keeps_vertices(run: "Run") -> bool:
 
 def graph_answers(run: "Run", subject: Subject) -> list[Picture]:
     """What held-out graphs are taken for: class by class, or each value beside the true one."""
-    data, rows, scale = _held_out(run)
+    data, rows, _ = _held_out(run)
     assert rows.targets is not None
-    outputs = outcome_outputs(run.model, rows.graphs, scale)
+    outputs = run.learner.outputs(rows)  # type: ignore[attr-defined]
     if data.classes:
         counts = np.zeros((len(data.classes),) * 2, dtype=np.int64)
         np.add.at(counts, (rows.targets.numpy(), outputs.argmax(1).numpy()), 1)
@@ -63,7 +62,7 @@ def telling_vertices(run: "Run", subject: Subject) -> list[Picture]:
     """Some held-out graphs, mistakes first, with what changes in the answer when a vertex is taken out."""
     data, rows, scale = _held_out(run)
     assert rows.targets is not None
-    outputs = outcome_outputs(run.model, rows.graphs, scale)
+    outputs = run.learner.outputs(rows)  # type: ignore[attr-defined]
     wrong = outputs.argmax(1) != rows.targets if data.classes else (outputs[:, 0] - rows.targets).abs()
     order = np.argsort(-wrong.numpy().astype(np.float64), kind="stable")
     small = [int(i) for i in order if 1 < rows.graphs[i].vertices <= _LARGE]
@@ -149,7 +148,5 @@ def graph_map(run: "Run", subject: Subject) -> list[Picture]:
 
 
 def _held_out(run: "Run") -> "tuple[GraphSet, GraphRows, Scale | None]":
-    if run not in _read:
-        _read[run] = run.recipe.graphs_of(run)  # type: ignore[attr-defined]
-    data, scale = _read[run]
-    return data, data.train if data.validation is None else data.validation, scale
+    task: Any = run.task
+    return task.parts, task.held_out(), task.scale

@@ -88,6 +88,3 @@ def _largest(graphs: Sequence[Graph]) -> int:
 
 def _sizes(graphs: Sequence[Graph]) -> Int[Tensor, "s"]:
     return torch.bincount(torch.tensor([graph.vertices for graph in graphs]))
-
-
-__all__ = ["RowRule", "by_distance", "erdos_renyi"]

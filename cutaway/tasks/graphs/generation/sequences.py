@@ -120,16 +120,3 @@ def fixed_sequences(graphs: Sequence[Graph], bandwidth: int, orders: int = 4) ->
     pairs.sort(key=lambda pair: pair[0].vertices)
     parts = (pairs[first : first + _TOGETHER] for first in range(0, len(pairs), _TOGETHER))
     return [as_sequences([g for g, _ in part], [order for _, order in part], bandwidth) for part in parts]
-
-
-__all__ = [
-    "GraphSequences",
-    "SequenceBatches",
-    "as_sequences",
-    "draw_order",
-    "expect_undirected",
-    "fitting_bandwidth",
-    "fixed_sequences",
-    "narrow_order",
-    "plain_graphs",
-]

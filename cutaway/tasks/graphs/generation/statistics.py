@@ -88,6 +88,3 @@ def shape_hash(graph: Graph) -> str:
         lists = [f"{names[i]} {' '.join(sorted(names[j] for j in joined[i]))}" for i in range(graph.vertices)]
         names = [hashlib.blake2b(words.encode(), digest_size=8).hexdigest() for words in lists]
     return " ".join(sorted(names))
-
-
-__all__ = ["VertexStatistics", "compare_graphs", "novelty", "shape_hash", "vertex_statistics"]

@@ -1,0 +1,1 @@
+"""Hidden vertices and edges of graphs: what is hidden, what restoring it costs, and the learner that does."""

@@ -231,7 +231,6 @@ TESTED_THROUGH = {
     "tasks/graphs/vertex_names.py": "recipes/graphs/test_vertex_settings.py: vertices are asked for by name",
     "recipes/images/image_settings.py": "recipes/images/test_classifier_settings.py: seen through what is on top of it",
     "tasks/graphs/masked_data.py": "recipes/graphs/test_masked_graph.py: the parts of its data",
-    "tasks/images/one_shot_answers.py": "recipes/images/test_siamese.py: what `predict` of that recipe answers",
     "tasks/graphs/masking/parts.py": "recipes/graphs/test_masked_graph.py: the parts of its data",
     "tuning/learners/graphs.py": "tuning/tasks/test_graphs.py: every method, and a head alone",
     "tuning/graph_bases.py": "tuning/tasks/test_vertices.py: as the base read it",

@@ -83,7 +83,7 @@ def report_samples(run) -> None:
     labels = [str(i % 10) for i in range(10 * EACH)]
     spread = within(known[: 10 * EACH], train.targets[: 10 * EACH])
     print(f"2,000 training images: Fréchet {unit:.3f}; test images to the nearest training image {least:.2f}")
-    for guidance, steps in GRID if run.recipe.samples_by_steps else ((None, None),):
+    for guidance, steps in GRID if run.learner.in_steps else ((None, None),):
         made = run.sample(len(labels), labels, guidance, steps)
         features, logits = judge(made)
         right = (logits.argmax(1) == torch.tensor([int(label) for label in labels])).float().mean().item()

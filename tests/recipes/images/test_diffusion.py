@@ -42,13 +42,14 @@ def test_labels_can_be_left_aside_and_unknown_ones_are_no_class(tmp_path):
 
 
 def test_dropped_labels_are_the_class_of_no_class():
-    recipe, model = DiffusionRecipe(drop_label=0.5), generative.little_run("diffusion").model
+    run = generative.little_run("diffusion")
+    learner, model = DiffusionRecipe(drop_label=0.5).build(run.task, model=run.model), run.model
     seen = []
     model.loss, loss = (lambda images, labels: seen.append(labels) or torch.zeros(len(images))), model.loss
     try:
         torch.manual_seed(0)
-        recipe.cost(model, torch.zeros(1000, 1, 9, 7), torch.zeros(1000, dtype=torch.long))
-        recipe.cost(model, torch.zeros(2, 1, 9, 7), torch.tensor([-1, -1]))
+        learner.pixel_cost(model, torch.zeros(1000, 1, 9, 7), torch.zeros(1000, dtype=torch.long))
+        learner.pixel_cost(model, torch.zeros(2, 1, 9, 7), torch.tensor([-1, -1]))
     finally:
         model.loss = loss
     assert seen[0].eq(2).float().mean().item() == pytest.approx(0.5, abs=0.05)

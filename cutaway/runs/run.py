@@ -41,7 +41,7 @@ from cutaway.tuning.bases import find_base
 if TYPE_CHECKING:
     from cutaway.runs.word_tables import WordTable
     from cutaway.tasks.series.backtesting import Backtest
-    from cutaway.tasks.series.forecasts import Forecast
+    from cutaway.tasks.series.forecast_paths import Forecast
 
 
 P = ParamSpec("P")

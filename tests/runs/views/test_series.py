@@ -32,7 +32,7 @@ def given(folder, ahead: int) -> str:
 @pytest.mark.parametrize(("ahead", "shown"), [(7, 7), (3, 3)])
 def test_a_given_file_is_forecast_as_far_as_its_covariates_reach(run, tmp_path, ahead, shown):
     assert forecasts(run)
-    picture = given_series(run, run.recipe.subject(run, given(tmp_path, ahead)))
+    picture = given_series(run, run.subject(given(tmp_path, ahead)))
     median = [row for row in picture.spec()["datasets"]["rows"] if row["part"] == "median"]
     assert len(median) == shown + 1  # joined to the last value
     assert median[1]["at"].startswith("2025-04-30")
@@ -42,5 +42,5 @@ def test_a_given_file_is_forecast_as_far_as_its_covariates_reach(run, tmp_path, 
 
 
 def test_without_a_file_or_covariates_ahead_there_is_nothing_to_draw(run, tmp_path):
-    assert given_series(run, run.recipe.subject(run)) == []
-    assert given_series(run, run.recipe.subject(run, given(tmp_path, 0))) == []
+    assert given_series(run, run.subject()) == []
+    assert given_series(run, run.subject(given(tmp_path, 0))) == []

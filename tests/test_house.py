@@ -220,7 +220,6 @@ TESTED_THROUGH = {
     "tasks/series/forecast_learner.py": "tasks/series/test_forecast.py: forecasts and backtests of a run",
     "tasks/series/anomalies.py": "recipes/series/test_anomaly.py: alarms and their metrics, seen at a run",
     "tasks/series/density_learner.py": "recipes/series/test_anomaly.py: surprises, answers and forecasts of a run",
-    "tasks/series/series_subjects.py": "runs/views/test_series.py: a subject is what a look is given",
     "recipes/texts/translation_settings.py": "recipes/texts/test_seq2seq.py: what it shares, seen through one recipe",
     "recipes/texts/language_settings.py": "recipes/texts/test_recurrent.py: what it shares, seen through one recipe",
     "tasks/texts/markov_baseline.py": "recipes/texts/test_markov.py: a baseline is a chain as the recipe's",

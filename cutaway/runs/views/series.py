@@ -12,7 +12,7 @@ from cutaway.look.series.forecast_errors import calibration, errors_by_horizon, 
 from cutaway.tasks.series.backtesting import LEVELS, Backtest, mean_of_known
 from cutaway.tasks.series.baselines.simple_methods import fit_simple_methods
 from cutaway.tasks.series.forecast_paths import Forecast
-from cutaway.tasks.series.series_subjects import SeriesSubject
+from cutaway.tasks.series.likelihood_learner import SeriesSubject
 from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ samples (`window_evaluation.py`). On the validation windows the spread of paths 
 windows of each series that is forecast (`calibration.py`).
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,6 @@ from cutaway.tasks.series.forecast_learner import ForecastLearner
 from cutaway.tasks.series.forecaster_design import forecaster_sizes
 from cutaway.tasks.series.histories import SeriesParts, histories_at
 from cutaway.tasks.series.prepared_series import freak_note, prepare, without_freaks
-from cutaway.tasks.series.series_subjects import SeriesSubject, step_names
 from cutaway.tasks.series.supports import SUPPORTS, Paths, within_support
 from cutaway.tasks.series.window_batches import WindowBatches, series_tensors, windows_at_end
 from cutaway.tasks.series.window_evaluation import (
@@ -33,6 +32,7 @@ from cutaway.tasks.series.window_evaluation import (
     WindowEvaluation,
     negative_log_likelihood,
 )
+from cutaway.tasks.subjects import Subject
 from cutaway.training.jobs import Job
 
 _SERIES_SHOWN = 4  # whose steps go into the model for a look
@@ -144,7 +144,7 @@ class LikelihoodLearner(ForecastLearner):
         widened = middle + factors[:, None] * (paths - middle)
         return np.exp(widened) if self.settings.logarithm else widened
 
-    def subject(self, given: str | None = None) -> SeriesSubject:
+    def subject(self, given: str | None = None) -> "SeriesSubject":
         """The last steps of a few series: of a file, else of those that it was trained on."""
         spec = self.model.spec
         table = self.task.table if given is None else self.task.inputs(given)
@@ -162,3 +162,25 @@ def _without_freaks(parts: SeriesParts) -> SeriesParts:
     seen = without_freaks(parts.before_test).values
     values = [np.concatenate([a, b[len(a) :]]) for a, b in zip(seen, parts.table.values, strict=True)]
     return parts._replace(table=replace(parts.table, values=values))
+
+
+@dataclass(frozen=True)
+class SeriesSubject(Subject):
+    """The last steps of a few series, for a look.
+
+    ``given`` are the series of a person's own file; None for those that the model was trained on.
+    """
+
+    given: SeriesTable | None = None
+
+
+def step_names(times: Any) -> tuple[str, ...]:
+    """What steps are called: their dates, as short as they can be told apart, or their numbers.
+
+    >>> step_names([3, 4])
+    ('3', '4')
+    """
+    if not all(hasattr(time, "strftime") for time in times):
+        return tuple(str(time) for time in times)
+    whole_days = all(time.hour == time.minute == 0 for time in times)
+    return tuple(f"{time:%Y-%m-%d}" if whole_days else f"{time:%m-%d %H:%M}" for time in times)

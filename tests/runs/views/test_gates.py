@@ -78,7 +78,7 @@ def steps_beneath(picture: Any) -> list[str]:
 )
 def test_every_family_that_declares_recurrent_layers(make, titles, beneath, tmp_path):
     run = make(tmp_path)
-    subject = run.recipe.subject(run)
+    subject = run.subject()
     assert has_gates(run)
     assert only_has_gates(run)
     pictures = gates(run, subject)

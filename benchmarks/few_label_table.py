@@ -33,9 +33,9 @@ from cutaway.data.tables.encoding import encode
 from cutaway.data.tables.reading import read_columns
 from cutaway.recipes.tables.mlp import MLPRecipe
 from cutaway.runs.execution import optimizers_of, plan_of, train
-from cutaway.tasks.tables.in_memory import TableInMemory
 from cutaway.tasks.tables.masked_cells import scores_of
-from cutaway.tasks.tables.predict import outputs_of, schema_of
+from cutaway.tasks.tables.predict import schema_of
+from cutaway.tasks.tables.rows import outputs_of
 from cutaway.training.loop import Loop
 from cutaway.tuning.tasks.table import TunedTableRecipe
 
@@ -69,7 +69,7 @@ def measure(
     rows: np.ndarray, frame: Any, test: Any, truth: np.ndarray, base: Path, seed: int, only: str
 ) -> dict[str, Any]:
     """Accuracy, AUC, trained parameters, seconds of processor time and memory of every way, on some labelled rows."""
-    few = TableInMemory.of(frame.iloc[rows].reset_index(drop=True))
+    few = frame.iloc[rows].reset_index(drop=True)
     found: dict[str, Any] = {}
 
     def note(name: str, scores: np.ndarray, learned: int, started: float, memory: float = float("nan")) -> None:
@@ -78,13 +78,13 @@ def measure(
 
     started = time.process_time()
     recipe = MLPRecipe(data=few, target=TARGET, test=0.0, seed=seed)
-    schema = recipe.table().schema
+    schema = recipe.read().parts.schema
     new = encode(schema, test.drop(columns=TARGET))
     if only in (scratch := "from scratch: mlp"):
         model, learned, memory = fit(recipe)
         scores = outputs_of(model, new)[:, 0].numpy()
         note(scratch, scores if schema.labels[1] == ">50K" else -scores, learned, started, memory)
-    whole = recipe.table()
+    whole = recipe.read().parts
     labels = np.array([str(label) == ">50K" for label in few.frame()[TARGET]])
     both = encode(schema, few.frame().drop(columns=TARGET))
     for name, peer, shown in (

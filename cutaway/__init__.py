@@ -15,6 +15,7 @@ _PARTS = ("blocks", "catalogue", "data", "hub", "look", "models", "recipes", "ru
 _NAMES = {
     "Seen": "inside.results",
     "Tap": "inside.taps",
+    "abilities": "runs.abilities",
     "adapter": "training.adapters.bottlenecks",
     "addresses": "inside.tracing",
     "attack": "training.attacks.attacking",

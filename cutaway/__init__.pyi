@@ -23,6 +23,7 @@ from cutaway.look.flows import flow as flow
 from cutaway.look.graphs import graph as graph
 from cutaway.look.graphs import record as record
 from cutaway.registry import register as register
+from cutaway.runs.abilities import abilities as abilities
 from cutaway.runs.execution import load as load
 from cutaway.runs.execution import train as train
 from cutaway.runs.tuning import tune as tune

@@ -9,31 +9,21 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from cutaway.tasks.abilities.index import find_ability, known_verbs
 from cutaway.visible_text import VisibleStream
 
-# Each verb lives in a file of its own that is imported when it is called: `cutaway --help` imports none of them.
-VERBS = {
+# Commands, each in a file of its own that is imported when it is called: `cutaway --help` imports none of them. Verbs
+# that are asked of a trained run come from the table of abilities (tasks/abilities/verbs).
+COMMANDS = {
     "demo": ("the tour: train a small GPT, let it write, look inside", "cutaway.commands.demo:main"),
     "list": ("what there is: blocks with their equations, recipes, views, data", "cutaway.commands.list:main"),
     "train": ("train a model on your data, by a recipe", "cutaway.commands.train:main"),
     "tune": ("tune a trained model or a checkpoint to a task of yours", "cutaway.commands.tune:main"),
-    "test": ("measure a trained model on its test split, once", "cutaway.commands.test:main"),
-    "generate": ("let a trained language model write, or translate", "cutaway.commands.generate:main"),
-    "predict": ("what a trained model says of new rows or texts", "cutaway.commands.predict:main"),
-    "forecast": ("what comes after series, with quantiles", "cutaway.commands.forecast:main"),
-    "sample": ("new images of a trained model", "cutaway.commands.sample:main"),
-    "embed": ("a vector for each text, word or image", "cutaway.commands.embed:main"),
-    "nearest": ("the words or texts nearest to one, and analogies", "cutaway.commands.nearest:main"),
-    "attack": ("how little must change in an image for another class", "cutaway.commands.attack:main"),
-    "cluster": ("groups in a graph or among points, by its spectrum", "cutaway.commands.cluster:main"),
     "look": ("see inside a trained model: pictures on one page", "cutaway.commands.look:main"),
+    "cluster": ("groups in a graph or among points, by its spectrum", "cutaway.commands.cluster:main"),
     "import": (
         "make a run of a Hugging Face checkpoint, or of word vectors",
         "cutaway.commands.import_export:import_main",
-    ),
-    "export": (
-        "make a Hugging Face checkpoint or a vector file of a run",
-        "cutaway.commands.import_export:export_main",
     ),
 }
 FILES = 64  # open at once, at most: libraries, data, the browser engine that draws pictures
@@ -109,6 +99,7 @@ def _drop_output() -> None:
 
 
 def _run(argv: Sequence[str]) -> int:
+    argv = _with_files(argv)
     if not argv or argv[0] in ("-h", "--help", "help"):
         print(overview())
     elif argv[0] in ("-V", "--version"):
@@ -116,18 +107,44 @@ def _run(argv: Sequence[str]) -> int:
 
         print(f"cutaway {__version__}")
     else:
-        verbs = VERBS | HIDDEN
-        if argv[0] not in verbs:
-            raise ValueError(_unknown_verb(argv[0]))
-        from cutaway.commands.messages import speak_of
-
-        speak_of((), ())
-        _warn_in_a_line()
-        _expect_files()
-        module, name = verbs[argv[0]][1].split(":")
-        getattr(import_module(module), name)(argv[1:])
+        _run_verb(argv[0], argv[1:])
     sys.stdout.flush()  # a closed pipe is noticed here, not after the end
     return 0
+
+
+def _run_verb(verb: str, argv: Sequence[str]) -> None:
+    """Runs a command, or asks an ability of a run."""
+    commands = COMMANDS | HIDDEN
+    ability = None if verb in commands else find_ability(verb)
+    if verb not in commands and ability is None:
+        raise ValueError(_unknown_verb(verb))
+    from cutaway.commands.messages import speak_of
+
+    speak_of((), ())
+    _warn_in_a_line()
+    _expect_files()
+    if ability is not None:
+        from cutaway.commands.abilities import main as ask
+
+        ask(ability, argv)
+        return
+    module, name = commands[verb][1].split(":")
+    getattr(import_module(module), name)(argv)
+
+
+def _with_files(argv: Sequence[str]) -> Sequence[str]:
+    """Runs the files of leading `--with FILE`s, which register recipes, abilities or views; returns the rest."""
+    while argv and (argv[0] == "--with" or argv[0].startswith("--with=")):
+        _, equals, file = argv[0].partition("=")
+        if not equals:
+            if len(argv) < 2:
+                raise ValueError("--with must have a file, got none; write `cutaway --with my.py VERB …`")
+            file = argv[1]
+        from cutaway.registry import run_file
+
+        run_file(file)
+        argv = argv[1 if equals else 2 :]
+    return argv
 
 
 def _in_flags(error: object) -> str:
@@ -177,15 +194,22 @@ def _warn_in_a_line() -> None:
 def _unknown_verb(verb: str) -> str:
     import difflib
 
-    near = difflib.get_close_matches(verb, VERBS, n=1)
+    known = verbs()
+    near = difflib.get_close_matches(verb, known, n=1)
     way = f"did you mean {near[0]}?" if near else "`cutaway --help` tells what each does"
     shown = verb if len(verb) <= 40 else f"{verb[:40]}…"
-    return f"a verb must be one of {', '.join(VERBS)}, got {shown!r}; {way}"
+    return f"a verb must be one of {', '.join(known)}, got {shown!r}; {way}"
+
+
+def verbs() -> dict[str, str]:
+    """Every verb with its line of help: commands, then abilities."""
+    return {verb: help for verb, (help, _) in COMMANDS.items()} | known_verbs()
 
 
 def overview() -> str:
     """What `cutaway --help` shows."""
-    wide = max(map(len, VERBS))
+    abilities = known_verbs()
+    wide = max(map(len, [*COMMANDS, *abilities]))
     return "\n".join(
         [
             "Cutaway: deep learning with the covers off.",
@@ -193,7 +217,10 @@ def overview() -> str:
             "usage: cutaway VERB [flags]",
             "",
             "verbs:",
-            *(f"  {verb:<{wide}}  {help}" for verb, (help, _) in VERBS.items()),
+            *(f"  {verb:<{wide}}  {help}" for verb, (help, _) in COMMANDS.items()),
+            "",
+            "asked of a trained run:",
+            *(f"  {verb:<{wide}}  {help}" for verb, help in abilities.items()),
             "",
             "`cutaway VERB --help` shows the flags of a verb, with examples.",
             "",
@@ -204,6 +231,7 @@ def overview() -> str:
             "  cutaway look runs/gpt-1         what is inside it, as a page of pictures",
             "",
             "  --version                       print the version",
+            "  --with FILE VERB …              run a FILE of yours first",
             "  --print-completion SHELL        print a completion script: bash, zsh or fish",
         ]
     )

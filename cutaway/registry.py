@@ -2,6 +2,7 @@ r"""What joins Cutaway by an explicit call: blocks, recipes and views, ours and 
 
     cut.register(Swish, example=lambda: (Swish(3), torch.randn(2, 5, 3)))          a block
     cut.register(MyRecipe)                                                         a recipe: a subclass of Recipe
+    cut.register(Ability("reverse", "…", call=reverse))                            an ability: a verb of runs
     cut.register(my_view, suits="gpt")                                             a view: function of (run, subject)
 
 A block is shown by `cutaway list blocks` and goes through the battery of tests/test_battery.py, a recipe is known to
@@ -11,9 +12,12 @@ is registered with ``report=True`` is also drawn in the report.html of a run.
 
 import inspect
 import re
+import runpy
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -21,7 +25,7 @@ if TYPE_CHECKING:
     from cutaway.runs.run import Run
     from cutaway.tasks.subjects import Subject
 
-T = TypeVar("T", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,7 @@ def register(
     report: bool = False,
     at: bool = False,
 ) -> T:
-    """Adds a block, a recipe or a view of yours; returns it.
+    """Adds a block, a recipe, an ability or a view of yours; returns it.
 
     A *block* (a module class or a function) comes with an ``example()``, which makes one and its inputs:
     ``(block, *inputs)``, with tensors in torch's default dtype. ``extreme()`` does the same with extreme but legal
@@ -127,6 +131,9 @@ def register(
 
     A *recipe* is a subclass of `cut.recipes.Recipe` and comes with its own name.
 
+    An *ability* is a `cut.recipes.Ability`: a verb, what goes in and comes out, and the function of a run that is
+    called. It is then ``run.VERB(…)`` and `cutaway --with FILE VERB RUN`.
+
     A *view* is a function of a run and its subject (what goes into the model, `cut.recipes.Subject`) that gives a
     Picture or a list of them. ``suits`` are the names of the recipes that it is for, or a function of a run that tells;
     ``section`` is the heading that it stands under; with ``report`` the report of a run shows it too, for the subject
@@ -134,7 +141,14 @@ def register(
     pictures, and is given the address and the value too: view(run, subject, address, value).
     """
     from cutaway.recipes.base import Recipe  # imports neither torch nor anything else that is heavy
+    from cutaway.tasks.abilities.ability import Ability
 
+    given: Any = target
+    if isinstance(target, Ability):
+        from cutaway.tasks.abilities.index import register_ability
+
+        register_ability(target)
+        return target
     if isinstance(target, type) and issubclass(target, Recipe):
         from cutaway.recipes.index import register_recipe
 
@@ -142,10 +156,9 @@ def register(
             raise ValueError(f"a recipe has its name inside, got name={name!r} for {target.name!r}; set `name` there")
         register_recipe(target)
     elif suits is not None and example is None:
-        draw: Any = target
-        _add(_views, View(name or target.__name__, draw, _as_suits(suits), section, report, at))
+        _add(_views, View(name or given.__name__, given, _as_suits(suits), section, report, at))
     elif example is not None and suits is None:
-        _add(_entries, Entry(name or target.__name__, target, example, extreme, kinks))
+        _add(_entries, Entry(name or given.__name__, given, example, extreme, kinks))
     else:
         which = "both" if example is not None else "neither"
         raise ValueError(
@@ -153,6 +166,22 @@ def register(
             f"got {which} for {getattr(target, '__qualname__', target)!r}; pass one of the two"
         )
     return target
+
+
+def run_file(path: str) -> None:
+    """Runs a Python file of yours, which registers blocks, recipes, abilities or views."""
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise ValueError(f"a file to run first must be there, got --with {path}; check its path")
+    try:
+        runpy.run_path(str(file), run_name=file.stem)
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        line = next((frame for frame in reversed(frames) if Path(frame.filename) == file), frames[-1])
+        raise ValueError(
+            f"a file to run first must run, got --with {path}, which raises {type(error).__name__}: {error} (line "
+            f"{line.lineno} of {Path(line.filename).name}); mend it"
+        ) from error
 
 
 def _as_suits(suits: Any) -> Any:

@@ -17,7 +17,7 @@ if __name__ == "__main__":
         print("raises - raise + return:", run.nearest("raises - raise + return", k=3))
 
         # The vectors as word2vec writes them: gensim, spaCy and others read this file.
-        written_to = run.recipe.export(run, f"{folder}/vectors.txt")
+        written_to = run.export(f"{folder}/vectors.txt")
         print(written_to.read_text(encoding="utf-8").splitlines()[0])  # words and numbers of each
 
     # What a step learns from: windows as a band, and a gradient that is written out. Autograd agrees.

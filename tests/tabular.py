@@ -53,4 +53,4 @@ def fit(recipe: Recipe) -> tuple[nn.Module, Any]:
     job = recipe.job()
     loop = Loop(job, optimizers_of(recipe, job.model), plan_of(recipe, torch.device("cpu")))
     loop.run()
-    return loop.evaluated.eval(), recipe.table()  # type: ignore[attr-defined]
+    return loop.evaluated.eval(), recipe.read().parts  # type: ignore[attr-defined]

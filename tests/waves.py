@@ -2,14 +2,6 @@
 
 import numpy as np
 
-from cutaway.data.series.series_reading import as_series_frame
-from cutaway.tasks.tables.in_memory import TableInMemory
-
-
-def held(values: dict[str, np.ndarray]) -> TableInMemory:
-    """Series in memory, as the setting `data` becomes of them."""
-    return TableInMemory.of(as_series_frame(values))
-
 
 def sines(count: int = 3, steps: int = 120) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)

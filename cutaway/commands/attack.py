@@ -2,14 +2,8 @@
 
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
-
-import tyro
-
-from cutaway.commands.flags import parse_flags
+from typing import Any
 
 _PICTURES = (".png", ".svg", ".html")
 _WORDS = {
@@ -23,122 +17,42 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True)
-class AttackImages:
-    """Changes images a little, so that the run gives them another class, and prints how many keep their class.
-
-    No pixel moves by more than --epsilon, on a scale from 0 (black) to 1 (white). Without images of yours, images are
-    taken that the run was not trained on. With --out picture.png (.svg, .html), some images are drawn with what was
-    changed.
-    """
-
-    examples: ClassVar[tuple[str, ...]] = (
-        "cutaway attack runs/cnn-1",
-        "cutaway attack runs/cnn-1 --epsilon 0.3 --restarts 5 --count 0 --test",
-        "cutaway attack runs/cnn-1 photos/ --kinds fgsm pgd --out attack.png",
-        "cutaway attack runs/cnn-2 --source runs/cnn-1",
-    )
-
-    run: Annotated[str, tyro.conf.Positional]
-    """the run folder"""
-    images: Annotated[str, tyro.conf.Positional] = ""
-    """a folder or file of images of yours"""
-    epsilon: float = 0.1
-    """the most that a pixel may move, from 0 to 1"""
-    kinds: tuple[Literal["noise", "fgsm", "pgd", "margin", "square"], ...] = (
-        "noise",
-        "fgsm",
-        "pgd",
-        "margin",
-        "square",
-    )
-    """attacks to try"""
-    steps: int = 40
-    """steps of pgd and margin"""
-    step: float | None = None
-    """size of a step of pgd and margin (default: 2.5 epsilon / steps)"""
-    restarts: int = 1
-    """starts of pgd, margin and square; an image withstands only if it does so each time"""
-    squares: int = 1000
-    """squares that the square attack tries"""
-    source: str = ""
-    """another run: changes are made for it, and tried on this one, too"""
-    count: int = 1000
-    """images to attack, evenly spread; 0 for all"""
-    test: bool = False
-    """attack the test images, which no choice should depend on"""
-    seed: int = 0
-    """the same seed gives the same changes"""
-    out: str = ""
-    """a picture to write: .png, .svg or .html"""
-    overwrite: bool = False
-    """write --out even if there is such a file"""
-    json: bool = False
-    """print JSON"""
-
-
-def main(argv: Sequence[str]) -> None:
-    asked = parse_flags(AttackImages, "cutaway attack", argv)
+def main(asked: Any) -> None:
     _expect(asked)
     from cutaway.runs.execution import load
-    from cutaway.runs.views.robustness import attackable
-    from cutaway.training.attacks.robustness import robust_accuracy
 
     run = load(asked.run)
-    sources = {Path(asked.source).name: _source(run, asked.source)} if asked.source else {}
-    part = "test" if asked.test else "validation"
-    images, labels, words = attackable(run)(asked.images or None, part, asked.count)
-    step = asked.step or max(2.5 * asked.epsilon / asked.steps, 1e-6)
-    rates = robust_accuracy(
-        run.model,
-        images,
-        labels,
+    told = run.attack(
+        asked.images or None,
         asked.epsilon,
         asked.kinds,
         asked.steps,
-        step,
+        asked.step,
         asked.restarts,
         asked.squares,
-        seed=asked.seed,
-        sources=sources,
+        load(asked.source) if asked.source else None,
+        asked.count,
+        asked.test,
+        asked.seed,
     )
     if asked.out:
+        from cutaway.runs.attacked import labelled_images, step_size
         from cutaway.runs.views.robustness import attack_picture
 
+        part, step = "test" if asked.test else "validation", step_size(asked.epsilon, asked.steps, asked.step)
+        images, labels, _ = labelled_images(run, asked.images or None, part, asked.count)
         attack_picture(run, images, labels, asked.epsilon, asked.steps, step, asked.seed).save(asked.out)
     if asked.json:
-        json.dump({"images": words, "epsilon": asked.epsilon, "right": rates}, sys.stdout, ensure_ascii=False)
+        json.dump(told, sys.stdout, ensure_ascii=False)
         print()
         return
-    print(f"{words}; no pixel moves by more than {asked.epsilon:g}")
-    print("\n".join(_lines(rates, asked)))
+    print(f"{told['images']}; no pixel moves by more than {asked.epsilon:g}")
+    print("\n".join(_lines(told["right"], asked)))
     if asked.out:
         print(asked.out, file=sys.stderr)
 
 
-def _source(run: Any, path: str) -> Any:
-    """The model of another run, whose images and classes must be those of this one."""
-    from cutaway.runs.execution import load
-    from cutaway.runs.views.robustness import classifies_images
-    from cutaway.tasks.images.pixels import image_about
-
-    other = load(path)
-    if not classifies_images(other):
-        raise ValueError(
-            f"--source must be a run that gives images a class, got {path}, a run of {other.recipe.name!r}; "
-            "`cutaway train cnn` makes one"
-        )
-    mine, theirs = image_about(run), image_about(other)
-    for name in ("labels", "shape"):
-        if mine[name] != theirs[name]:
-            raise ValueError(
-                f"--source must have the {name} of the run that is attacked, {mine[name]}, got {theirs[name]}; train "
-                "one on the same data"
-            )
-    return other.model
-
-
-def _lines(rates: dict[str, float], asked: AttackImages) -> list[str]:
+def _lines(rates: dict[str, float], asked: Any) -> list[str]:
     """A line for each attack: its name, the share that is right, and what was done."""
     facts: dict[str, Any] = dict(steps=asked.steps, squares=asked.squares, restarts=asked.restarts)
     facts["s"] = "s" * (asked.restarts > 1)
@@ -147,7 +61,7 @@ def _lines(rates: dict[str, float], asked: AttackImages) -> list[str]:
     return [f"  {name:<{wide}}  {share:6.1%} right {told[name]}" for name, share in rates.items()]
 
 
-def _expect(asked: AttackImages) -> None:
+def _expect(asked: Any) -> None:
     """Flags that fit one another."""
     if asked.count < 0:
         raise ValueError(f"--count must be at least 0, got {asked.count}; try --count 1000, or 0 for all")

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
-import tyro
-
+from cutaway.commands.flag_types import PLACE
 from cutaway.commands.flags import parse_flags
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class ClusterGraph:
         "cutaway cluster iris --neighbours 15 --target species",
     )
 
-    data: Annotated[str, tyro.conf.Positional]
+    data: Annotated[str, PLACE]
     """edges, points or a sample"""
     clusters: int | None = None
     """how many (default: by the widest step in the spectrum)"""

@@ -4,11 +4,16 @@ import contextlib
 import dataclasses
 import io
 from collections.abc import Sequence
-from typing import Annotated, Any, Union
+from typing import Annotated, Any, Literal, Union
 
 import tyro
 
+from cutaway.commands.flag_types import flags_of
+from cutaway.tasks.abilities.flag import Flag
+from cutaway.tasks.abilities.index import find_ability, known_verbs
+
 CONFIG = (tyro.conf.FlagCreatePairsOff, tyro.conf.PositionalMetavarFromFieldName)
+COMMANDS = ("demo", "list", "train", "tune", "look", "cluster", "import")
 SHELLS = ("bash", "zsh", "fish")
 HELP = """usage: cutaway --print-completion SHELL
 
@@ -41,40 +46,41 @@ def main(argv: Sequence[str]) -> None:
 
 
 def verbs() -> dict[str, Any]:
-    """Every verb with the flags that it takes."""
-    from cutaway.commands.attack import AttackImages
+    """Every verb with the flags that it takes, as a dataclass."""
+    known = [*COMMANDS, *known_verbs()]
+    return {verb: _train() if verb == "train" else _class_of(verb, flags_of_verb(verb)) for verb in known}
+
+
+def flags_of_verb(verb: str) -> list[Flag]:
+    """The flags of a verb; those of `train` differ by recipe."""
+    from cutaway.commands.abilities import flags_of_ability
     from cutaway.commands.cluster import ClusterGraph
     from cutaway.commands.demo import Demo
-    from cutaway.commands.embed import Embed
-    from cutaway.commands.forecast import ForecastSeries
-    from cutaway.commands.generate import Generate
-    from cutaway.commands.import_export import Export, Import
+    from cutaway.commands.import_export import Import
     from cutaway.commands.list import Listing
     from cutaway.commands.look import Look
-    from cutaway.commands.nearest import Nearest
-    from cutaway.commands.predict import Predict
-    from cutaway.commands.sample import SampleNew
-    from cutaway.commands.test import Test
-    from cutaway.commands.tune import tune_class
+    from cutaway.commands.tune import every_task, tune_flags
 
-    return {
-        "demo": Demo,
-        "list": Listing,
-        "train": _train(),
-        "tune": tune_class(),
-        "test": Test,
-        "generate": Generate,
-        "predict": Predict,
-        "forecast": ForecastSeries,
-        "sample": SampleNew,
-        "embed": Embed,
-        "nearest": Nearest,
-        "attack": AttackImages,
-        "cluster": ClusterGraph,
-        "look": Look,
-        "import": Import,
-        "export": Export,
-    }
+    kinds = {"demo": Demo, "list": Listing, "look": Look, "cluster": ClusterGraph, "import": Import}
+    if verb in kinds:
+        return flags_of(kinds[verb])
+    if verb == "tune":
+        return tune_flags(every_task())
+    ability = find_ability(verb)
+    assert ability is not None, verb
+    return flags_of_ability(ability)
+
+
+def _class_of(name: str, flags: Sequence[Flag]) -> type:
+    """Flags as a dataclass, which tyro makes a completion of."""
+    fields: list[Any] = []
+    for flag in sorted(flags, key=lambda flag: not flag.required):
+        kind: Any = Literal[flag.choices] if flag.choices else flag.kind
+        kind = tuple[kind, ...] if flag.several else kind
+        kind = kind | None if flag.optional or flag.default is None else kind
+        kind = Annotated[kind, tyro.conf.Positional] if flag.positional else kind
+        fields.append((flag.word, kind) if flag.required else (flag.word, kind, flag.default))
+    return dataclasses.make_dataclass(name, fields, frozen=True)
 
 
 def _train() -> Any:

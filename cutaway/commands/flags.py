@@ -13,9 +13,10 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from cutaway.commands.flag_types import SHOWN, Flag, flags_of
+from cutaway.commands.flag_types import flags_of
 from cutaway.commands.help_pages import help_page
 from cutaway.commands.messages import speak_of
+from cutaway.tasks.abilities.flag import SHOWN, Flag
 
 HELP = ("-h", "--help")
 
@@ -66,7 +67,7 @@ def read_flags(flags: Sequence[Flag], prog: str, argv: Sequence[str]) -> dict[st
                 [prog, *(f.metavar or f.spelled if f.positional else f.usage for f in flags if f.required)]
             )
             raise ValueError(
-                f"{flag.spelled}, {re.split('[;(,]', flag.about)[0].strip()}, must be given, got none; write `{shown}`"
+                f"{flag.spelled}, {re.split('[;(,]', flag.help)[0].strip()}, must be given, got none; write `{shown}`"
             )
     return found
 

@@ -9,14 +9,22 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from cutaway.commands.flag_types import Flag
+from cutaway.tasks.abilities.flag import Flag
 
 COLUMN = 24  # where explanations begin
 
 
-def help_page(prog: str, target: type, flags: Sequence[Flag], headings: Sequence[str] = (), more: str = "") -> str:
-    """The page of a verb, from its dataclass; with ``headings``, flags stand under theirs, in that order.
+def help_page(
+    prog: str,
+    target: type | str,
+    flags: Sequence[Flag],
+    headings: Sequence[str] = (),
+    more: str = "",
+    examples: Sequence[str] = (),
+) -> str:
+    """The page of a verb, from its dataclass, or from words and examples.
 
+    With ``headings``, flags stand under theirs, in that order.
     ``more`` ends the page.
     """
     wide = page_width()
@@ -25,7 +33,8 @@ def help_page(prog: str, target: type, flags: Sequence[Flag], headings: Sequence
     needed = [flag.spelled if flag.required else f"[{flag.spelled}]" for flag in places]
     needed += [flag.usage for flag in named if flag.required]
     usage = " ".join(["usage:", prog, *needed, "[flags]"])
-    parts = [usage, paragraphs(inspect.cleandoc(target.__doc__ or ""), wide)]
+    about = target if isinstance(target, str) else inspect.cleandoc(target.__doc__ or "")
+    parts = [usage, paragraphs(about, wide)]
     if places:
         parts.append(_rows(places, wide))
     for heading in headings or ["flags"]:
@@ -34,7 +43,7 @@ def help_page(prog: str, target: type, flags: Sequence[Flag], headings: Sequence
             parts.append(f"{heading}:\n{_rows(group, wide)}")
     if more:
         parts.append(more)
-    examples = getattr(target, "examples", ())
+    examples = examples or getattr(target, "examples", ())
     if examples:
         parts.append("\n".join(["examples:", *(f"  {example}" for example in examples)]))
     return "\n\n".join(parts)
@@ -65,9 +74,9 @@ def row(name: str, words: str, wide: int, column: int = COLUMN) -> str:
 def _explained(flag: Flag) -> str:
     """What a flag is for, with its choices, and its default where that tells something and the words do not."""
     more = [f"one of {', '.join(map(str, flag.choices))}"] if flag.choices else []
-    if not (flag.required or flag.kind is bool or "default" in flag.about or _is_empty(flag.default)):
+    if not (flag.required or flag.kind is bool or "default" in flag.help or _is_empty(flag.default)):
         more.append(f"default {flag.default:g}" if isinstance(flag.default, float) else f"default {flag.default}")
-    about = f"turns this off: {flag.about}" if flag.spelled.startswith("--no-") else flag.about
+    about = f"turns this off: {flag.help}" if flag.spelled.startswith("--no-") else flag.help
     return f"{about} ({'; '.join(more)})" if more else about
 
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
-import tyro
-
+from cutaway.commands.flag_types import PLACE
 from cutaway.commands.flags import parse_flags
 
 
@@ -19,32 +18,10 @@ class Import:
         "cutaway import glove.6B.100d.txt",
     )
 
-    checkpoint: Annotated[str, tyro.conf.Positional]
+    checkpoint: Annotated[str, PLACE]
     """a folder in the Hugging Face layout, a hub id, or a file of word vectors: .txt, .vec, .bin or .npy, or packed"""
     out: str = ""
     """the run folder (default: the next free one in runs/)"""
-
-
-@dataclass(frozen=True)
-class Export:
-    """Writes a run's model as a checkpoint that transformers loads, or its word vectors as a file.
-
-    A head that transformers has no class for (one that reads the mean of a text, or all layers) is written beside the
-    body, with a README.md of the few lines that use both.
-    """
-
-    examples: ClassVar[tuple[str, ...]] = (
-        "cutaway export runs/bert-1 --to my-checkpoint",
-        "cutaway export runs/tuned-classify-1 --to my-adapter --adapter",
-        "cutaway export runs/wordvectors-1 --to vectors.txt",
-    )
-
-    run: Annotated[str, tyro.conf.Positional]
-    """the run folder"""
-    to: str
-    """the folder to write; of word vectors the file: .txt or .vec, or .bin, as word2vec writes them, .gz to pack it"""
-    adapter: bool = False
-    """of a run that was tuned by LoRA or adapters: what it learned alone, as peft keeps it, instead of all weights"""
 
 
 def import_main(argv: Sequence[str]) -> None:
@@ -55,8 +32,7 @@ def import_main(argv: Sequence[str]) -> None:
     print(f"run: {run.path}")
 
 
-def export_main(argv: Sequence[str]) -> None:
-    asked = parse_flags(Export, "cutaway export", argv)
+def export_main(asked: Any) -> None:
     from cutaway.runs.checkpoints_in_and_out import export_run
 
     written = export_run(asked.run, asked.to, asked.adapter)

@@ -6,29 +6,37 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-import tyro
-
+from cutaway.commands.flag_types import PLACE
 from cutaway.commands.flags import parse_flags
 from cutaway.visible_text import raw_stream
 
 
 @dataclass(frozen=True)
 class Listing:
-    """Lists what Cutaway has: its blocks with their equations, its recipes, its views, its embedded data."""
+    """Lists what Cutaway has: its blocks with their equations, its recipes, the abilities of runs, its views, its
+    embedded data."""
 
     examples: ClassVar[tuple[str, ...]] = (
         "cutaway list recipes",
         "cutaway list data --json",
+        "cutaway list abilities runs/gpt-1",
     )
 
-    what: Annotated[Literal["blocks", "recipes", "views", "data"], tyro.conf.Positional] = "blocks"
+    what: Annotated[Literal["blocks", "recipes", "abilities", "views", "data"], PLACE] = "blocks"
     """what to list"""
+    run: Annotated[str, PLACE] = ""
+    """of abilities: a run folder or a recipe, to list what it can do (default: all that there are)"""
     json: bool = False
     """print JSON instead of a table"""
 
 
 def main(argv: Sequence[str]) -> None:
     asked = parse_flags(Listing, "cutaway list", argv)
+    if asked.run and asked.what != "abilities":
+        raise ValueError(f"a run is for `cutaway list abilities RUN`, got {asked.run!r} for {asked.what}; leave it out")
+    if asked.what == "abilities":
+        _list_abilities(asked.run, asked.json)
+        return
     rows = ROWS[asked.what]()
     if asked.json:
         json.dump(rows, sys.stdout, ensure_ascii=False, indent=1)
@@ -72,6 +80,18 @@ def data() -> list[dict[str, str]]:
 
 
 ROWS: dict[str, Any] = {"blocks": blocks, "recipes": recipes, "views": views, "data": data}
+
+
+def _list_abilities(of: str, as_json: bool) -> None:
+    """What can be asked of runs, or of one."""
+    from cutaway.runs.abilities import abilities
+
+    found = abilities(of or None)
+    if as_json:
+        json.dump(found.to_dict(), sys.stdout, ensure_ascii=False, indent=1)
+        print()
+        return
+    _print_table([{"verb": one.verb, "what": one.help, "about": one.offer.gives if one.offer else ""} for one in found])
 
 
 def _print_table(rows: list[dict[str, str]]) -> None:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-import tyro
-
+from cutaway.commands.flag_types import PLACE
 from cutaway.commands.flags import parse_flags
+from cutaway.tasks.abilities.ability import Offer, offers_of
 from cutaway.visible_text import raw_stream, visible
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ class Look:
         'cutaway look runs/gpt-1 --at "blocks.*.attention.weights" --out weights.png',
     )
 
-    run: Annotated[str, tyro.conf.Positional]
+    run: Annotated[str, PLACE]
     """the run folder"""
-    input: Annotated[str, tyro.conf.Positional] = ""
+    input: Annotated[str, PLACE] = ""
     """a text, for tables a CSV or Parquet file, for graphs a vertex; - for standard input (default: data not trained
     on)"""
     vertex: str = ""
@@ -64,17 +64,19 @@ def main(argv: Sequence[str]) -> None:
         raise ValueError(f"--out must end in .html, .png or .svg, got {asked.out!r}; try --out picture.html")
     from cutaway.runs.execution import load
     from cutaway.runs.pages import make_page, picture_rows
+    from cutaway.tasks.subjects import subject_of
     from cutaway.training.run_folder.folder import telling_changed_config
 
     run = load(asked.run)
-    if asked.vertex and not run.recipe.input.startswith("NAME"):
+    takes = offers_of(type(run.recipe)).get("look", Offer("look")).takes
+    if asked.vertex and not takes.startswith("NAME"):
         raise ValueError(f"--vertex is for runs on a graph, got a run of {run.recipe.name!r}; leave it out")
     if asked.vertex and asked.input:
         raise ValueError(
             f"a vertex stands in place of the input, got both {asked.vertex!r} and {asked.input!r}; leave one"
         )
     with tempfile.TemporaryDirectory() as folder, telling_changed_config(run.path):
-        subject = run.subject(_given(run, asked.vertex or asked.input, Path(folder)))
+        subject = subject_of(run, _given(takes, asked.vertex or asked.input, Path(folder)))
     if any(not 1 <= perplexity < float("inf") for perplexity in asked.perplexity):
         raise ValueError(f"--perplexity must be 1 or more, got {min(asked.perplexity):g}; try --perplexity 5 30 100")
     subject = dataclasses.replace(subject, perplexity=asked.perplexity)
@@ -115,12 +117,12 @@ def progress_shown(quiet: bool = False) -> "Iterator[Progress | None]":
         yield write_line
 
 
-def _given(run: "Run", asked: str, folder: Path) -> str | None:
+def _given(takes: str, asked: str, folder: Path) -> str | None:
     """The input; what comes from standard input as a text, or where the recipe takes files as one in the folder."""
     if asked != "-":
         return asked or None
     content = sys.stdin.buffer.read()
-    if not run.recipe.input_is_file:
+    if takes in ("", "NAME"):
         return content.decode()
     (folder / "stdin").write_bytes(content)
     return str(folder / "stdin")

@@ -16,7 +16,7 @@ import ast
 import re
 from collections.abc import Sequence
 
-from cutaway.commands.flag_types import Flag
+from cutaway.tasks.abilities.flag import Flag
 
 # The flags of the verb that runs, and the words that it was given. A process runs one verb.
 _flags: dict[str, Flag] = {}

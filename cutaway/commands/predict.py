@@ -6,16 +6,13 @@ import io
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-import tyro
-
-from cutaway.commands.flags import parse_flags
-from cutaway.commands.help_pages import page_width, row
 from cutaway.extras import need
+from cutaway.tasks.abilities.ability import Offer, offers_of
+from cutaway.tasks.abilities.dispatch import find_method
+from cutaway.tasks.abilities.verbs.predict import EXAMPLE
 from cutaway.visible_text import data_output
 from cutaway.waiting import telling_waits
 
@@ -26,40 +23,7 @@ if TYPE_CHECKING:
     from cutaway.runs.run import Run
 
 
-@dataclass(frozen=True)
-class Predict:
-    """Predicts what the run was trained for, and prints it as CSV."""
-
-    examples: ClassVar[tuple[str, ...]] = (
-        "cutaway predict runs/mlp-1 rows.csv",
-        "cutaway predict runs/mlp-1 rows.csv --out predictions.csv",
-        'cutaway predict runs/bert-1 "The [MASK] is returned."',
-        "cutaway predict runs/cnn-1 photos/ --out classes.csv",
-        "cutaway predict runs/tagger-1 text.conllu --out tagged.conllu",
-        "cutaway predict runs/gcn-1 --data edges2.csv --vertices vertices2.csv",
-    )
-
-    run: Annotated[str, tyro.conf.Positional]
-    """the run folder"""
-    input: Annotated[str, tyro.conf.Positional] = ""
-    """a file or a text, as the model takes it: CSV or Parquet with or without the target, lines, CoNLL-U, series, a
-    folder of images; - for standard input; of runs on a graph, none for all vertices"""
-    data: str = ""
-    """of runs on a graph: the edges of another one, in which INPUT names vertices or pairs"""
-    vertices: str = ""
-    """the table of its vertices, with the columns of training"""
-    out: str = ""
-    """a file to write instead of printing: .csv, .json or .parquet"""
-    encoding: str = ""
-    """encoding of the file (default: that of the training data)"""
-    overwrite: bool = False
-    """write --out even if there is such a file"""
-    json: bool = False
-    """print JSON, an object for each row"""
-
-
-def main(argv: Sequence[str]) -> None:
-    asked = parse_flags(Predict, "cutaway predict", argv, more=_by_recipe)
+def main(asked: Any) -> None:
     kind = Path(asked.out).suffix.lower() if asked.out else ".json" if asked.json else ""
     if asked.out and Path(asked.out).exists() and not asked.overwrite:
         raise ValueError(f"--out must be a new file, got {asked.out}, which is there; add --overwrite to replace it")
@@ -70,13 +34,15 @@ def main(argv: Sequence[str]) -> None:
     from cutaway.runs.execution import load
 
     run = load(asked.run)
-    if not asked.input and not run.recipe.whole_input:
-        raise ValueError(f"there must be something to predict for, got none; add {run.recipe.input} after the run")
-    _expect_kind(kind, asked.out, run.recipe.output_formats)
+    offer = offers_of(type(run.recipe)).get("predict", Offer("predict"))
+    if not asked.inputs and not offer.everything:
+        takes = offer.takes or EXAMPLE
+        raise ValueError(f"there must be something to predict for, got none; add {takes} after the run")
+    _expect_kind(kind, asked.out, offer.formats)
     if asked.encoding:
         run.recipe = _encoded(run.recipe, asked.encoding)
     with telling_waits("predicting"):
-        found = _of_standard_input(run, asked) if asked.input == "-" else _predicted(run, asked, asked.input)
+        found = _of_standard_input(run, asked) if asked.inputs == "-" else _predicted(run, asked, asked.inputs)
     content = written(found, kind or getattr(found, "preferred_format", "") or ".csv")
     if not asked.out:
         data_output().write(content.decode())
@@ -87,24 +53,13 @@ def main(argv: Sequence[str]) -> None:
     print(f"{len(found):,} predictions: {asked.out}", file=sys.stderr)
 
 
-def _by_recipe() -> str:
-    """What goes in and out, recipe by recipe: each says its own."""
-    from cutaway.recipes.index import find_recipe, known_recipes
-
-    names: dict[str, list[str]] = {}
-    for name in known_recipes():
-        names.setdefault(find_recipe(name).prediction, []).append(name)
-    wide = page_width()
-    rows = [row(", ".join(recipes), words, wide) for words, recipes in names.items() if words]
-    return "\n".join(["for runs of:", *rows])
-
-
-def _predicted(run: "Run", asked: Predict, source: str) -> Any:
-    inputs = run.method("read_inputs")(source) if source else None
+def _predicted(run: "Run", asked: Any, source: str) -> Any:
+    read = find_method(run, "read_inputs", with_run=False) or str
+    inputs = read(source) if source else None
     return run.predict(inputs, asked.data or None, asked.vertices or None)
 
 
-def _of_standard_input(run: "Run", asked: Predict) -> Any:
+def _of_standard_input(run: "Run", asked: Any) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "stdin"
         source.write_bytes(sys.stdin.buffer.read())

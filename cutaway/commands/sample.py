@@ -2,55 +2,14 @@
 
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any
 
-import tyro
-
-from cutaway.commands.flags import parse_flags
+from cutaway.tasks.abilities.ability import offers_of
 
 
-@dataclass(frozen=True)
-class SampleNew:
-    """Makes new images with a run of `diffusion`, `vae` or `autoencoder`, or new graphs with one of `graph-rnn`.
-
-    Images are written as one grid; with --label all of them are of that class. An --out that ends in .npz keeps the
-    numbers, one without an ending is a folder with a file for each image. Graphs are written as a folder of GraphML
-    with a picture beside it, or by the ending of --out as one list of edges (.csv), an array (.npz) or a picture.
-    """
-
-    examples: ClassVar[tuple[str, ...]] = (
-        "cutaway sample runs/diffusion-1 --label 7 --count 16 --out grid.png",
-        "cutaway sample runs/diffusion-1 --guidance 3 --steps 50 --out clear.png",
-        "cutaway sample runs/vae-1 --count 100 --seed 1 --out new-images/",
-        "cutaway sample runs/graph-rnn-1 --count 8 --out new-graphs/",
-    )
-
-    run: Annotated[str, tyro.conf.Positional]
-    """the run folder"""
-    label: str = ""
-    """a class; without one, images of any (of diffusion: every class in turn)"""
-    count: int = 16
-    """images or graphs to make"""
-    guidance: float | None = None
-    """of diffusion: how far to go towards the class; 1 adds nothing, 0 leaves it out (default: that of the run)"""
-    steps: int | None = None
-    """of diffusion: steps from noise to image (default: those of the run)"""
-    seed: int = 0
-    """the same seed gives the same images or graphs"""
-    out: str = ""
-    """a grid (.png, .svg, .html), an array (.npz), or a folder; of graphs also .csv (default: in the run)"""
-    overwrite: bool = False
-    """write --out even if there is such a file"""
-    json: bool = False
-    """print JSON: the files"""
-
-
-def main(argv: Sequence[str]) -> None:
-    asked = parse_flags(SampleNew, "cutaway sample", argv)
+def main(asked: Any) -> None:
     if asked.out and not asked.overwrite and _is_taken(Path(asked.out)):
         raise ValueError(f"--out must be new, got {asked.out}, which is there; add --overwrite to replace it")
     if asked.overwrite and not asked.out:
@@ -58,7 +17,8 @@ def main(argv: Sequence[str]) -> None:
     from cutaway.runs.execution import load
 
     run = load(asked.run)
-    files: Any = import_module(run.recipe.sample_files or "cutaway.runs.sampled_images")
+    offer = offers_of(type(run.recipe)).get("sample")
+    files: Any = import_module((offer and offer.writer) or "cutaway.runs.sampled_images")
     kind = Path(asked.out).suffix.lower() if asked.out else Path(files.DEFAULT).suffix
     if kind not in (*files.PICTURES, *files.ARRAYS, ""):
         raise ValueError(

@@ -2,40 +2,14 @@
 
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Any
 
-import tyro
-
-from cutaway.commands.flags import parse_flags
 from cutaway.waiting import telling_waits
 
 _NAIVE = "baseline_"  # the names of a baseline's figures begin so
 
 
-@dataclass(frozen=True)
-class Test:
-    """Reads the test split of a run, once, and prints the metrics, which the run folder and its report then hold.
-
-    The test split is for one last look. To choose between models, compare their validation metrics.
-    """
-
-    examples: ClassVar[tuple[str, ...]] = (
-        "cutaway test runs/gpt-1",
-        "cutaway test runs/mlp-1 --json",
-    )
-
-    run: Annotated[str, tyro.conf.Positional]
-    """the run folder"""
-    unfinished: bool = False
-    """read the test split of a run that is not finished, with its newest weights"""
-    json: bool = False
-    """print JSON"""
-
-
-def main(argv: Sequence[str]) -> None:
-    asked = parse_flags(Test, "cutaway test", argv)
+def main(asked: Any) -> None:
     from cutaway.runs.execution import load
     from cutaway.runs.report_page import report_run
 

@@ -7,24 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from cutaway.atomic_files import read_json
-from cutaway.commands.flag_types import Flag, flags_of
+from cutaway.commands.flag_types import flags_of
 from cutaway.commands.flags import asks_for_help, exit_with_help, read_flags
 from cutaway.commands.help_pages import help_page, page_width, paragraphs, row
 from cutaway.recipes.base import Recipe
-from cutaway.recipes.index import RECIPES, TUNED, find_recipe
+from cutaway.recipes.index import RECIPES, TUNED, find_recipe, is_ours
 from cutaway.recipes.settings import FIRST, HEADINGS, MACHINE, RESULTS, setting
+from cutaway.runs.abilities import abilities
+from cutaway.tasks.abilities.dispatch import find_method
+from cutaway.tasks.abilities.flag import Flag
+from cutaway.tasks.abilities.verbs.predict import EXAMPLE
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
-
-VERBS = {
-    "generate": " --prompt ...",
-    "predict": " {input}",
-    "forecast": "",
-    "nearest": " {word}",
-    "sample": "",
-    "test": "",
-}  # what a run may be used for
 
 
 @dataclass(frozen=True)
@@ -57,7 +52,7 @@ def main(argv: Sequence[str]) -> None:
         print_recipes(argv)
         return
     kind = find_recipe(argv[0])
-    if kind.name not in RECIPES:
+    if is_ours(kind.name) and kind.name not in RECIPES:
         raise ValueError(
             f"a recipe to train by must be one of {', '.join(RECIPES)}, got {argv[0]!r}; "
             f"`cutaway {'tune' if argv[0] in TUNED else 'import'}` makes such runs"
@@ -129,20 +124,23 @@ def print_end(run: "Run") -> None:
         kept += f"; temperature {whole['temperature']:.3g}, fitted to it" if "temperature" in whole else ""
         print(f"{', '.join(figures)} (whole validation split, weights {kept})")
     print(f"run: {run.path}   report: {run.path / 'report.html'}")
-    examples = {"input": run.recipe.input, "word": "WORD" if run.recipe.word_noun == "words" else "NAME"}
-    ways = [f"cutaway {verb} {run.path}{more.format(**examples)}" for verb, more in VERBS.items() if can(run, verb)]
-    print(f"next: {'   '.join(ways)}")
+    print(f"next: {'   '.join(next_commands(run))}")
 
 
-def can(run: "Run", verb: str) -> bool:
-    """Whether a run does what a verb asks of it."""
-    from cutaway.tasks.abilities.dispatch import find_method
-
-    method = {"test": "test_metrics", "nearest": "word_rows", "sample": "make_samples"}.get(verb, verb)
-    if verb == "predict" and run.recipe.kind and hasattr(run.task, "answers"):
-        return True
-    offers = find_method(run, "offers")
-    return find_method(run, method) is not None and (offers is None or offers(verb))
+def next_commands(run: "Run") -> list[str]:
+    """The commands that ask a run what its recipe offers."""
+    commands = []
+    for ability in abilities(run):
+        if ability.offer is not None and ability.following is not None:
+            word = "NAME" if ability.offer.noun else "WORD"
+            takes = {"takes": ability.offer.takes, "word": word}
+            commands.append(f"cutaway {ability.verb} {run.path}{ability.following.format(**takes)}")
+        elif (
+            ability.following is not None and find_method(run, ability.needs) is not None
+        ):  # a recipe that declares nothing
+            takes = {"takes": EXAMPLE, "word": "WORD"}
+            commands.append(f"cutaway {ability.verb} {run.path}{ability.following.format(**takes)}")
+    return commands
 
 
 def summary(kind: type[Recipe]) -> str:

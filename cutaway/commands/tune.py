@@ -1,19 +1,17 @@
 """`cutaway tune BASE --data PATH`: tunes a trained model to a task, into a run folder."""
 
 import dataclasses
-import typing
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
-import tyro
-
-from cutaway.commands.flag_types import Flag, flags_of
+from cutaway.commands.flag_types import flags_of
 from cutaway.commands.flags import asks_for_help, exit_with_help, read_flags
 from cutaway.commands.help_pages import help_page, page_width, paragraphs
 from cutaway.commands.train import Options, print_end
 from cutaway.recipes.index import known_tasks
 from cutaway.recipes.settings import FIRST, HEADINGS
+from cutaway.tasks.abilities.flag import Flag
 from cutaway.tuning.settings import TunedRecipe
 
 PROG = "cutaway tune"
@@ -115,21 +113,9 @@ def tune_flags(kinds: type[TunedRecipe] | list[type[TunedRecipe]]) -> list[Flag]
     together: list[type[TunedRecipe]] = [*kinds, TunedRecipe] if isinstance(kinds, list) else [kinds]  # its defaults
     flags = {flag.name: flag for kind in together for flag in flags_of(kind)}
     base = dataclasses.replace(flags.pop("base"), positional=True)
-    task = Flag("task", about=f"what to learn: {', '.join(known_tasks())} (default: found and told)", heading=FIRST)
+    task = Flag("task", help=f"what to learn: {', '.join(known_tasks())} (default: found and told)", heading=FIRST)
     options = [flag for flag in flags_of(Options) if flag.name not in _LEFT_OUT]
     return [base, flags.pop("data"), task, *flags.values(), *options]
-
-
-def tune_class() -> type:
-    """All flags of all tasks as one dataclass, for the completion of words."""
-    fields: dict[str, Any] = {"base": ("base", Annotated[str, tyro.conf.Positional], "")}
-    for kind in (*every_task(), Options):
-        hints = typing.get_type_hints(kind)
-        for field in dataclasses.fields(kind):
-            if field.name not in _LEFT_OUT:
-                fields.setdefault(field.name, (field.name, hints[field.name], field))
-    fields["task"] = ("task", str, "")
-    return dataclasses.make_dataclass("Tune", list(fields.values()), frozen=True)
 
 
 def tune_page(kind: type[TunedRecipe] | None) -> str:

@@ -50,7 +50,7 @@ _NAMES = {
     "list_samples": "samples.embedded",
     "load_frame": "tables.table_files",
     "load_tokenizer": "text.tokenizers",
-    "open_data": "kinds",
+    "open_data": "readers",
     "pagerank": "graphs.vertex_scores",
     "read_graph": "graphs.graph_data",
     "read_graphs": "graphs.graph_set",

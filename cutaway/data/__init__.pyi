@@ -37,9 +37,9 @@ from cutaway.data.graphs.vertex_scores import vertex_scores as vertex_scores
 from cutaway.data.images.image_batches import ImageBatches as ImageBatches
 from cutaway.data.images.image_data import ImageData as ImageData
 from cutaway.data.images.image_data import read_images as read_images
-from cutaway.data.kinds import open_data as open_data
 from cutaway.data.labelled.labelled_texts import LabelledTexts as LabelledTexts
 from cutaway.data.labelled.labelled_texts import read_labelled as read_labelled
+from cutaway.data.readers import open_data as open_data
 from cutaway.data.samples.embedded import Sample as Sample
 from cutaway.data.samples.embedded import list_samples as list_samples
 from cutaway.data.series.series_reading import read_series as read_series

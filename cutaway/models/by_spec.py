@@ -29,3 +29,9 @@ def from_spec(spec: NamedSpec) -> Model:
     if opener is None:
         raise ValueError(f"a model is built from a spec, got {type(spec).__name__}; spec_from_dict reads one")
     return opener.from_spec(spec)
+
+
+def model_class(values: Any) -> type | None:
+    """The class of the models that a spec's dict describes; None if it describes none that is known."""
+    name = values.get("model") if isinstance(values, dict) else None
+    return getattr(NamedSpec.known.get(name), "opener", None) if isinstance(name, str) else None

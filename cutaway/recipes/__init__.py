@@ -6,6 +6,9 @@ Nothing is imported before it is used: `import cutaway.recipes` does not import 
 from cutaway.lazy import lazy
 
 _NAMES = {
+    "Ability": "cutaway.tasks.abilities.ability",
+    "Flag": "cutaway.tasks.abilities.flag",
+    "Offer": "cutaway.tasks.abilities.ability",
     "Recipe": "base",
     "Subject": "cutaway.tasks.subjects",
     "find_recipe": "index",

@@ -8,8 +8,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.data.stored import hold, plain, shown
 from cutaway.recipes.checks import expect_at_least, expect_settings, expect_share, expect_types
 from cutaway.recipes.settings import FIRST, MACHINE, OPTIMIZER, RESULTS, SCHEDULE, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.training.optimizers.names import Optimizer
 from cutaway.training.optimizers.schedules import BatchSizes, Schedule, Shape, batches_per_step, fitting_warmup
 
@@ -33,18 +35,10 @@ class Recipe:
     quality: ClassVar[str] = ""  # what it reaches, on what, beside what
     unit: ClassVar[str] = ""  # of the loss
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
-    prediction: ClassVar[str] = ""  # what `cutaway predict` takes and gives, in one line
-    input: ClassVar[str] = "rows.csv"  # what `cutaway predict` takes, as an example
-    answers: ClassVar[bool] = False  # whether what `generate` writes is an answer, and does not go on from the prompt
-    word_noun: ClassVar[str] = "words"  # what `word_rows` are rows of
-    whole_input: ClassVar[str] = ""  # the input that asks for everything in other data; "": there must be one
-    output_formats: ClassVar[
-        tuple[str, ...]
-    ] = ()  # endings of files that `cutaway predict --out` can write beside tables
-    input_is_file: ClassVar[bool] = False  # whether `subject` is given the path of a file; else a text
+    abilities: ClassVar[tuple[Offer, ...]] = ()  # what its runs can do, besides what its bases offer
     own_vocabulary: ClassVar[bool] = True  # whether model and tokenizer must have as many tokens
     may_move: ClassVar[tuple[str, ...]] = ("data",)  # paths that a resumed run can be given anew; content is compared
-    sample_files: ClassVar[str] = ""  # the module that writes what `make_samples` gives, as runs/sampled_images.py does
+    memory: ClassVar[str] = ""  # how data in memory is kept, as `cutaway.data.stored.plain` takes it; "" for not at all
     open_settings: ClassVar[tuple[str, ...]] = ()  # that may be 0, until `settled` chooses them by the data
     kind: ClassVar[str] = ""  # of the task: "texts/classify" stands in tasks/texts/classify.py
 
@@ -101,6 +95,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         expect_types(self)
+        hold(self)
         ones = (
             "steps",
             "batch",
@@ -131,7 +126,19 @@ class Recipe:
         if preset and preset not in cls.presets:
             known = ", ".join(cls.presets) or "none"
             raise ValueError(f"preset must be one of {known}, got {preset!r}; leave it out for the defaults")
-        return cls(**(cls.presets[preset] if preset else {}) | settings).as_chosen(settings)
+        chosen = cls.presets[preset] if preset else {}
+        with plain(cls, settings, chosen) as given:
+            return cls(**chosen | given).as_chosen(given)
+
+    def but(self, **settings: Any) -> "Recipe":
+        """The same recipe with some settings changed."""
+        expect_settings(type(self), settings)
+        with plain(type(self), settings, self.fields()) as given:
+            return dataclasses.replace(self, **given).as_chosen(given)
+
+    def fields(self) -> dict[str, Any]:
+        """Every setting by its name, as it is."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     def as_chosen(self, settings: dict[str, Any]) -> "Recipe":
         """The recipe itself, if a warm-up that was asked for fits: only one that nobody chose is made to fit."""
@@ -182,7 +189,8 @@ class Recipe:
         return batches_per_step(self.accumulate, self.batch_growth, self.steps)
 
     def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+        """The settings as config.json has them."""
+        return dataclasses.asdict(self) | {"data": shown(self.data)}
 
     # What a recipe does. Those that a kind of model cannot do say so.
 
@@ -263,6 +271,12 @@ def memory_advice(recipe: Recipe) -> str:
     if recipe.batch > 1:
         return told
     return without_batch(told) or "the batch is 1 already: use shorter or smaller inputs, or a smaller model"
+
+
+def without_idle_patience(recipe: Recipe) -> Recipe:
+    """The recipe; without patience where it has no ``validation`` in which something could get better."""
+    idle = recipe.patience and not getattr(recipe, "validation", 0)
+    return dataclasses.replace(recipe, patience=0) if idle else recipe
 
 
 def without_batch(told: str) -> str:

@@ -3,6 +3,7 @@ r"""Checks of a recipe's settings, before anything is begun: a message names the
 import dataclasses
 import difflib
 import math
+import os
 import types
 import typing
 from typing import Any
@@ -30,10 +31,21 @@ def expect_types(settings: Any) -> None:
         wrong = not isinstance(value, allowed) or (
             isinstance(value, bool) and bool not in (hint, *typing.get_args(hint))
         )
+        if wrong and _is_made_plain(type(settings), field.name, value):
+            raise ValueError(
+                f"{field.name} must be text, got {type(value).__name__}; "
+                f"{type(settings).__name__}.make({field.name}=…) takes it, and so does cut.train"
+            )
         if wrong or (isinstance(value, float) and not math.isfinite(value)):
             raise ValueError(
                 f"{field.name} must be {_in_words(hint)}, got {value!r}; try {field.name}={field.default!r}"
             )
+
+
+def _is_made_plain(kind: type, name: str, value: Any) -> bool:
+    """Whether `Recipe.make` makes text of a value: of a path, and of data in memory."""
+    in_memory = name in ("data", "vertices") and bool(getattr(kind, "memory", ""))
+    return hasattr(kind, "make") and (isinstance(value, os.PathLike) or in_memory)
 
 
 def _in_words(hint: Any) -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cutaway.recipes.base import Recipe
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from torch import nn
@@ -11,11 +12,25 @@ if TYPE_CHECKING:
     from cutaway.runs.run import Run
 
 
+def _no_masks(run: "Run") -> str:
+    from cutaway.models.transformers.output_heads import MaskedHead
+
+    return "" if isinstance(getattr(run.model, "head", None), MaskedHead) else "its model has no head for masked tokens"
+
+
+def _no_text(run: "Run") -> str:
+    return "" if hasattr(run.model, "begin") else "its model has no next token to predict"
+
+
 @dataclass(frozen=True)
 class ImportedRecipe(Recipe):
     """A checkpoint that was trained elsewhere; `cutaway import` makes one."""
 
     name: ClassVar[str] = "imported"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("generate", refuses=_no_text),
+        Offer("predict", takes='"The [MASK] is returned."', refuses=_no_masks),
+    )
     own_vocabulary: ClassVar[bool] = False  # checkpoints may have room for more tokens than their tokenizer, or less
 
     data: str = ""

@@ -77,6 +77,11 @@ def is_ours(name: str) -> bool:
     return name in RECIPES | TUNED | IMPORTED
 
 
+def is_known(name: str) -> bool:
+    """Whether there is a recipe of that name."""
+    return name in _own or is_ours(name)
+
+
 def known_tasks() -> dict[str, type[Recipe]]:
     """The recipes that tune, by their tasks."""
     kinds = [find_recipe(name) for name in TUNED] + [kind for kind in _own.values() if getattr(kind, "task", "")]

@@ -8,6 +8,7 @@ from typing import Any
 from safetensors import SafetensorError
 
 from cutaway.runs.run import Run
+from cutaway.tasks.abilities.dispatch import find_method
 
 _VECTORS = {".txt", ".vec", ".bin", ".npy"}  # files of word vectors end so, or so and then by how they are packed
 
@@ -116,6 +117,20 @@ def export_adapter(run: Run, to: str) -> Path:
     return write_adapter(run.model, to)
 
 
+def export(run: Run, to: str, adapter: bool = False) -> Path:
+    """What a run is exported as (see `export_run`): a new folder, or of word vectors a file."""
+    return export_run(str(run.path), to, adapter)
+
+
+def export_refusal(run: Run) -> str:
+    """Why a run cannot be exported; "" if it can: by its recipe, or as a model that some family of checkpoints has."""
+    from cutaway.hub.family_choice import exported_models
+
+    kind = (run.about.get("spec") or {}).get("model", "")
+    known = find_method(run, "export") is not None or kind in exported_models()
+    return "" if known else "no family of checkpoints has its model"
+
+
 def export_run(path: str, to: str, adapter: bool = False) -> Path:
     """What a run is exported as: by default a checkpoint of its model, with its tokenizer, in a new folder.
 
@@ -132,7 +147,8 @@ def export_run(path: str, to: str, adapter: bool = False) -> Path:
         with _writable(Path(to)), writing_folder(to) as part:
             export_adapter(run, str(part))
         return Path(to)
-    if (written := run.method("export")(to)) is not None:
+    own = find_method(run, "export")
+    if own is not None and (written := own(to)) is not None:
         return written
     folder = Path(to)
     _expect_empty(folder)

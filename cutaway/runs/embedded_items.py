@@ -24,6 +24,8 @@ import numpy as np
 from cutaway.atomic_files import writing
 from cutaway.look.embeddings.vector_index import VectorIndex
 from cutaway.models.transformers.sentence_vectors import CutTexts
+from cutaway.tasks.abilities.dispatch import find_method
+from cutaway.tasks.abilities.verbs.embed import embed, items_to_embed
 from cutaway.visible_text import raw_stream
 
 if TYPE_CHECKING:
@@ -47,8 +49,8 @@ def embed_pieces(run: "Run", source: str, column: str = "", encoding: str = "utf
     """The vectors of all items of a source; texts that were cut and empty ones are told once, at the end."""
     empty, total = 0, 0
     with cut_texts_told_once():
-        for names, inputs in run.method("embedded_items")(source, column, encoding):
-            vectors = run.recipe.embed(run, inputs).float().cpu().numpy()
+        for names, inputs in items_to_embed(run, source, column, encoding):
+            vectors = embed(run, inputs).float().cpu().numpy()
             empty, total = empty + sum(not name.strip() for name in names), total + len(names)
             yield EmbeddedPiece(names, vectors)
     if not total:
@@ -223,8 +225,9 @@ def search(run: "Run", question: str, names: Sequence[str], index: VectorIndex, 
 
     A row that is asked for by its name is not among the answers.
     """
-    place = run.method("asked_item")(question, names)
-    asked = index.matrix[[place]] if place is not None else run.recipe.embed(run, [question]).float().cpu().numpy()
+    asked_item = find_method(run, "asked_item", with_run=False)
+    place = None if asked_item is None else asked_item(question, names)
+    asked = index.matrix[[place]] if place is not None else embed(run, [question]).float().cpu().numpy()
     if asked.shape[1] != index.matrix.shape[1]:
         raise ValueError(
             f"vectors must come from the model that is asked, got width {index.matrix.shape[1]} for a model of "

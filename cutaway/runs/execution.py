@@ -21,6 +21,7 @@ from torch import nn
 from cutaway.checksums import FILE as CHECKSUMS
 from cutaway.checksums import find_file_damage
 from cutaway.data.fingerprints import Fingerprint
+from cutaway.data.stored import find_stored, plain
 from cutaway.look.pages.renderer import RendererError
 from cutaway.recipes.base import Begun, Recipe, memory_advice
 from cutaway.recipes.checks import expect_settings
@@ -107,7 +108,6 @@ def train(
     """
     if not isinstance(out, (str, os.PathLike, type(None))):
         raise ValueError(f"out must be the path of a folder, got {out!r}; try out='runs/gpt-1'")
-    settings = {name: os.fspath(v) if isinstance(v, os.PathLike) else v for name, v in settings.items()}
     shown: list[Callback] = progress_for(show if is_first() else "quiet")
     board: list[Callback] = [Board()] if tensorboard and is_first() else []
     execution = Execution(device, strategy, compile, [*callbacks, *board, *shown], is_shown(shown))
@@ -127,8 +127,7 @@ def _chosen(recipe: str | Recipe, preset: str | None, settings: dict[str, Any]) 
         raise ValueError(f"a preset is for a recipe by name, got preset={preset!r} with settings; leave one out")
     if type(recipe) is not _known(recipe.name):
         register_recipe(type(recipe))  # so that its run can be loaded again
-    expect_settings(type(recipe), settings)
-    return dataclasses.replace(recipe, **settings).as_chosen(settings)
+    return recipe.but(**settings)
 
 
 def _known(name: str) -> type[Recipe] | None:
@@ -222,6 +221,9 @@ def _read(recipe: Recipe, processes: Alone, execution: Execution) -> Begun:
 def _job(begun: Begun, processes: Alone, execution: Execution) -> Job:
     with processes.local_first(), telling_waits("building the model", execution.shown):
         job = begun.job(processes.rank, processes.world)
+    if (held := find_stored(begun.recipe.data)) is not None:
+        job.files[held.file] = held.write
+        job.data |= {"source": held.shown, "stored": held.file}
     processes.expect_same(job.data.get("fingerprint", {}).get("digest"))
     return job
 
@@ -232,9 +234,17 @@ def _resume(
     if out is None:
         raise ValueError("resuming needs the run's folder, got none; add --out runs/NAME")
     about = read_config(out)
+    name = recipe if isinstance(recipe, str) else recipe.name
     if not isinstance(recipe, str):
-        settings = recipe.to_dict() | settings
-    _expect_same(about, out, recipe if isinstance(recipe, str) else recipe.name, preset, settings)
+        settings = recipe.fields() | settings
+    _expect_recipe(about, out, name)
+    expect_settings(find_recipe(name), settings)
+    with plain(find_recipe(name), settings, about["config"]) as given:
+        return _go_on(about, out, preset, given, execution)
+
+
+def _go_on(about: dict[str, Any], out: Path, preset: str | None, settings: dict[str, Any], execution: Execution) -> Run:
+    _expect_same(about, preset, settings)
     expect_fields(about, {"threads": int, "torch": str, "device": str, "compile": bool}, out / "config.json")
     run = Run(out)
     processes = _processes_for(run.recipe, _as_begun(about, execution))
@@ -325,8 +335,8 @@ def _expect_fit(run: Run, job: Job) -> None:
     run.expect_vocabulary()
 
 
-def _expect_same(about: dict[str, Any], out: Path, name: str, preset: str | None, settings: dict[str, Any]) -> None:
-    """A resumed run is the run that it was. Its data may have moved: the digest says whether it is the same."""
+def _expect_recipe(about: dict[str, Any], out: Path, name: str) -> None:
+    """A run goes on by the recipe that it began with."""
     if about["recipe"] != name:
         raise ValueError(
             f"a run resumes by its own recipe, got {name!r} for a run of {about['recipe']!r}; use "
@@ -334,8 +344,11 @@ def _expect_same(about: dict[str, Any], out: Path, name: str, preset: str | None
         )
     if about["recipe"] in IMPORTED:
         raise ValueError("an imported run was not trained here and cannot be resumed; train a new one")
-    kind = find_recipe(name)
-    expect_settings(kind, settings)
+
+
+def _expect_same(about: dict[str, Any], preset: str | None, settings: dict[str, Any]) -> None:
+    """A resumed run is the run that it was. Its data may have moved: the digest says whether it is the same."""
+    kind = find_recipe(about["recipe"])
     if preset:
         kind.make(preset)  # for its check
         settings = kind.presets[preset] | settings

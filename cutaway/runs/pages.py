@@ -14,7 +14,7 @@ from cutaway.look.charts.values import value_pictures, value_statistics
 from cutaway.look.pages.parts import Part
 from cutaway.registry import View, views
 from cutaway.runs.run import Run
-from cutaway.tasks.subjects import Subject
+from cutaway.tasks.subjects import Subject, subject_of
 from cutaway.training.run_folder.folder import telling_changed_config
 
 _ADDRESSES = 24  # on one page, at most
@@ -36,7 +36,7 @@ def look_page(run: Run, given: str | None = None, at: str | None = None) -> Page
     ``at`` is an address, or a pattern of them: the page then shows these values alone.
     """
     with telling_changed_config(run.path):
-        page, _ = make_page(run, run.subject(given), at)
+        page, _ = make_page(run, subject_of(run, given), at)
         return page
 
 

@@ -9,6 +9,7 @@ from cutaway.look import write_report
 from cutaway.look.pages.parts import Part
 from cutaway.runs.pages import draw_views
 from cutaway.runs.run import Run
+from cutaway.tasks.subjects import subject_of
 from cutaway.training.run_folder.checkpoints import writing_to
 from cutaway.training.run_folder.folder import telling_changed_config
 
@@ -21,7 +22,7 @@ def report_run(run: Run) -> Path:
 
 def _report(run: Run) -> Path:
     results = run.test_results
-    subject = run.subject()
+    subject = subject_of(run)
     inside: list[Part] = [part for _, part, _ in draw_views(run, subject, report=True)]
     if inside and subject.words:
         inside.insert(0, f"What goes in: {subject.words}.")

@@ -5,26 +5,30 @@ import functools
 import os
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
+from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from torch import Tensor, nn
+from torch import nn
 
-from cutaway.atomic_files import read_json, read_utf8, write_json
+from cutaway.atomic_files import read_json, read_utf8
 from cutaway.checksums import crc32_of_json
-from cutaway.data.fingerprints import Fingerprint, digest_file, expect_same_data
+from cutaway.data.fingerprints import Fingerprint, expect_same_data
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_settings
 from cutaway.recipes.index import find_recipe
 from cutaway.recipes.trained_models import read_trained
 from cutaway.runs.metric_rows import MetricRows
-from cutaway.tasks.abilities.dispatch import method_or_default
+from cutaway.tasks.abilities.ability import Ability
+from cutaway.tasks.abilities.dispatch import find_method
+from cutaway.tasks.abilities.index import find_ability, known_verbs
+from cutaway.tasks.abilities.verbs.nearest import word_rows
 from cutaway.tasks.learner import Learner
-from cutaway.tasks.subjects import Subject
+from cutaway.tasks.subjects import Subject, subject_of
 from cutaway.tasks.task import Task
-from cutaway.training.run_folder.checkpoints import latest_checkpoint, newest_weights, writing_to
+from cutaway.training.run_folder.checkpoints import latest_checkpoint, newest_weights
 from cutaway.training.run_folder.folder import (
     expect_file,
     expect_final,
@@ -35,13 +39,23 @@ from cutaway.training.run_folder.folder import (
     resume_command,
     telling_changed_config,
 )
-from cutaway.training.run_folder.weights import expect_sound, is_whole
+from cutaway.training.run_folder.weights import is_whole
 from cutaway.tuning.bases import find_base
 
 if TYPE_CHECKING:
+    from cutaway.runs.attacked import attack as verb_attack
+    from cutaway.runs.checkpoints_in_and_out import export as verb_export
+    from cutaway.runs.testing import test as verb_test
     from cutaway.runs.word_tables import WordTable
-    from cutaway.tasks.series.backtesting import Backtest
-    from cutaway.tasks.series.forecast_paths import Forecast
+    from cutaway.runs.word_tables import nearest as verb_nearest
+    from cutaway.tasks.abilities.verbs.backtest import backtest as verb_backtest
+    from cutaway.tasks.abilities.verbs.decode import decode as verb_decode
+    from cutaway.tasks.abilities.verbs.embed import embed as verb_embed
+    from cutaway.tasks.abilities.verbs.encode import encode as verb_encode
+    from cutaway.tasks.abilities.verbs.forecast import forecast as verb_forecast
+    from cutaway.tasks.abilities.verbs.generate import generate as verb_generate
+    from cutaway.tasks.abilities.verbs.predict import predict as verb_predict
+    from cutaway.tasks.abilities.verbs.sample import sample as verb_sample
 
 
 P = ParamSpec("P")
@@ -59,6 +73,21 @@ def _by_config(method: "Callable[Concatenate[Run, P], R]") -> "Callable[Concaten
     return told
 
 
+def _expecting(ability: Ability) -> "Callable[..., Any]":
+    """The function of an ability; one that needs no method of the run's family refuses by its own check."""
+    function = ability.function()
+    if ability.needs or not ability.check:
+        return function
+
+    @functools.wraps(function)
+    def checked(run: "Run", *given: Any, **how: Any) -> Any:
+        if why := ability.refuses(run):
+            raise ValueError(why)
+        return function(run, *given, **how)
+
+    return checked
+
+
 class Run:
     """A run folder: ``run.model``, ``run.config``, ``run.metrics``, ``run.path``, ``run.generate(…)``."""
 
@@ -67,6 +96,20 @@ class Run:
         self.about = read_config(self.path)  # all of config.json: settings, model spec, data, machine
         self.recipe = located(_settings_of(self.path, self.about), self.about, self.path)
         self._model: nn.Module | None = None
+
+    if TYPE_CHECKING:  # verbs, for editors and type checkers: at run time they come from the table of abilities
+        attack = verb_attack
+        export = verb_export
+        test = verb_test
+        nearest = verb_nearest
+        backtest = verb_backtest
+        decode = verb_decode
+        embed = verb_embed
+        encode = verb_encode
+        forecast = verb_forecast
+        generate = verb_generate
+        predict = verb_predict
+        sample = verb_sample
 
     @property
     def config(self) -> Recipe:
@@ -86,18 +129,16 @@ class Run:
     @property
     def finished(self) -> bool:
         """Whether the run came to its end, early stopping included: then its weights are there, whole."""
-        return is_whole(self._own_weights)
+        return is_whole(self.own_weights)
 
     @property
     @_by_config
     def model(self) -> nn.Module:
         """The model with its trained weights (of an unfinished run: its newest checkpoint), in evaluation mode."""
         if self._model is None:
-            weights = self._weights()
-            if weights != self._own_weights:
-                warnings.warn(
-                    f"{self._progress(weights)}: these are its newest weights; {self._way_on()}", stacklevel=2
-                )
+            weights = self.weights()
+            if weights != self.own_weights:
+                warnings.warn(f"{self.progress(weights)}: these are its newest weights; {self.way_on()}", stacklevel=2)
             model = read_trained(self.recipe, self.about, weights)
             self.expect_vocabulary()
             note_changed_config(self.path)
@@ -144,33 +185,6 @@ class Run:
         """What was sampled last: name → text."""
         return next(reversed(self.all_samples.values()), {})
 
-    @_by_config
-    def test(self, unfinished: bool = False) -> dict[str, float]:
-        """Metrics on the test split, which nothing else reads. It is read once: later calls return what was noted.
-
-        A run that is not finished is refused, unless ``unfinished`` says that the split is to be spent on it.
-        """
-        path = self._weights()
-        if path != self._own_weights and not unfinished:
-            raise ValueError(
-                f"the test split is read once, when a run is finished, but {self._progress(path)}; {self._way_on()}, "
-                "or read it now: --unfinished, in Python run.test(unfinished=True)"
-            )
-        expect_sound(path)
-        weights = digest_file(path)
-        if (before := self.test_results) is not None:
-            if before["weights"] != weights:
-                raise ValueError(
-                    f"the test split is read once, and it was, for other weights of {self.path}; to choose between "
-                    "models use the validation split, else the test is none any more (to start over, delete test.json)"
-                )
-            return before["metrics"]
-        metrics = self.method("test_metrics", "be tested")()
-        results = {"weights": weights, "metrics": metrics}
-        with writing_to(self.path):
-            write_json(self.path / "test.json", results | {"crc32": crc32_of_json(results)}, parents=False)
-        return metrics
-
     @property
     def test_results(self) -> dict[str, Any] | None:
         """What was noted when the test split was read: the digest of the weights, and metrics; None before."""
@@ -201,151 +215,60 @@ class Run:
             )
 
     @property
-    def _own_weights(self) -> Path:
+    def own_weights(self) -> Path:
         """Where the run's weights are once it is finished."""
         return self.path / "model.safetensors"
 
-    def _weights(self) -> Path:
+    def weights(self) -> Path:
         """The run's own weights, or those of its newest checkpoint while it is unfinished."""
-        if self._own_weights.exists():
-            return self._own_weights
+        if self.own_weights.exists():
+            return self.own_weights
         checkpoint = latest_checkpoint(self.path)
         if checkpoint is None:
-            raise ValueError(f"a run needs a checkpoint to be used, got {self.path} without one; {self._way_on()}")
+            raise ValueError(f"a run needs a checkpoint to be used, got {self.path} without one; {self.way_on()}")
         return newest_weights(checkpoint)
 
-    def _progress(self, weights: Path) -> str:
+    def progress(self, weights: Path) -> str:
         """How far an unfinished run has come, by the checkpoint of its weights."""
         step = weights.parent.name.removeprefix("step-")
         return f"{self.path} is not finished (step {step} of {self.recipe.steps})"
 
-    def _way_on(self) -> str:
+    def way_on(self) -> str:
         return f"to go on: {resume_command(self.recipe.name, self.path)}"
 
     def method(self, name: str, what: str = "do that") -> Callable[..., Any]:
-        """What does that for this run."""
-        method = method_or_default(self, name)
-        if method is None:
+        """The method of the run's family that answers; a family that has none is refused."""
+        found = find_method(self, name)
+        if found is None:
             own = self.recipe.name
-            raise ValueError(f"a run of {own!r} cannot {what}; `cutaway list recipes` tells what each can do")
-        return method
+            raise ValueError(
+                f"a run of {own!r} cannot {what}; `cutaway list abilities {self.path}` tells what it can do"
+            )
+        return found
 
     def subject(self, given: str | None = None) -> Subject:
         """What a look puts into the model: what was given, else data that it was not trained on."""
-        return self.method("subject", "be looked at")(given)
-
-    @_by_config
-    def generate(self, prompt: Any = "\n", tokens: int = 200, **how: Any) -> str:
-        """Text that goes on from the prompt, a text or a list of chat messages.
-
-        ``how``: temperature, top_k, top_p, min_p, seed, stop, speculate, special …
-        """
-        return self.method("generate", "generate text")(prompt, tokens=tokens, **how)
-
-    @_by_config
-    def predict(self, inputs: Any = None, data: Any = None, vertices: Any = None) -> Any:
-        """Predictions for new inputs.
-
-        Of a run on a graph, ``data`` is another graph with the same columns (its edges, and a table of its
-        ``vertices``), in which the inputs are. Without inputs, all vertices of the graph.
-        """
-        inputs = (self.recipe.whole_input or None) if inputs is None else inputs
-        if data is not None:
-            cannot = "predict in other data than its own: its inputs are the data"
-            return self.method("predict_in", cannot)(inputs or "", data, vertices)
-        if vertices is not None:
-            raise ValueError("a table of vertices goes with other data, got vertices without data; give its edges too")
-        if inputs is None:
-            raise ValueError(f"there must be something to predict for, got no inputs; give {self.recipe.input}")
-        if not hasattr(type(self.recipe), "predict") and self.recipe.kind and hasattr(self.task, "answers"):
-            task: Any = self.task
-            rows = task.inputs(inputs)
-            return task.answers(self.learner.outputs(rows), rows)  # type: ignore[attr-defined]
-        return self.method("predict", "predict")(inputs)
-
-    @_by_config
-    def embed(self, inputs: Any) -> Tensor:
-        """A vector for each input (n, width): texts, words or images, as the recipe says; of a single text (width,)."""
-        return self.method("embed", "embed")(inputs)
-
-    @_by_config
-    def sample(
-        self,
-        count: int = 16,
-        label: Any = None,
-        guidance: float | None = None,
-        steps: int | None = None,
-        seed: int = 0,
-    ) -> Any:
-        """New images (count, channels, height, width), pixels from 0 to 1; of a class ``label``, or one for each.
-
-        ``guidance`` and ``steps`` are for runs of `diffusion`, which without a label makes every class in turn (and
-        with ``guidance=0`` images of no class); the same ``seed`` gives the same images. A run of `graph-rnn` gives a
-        list of graphs, each a `cut.blocks.Graph`.
-        """
-        return self.method("make_samples", "make images or graphs")(count, label, guidance, steps, seed)
-
-    @_by_config
-    def encode(self, images: Any) -> Tensor:
-        """Codes (n, width) of images: a path, several, arrays, tensors."""
-        return self.method("encode", "encode images")(images)
-
-    @_by_config
-    def decode(self, codes: Any) -> Tensor:
-        """Images (n, channels, height, width) of codes (n, width), pixels from 0 to 1."""
-        return self.method("decode", "decode codes")(codes)
+        return subject_of(self, given)
 
     @cached_property
     def word_table(self) -> "WordTable":
         """The run's words and their vectors, read once."""
         from cutaway.runs.word_tables import WordTable
 
-        return WordTable(*self.method("word_rows", "list words")())
+        return WordTable(*word_rows(self))
 
-    @_by_config
-    def nearest(
-        self,
-        words: str | Sequence[str],
-        k: int = 10,
-        negative: str | Sequence[str] = (),
-        approximate: bool = False,
-        among: Sequence[str] | None = None,
-    ) -> list[tuple[str, float]]:
-        """The ``k`` words nearest to a word, or to a sum of words less the ``negative`` ones, by cosine.
+    def __getattr__(self, name: str) -> Any:
+        """``run.VERB``: an ability (`cut.abilities(run)` lists them), bound to this run."""
+        if hasattr(type(self), name):  # a property that raised AttributeError: its own error is told
+            return object.__getattribute__(self, name)
+        ability = None if name.startswith("_") else find_ability(name)
+        if ability is None:
+            verbs = ", ".join(known_verbs())
+            raise AttributeError(f"a run has no {name!r}; it has path, model, config, metrics …, and the verbs {verbs}")
+        return MethodType(_by_config(_expecting(ability)), self)
 
-        ``run.nearest("king - man + woman")`` is ``run.nearest(["king", "woman"], negative=["man"])``. With ``among``,
-        texts, the nearest of these to the text ``words``, by the vectors of `embed`.
-        """
-        if among is not None:
-            from cutaway.runs.embedded_items import nearest_texts
-
-            return nearest_texts(self, words, among, k, negative, approximate)
-        return self.word_table.nearest(words, k, negative, approximate)
-
-    @_by_config
-    def forecast(
-        self,
-        history: Any = None,
-        horizon: int | None = None,
-        future: Any = None,
-        quantiles: Sequence[float] = (0.1, 0.5, 0.9),
-        samples: int = 200,
-        seed: int = 0,
-    ) -> "Forecast":
-        """What comes after some series: quantiles, means and whole paths of the next ``horizon`` steps, by series.
-
-        ``history`` are other series than those trained on: a file, a DataFrame, a dict of arrays … ``future`` holds the
-        covariates known ahead, if the history does not.
-        """
-        return self.method("forecast", "forecast")(history, horizon, future, quantiles, samples, seed)
-
-    @_by_config
-    def backtest(self, windows: int | None = None, samples: int = 200, seed: int = 0) -> "Backtest":
-        """Forecasts of the last ``windows`` windows of every series beside what came; by default those of validation.
-
-        ``samples`` paths are drawn for each.
-        """
-        return self.method("backtest", "forecast")(windows, samples, seed)
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *known_verbs()})
 
     def __repr__(self) -> str:
         metrics = self.metrics

@@ -9,12 +9,16 @@ Mikolov, Yih and Zweig 2013 (analogies by addition, "3CosAdd").
 import difflib
 from collections.abc import Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 
 from cutaway.look.embeddings.vector_index import VectorIndex, unit
 from cutaway.tasks.words.word_rows import Unseen
+
+if TYPE_CHECKING:
+    from cutaway.runs.run import Run
 
 _MANY = 50_000  # words from which only those with the same first letter are compared by spelling
 _SIGNS = {"+": 1, "-": -1, "−": -1}
@@ -127,4 +131,24 @@ def nearest_spellings(word: str, words: Sequence[str], count: int = 3) -> list[s
     return difflib.get_close_matches(word.lower(), words, n=count, cutoff=0.7)
 
 
-__all__ = ["WordTable", "nearest_spellings", "read_question"]
+def nearest(
+    run: "Run",
+    words: str | Sequence[str],
+    k: int = 10,
+    negative: str | Sequence[str] = (),
+    approximate: bool = False,
+    among: Sequence[str] | None = None,
+) -> list[tuple[str, float]]:
+    """The ``k`` words nearest to a word, or to a sum of words less the ``negative`` ones, by cosine.
+
+    ``run.nearest("king - man + woman")`` is ``run.nearest(["king", "woman"], negative=["man"])``. With ``among``,
+    texts, the nearest of these to the text ``words``, by the vectors of `embed`.
+    """
+    if among is not None:
+        from cutaway.runs.embedded_items import nearest_texts
+
+        return nearest_texts(run, words, among, k, negative, approximate)
+    return run.word_table.nearest(words, k, negative, approximate)
+
+
+__all__ = ["WordTable", "nearest", "nearest_spellings", "read_question"]

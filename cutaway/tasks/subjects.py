@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from cutaway.data.tables.encoding import Encoded
 from cutaway.inside.results import tensors
 from cutaway.inside.tracing import trace
+from cutaway.tasks.abilities.dispatch import find_method
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
@@ -124,6 +125,15 @@ def row_subject(run: "Run", rows: Encoded, words: str) -> Subject:
         rows = Encoded(rows.numbers[:SHOWN], rows.categories[:SHOWN], targets)
     arguments = tuple(torch.from_numpy(part).to(_device(run.model)) for part in rows[:2])
     return Subject(arguments, words, rows=rows)
+
+
+def subject_of(run: "Run", given: str | None = None) -> "Subject":
+    """What `cutaway look` and the report put into the model: what was given, else data that it was not trained on.
+
+    By default a text, if the model says that it takes one (`Model.input_kind`).
+    """
+    own = find_method(run, "subject")
+    return subject_by_model(run, given) if own is None else own(given)
 
 
 def subject_by_model(run: "Run", given: str | None) -> Subject:

@@ -10,8 +10,9 @@ import pytest
 from cutaway import registry
 from cutaway.cli import run as cutaway
 from cutaway.recipes.images.cnn import CNNRecipe
+from cutaway.runs import attacked
 from cutaway.runs.views import robustness
-from cutaway.tasks.images import pixels
+from cutaway.tasks.subjects import subject_of
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def test_another_run_must_have_the_same_images_and_classes(digits, trained, monk
     assert cutaway(["attack", digits, "--source", str(trained("mlp"))]) == 2
     assert "--source must be a run that gives images a class, got " in capsys.readouterr().err
     answers = iter(({"labels": ["a", "b"]}, {"labels": ["b", "a"]}))
-    monkeypatch.setattr(pixels, "image_about", lambda run: next(answers))
+    monkeypatch.setattr(attacked, "image_about", lambda run: next(answers))
     assert cutaway(["attack", digits, "--source", digits]) == 2
     expected = "--source must have the labels of the run that is attacked, ['a', 'b'], got ['b', 'a']; train one on"
     assert expected in capsys.readouterr().err
@@ -94,7 +95,7 @@ def test_only_image_classifiers_are_attacked(trained, capsys):
 
 def test_views(own_run):
     run = own_run("cnn")
-    subject = run.recipe.subject(run)
+    subject = subject_of(run)
     assert robustness.learned_from_images_as_they_are(run)
     assert not robustness.learned_from_attacks(run)
     curve = robustness.resistance(run, subject)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 import pytest
-import tyro
 
+from cutaway.commands.flag_types import PLACE
 from cutaway.commands.flags import parse_flags
 
 
@@ -14,7 +14,7 @@ from cutaway.commands.flags import parse_flags
 class Flags:
     """Some flags."""
 
-    run: Annotated[str, tyro.conf.Positional]
+    run: Annotated[str, PLACE]
     """a folder"""
     steps: int = 3
     """how many"""

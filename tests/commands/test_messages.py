@@ -2,8 +2,8 @@
 
 import pytest
 
-from cutaway.commands.flag_types import Flag
 from cutaway.commands.messages import in_flags, speak_of
+from cutaway.tasks.abilities.flag import Flag
 
 FLAGS = [
     Flag("run", positional=True),

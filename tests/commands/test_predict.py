@@ -13,9 +13,9 @@ from tabular import INPUTS, QUICK, little_frame
 
 from cutaway.cli import run
 from cutaway.commands.predict import written
-from cutaway.recipes.base import Recipe
 from cutaway.recipes.index import find_recipe, known_recipes
 from cutaway.runs.execution import train
+from cutaway.tasks.abilities.ability import offers_of
 
 
 @pytest.fixture(scope="module")
@@ -147,8 +147,9 @@ def test_the_page_says_what_each_recipe_takes_and_gives(capsys):
     page = capsys.readouterr().out
     for name in known_recipes():
         kind = find_recipe(name)
-        assert bool(kind.prediction) == (kind.predict is not Recipe.predict), name
-        assert not kind.prediction or name in page.split("for runs of:")[1]
+        offer = offers_of(kind).get("predict")
+        assert (offer is not None) == hasattr(kind, "predict"), name
+        assert offer is None or (offer.gives and name in page.split("for runs of:")[1])
 
 
 @pytest.mark.parametrize("kind", [".csv", ".json"])

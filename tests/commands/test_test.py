@@ -46,7 +46,9 @@ def test_the_baseline_has_a_line_of_its_own(
     own_run: Callable[[str], Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     own_run("gpt").path.rename("run")
-    monkeypatch.setattr(cut.runs.Run, "test", lambda run, unfinished: {"loss": 0.5, "baseline_loss": 0.75})
+    monkeypatch.setattr(
+        cut.runs.Run, "test", lambda run, unfinished: {"loss": 0.5, "baseline_loss": 0.75}, raising=False
+    )
     assert cli.run(["test", "run"]) == 0
     assert capsys.readouterr().out.splitlines()[:2] == ["test loss 0.5000", "baseline: loss 0.7500"]
 

@@ -1,6 +1,7 @@
 """What every recipe has: settings that are checked before anything is begun."""
 
 import dataclasses
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from cutaway.recipes.imported import ImportedRecipe
 from cutaway.recipes.index import RECIPES, find_recipe
 from cutaway.recipes.texts.bert import BERTRecipe
 from cutaway.recipes.texts.gpt import GPTRecipe
+from cutaway.tasks.abilities.index import find_ability
 
 
 @pytest.mark.parametrize(
@@ -75,6 +77,9 @@ def test_what_a_recipe_cannot_do_it_says():
     recipe = ImportedRecipe()
     with pytest.raises(ValueError, match="a run of 'imported' cannot be trained; `cutaway list recipes`"):
         recipe.job()
+    run = SimpleNamespace(recipe=recipe, path="runs/x")
+    told = "a run of 'imported' cannot be tested; `cutaway list abilities runs/x` tells what it can do"
+    assert find_ability("test").refuses(run) == told
 
 
 def test_a_short_run_lowers_a_warmup_that_nobody_chose():

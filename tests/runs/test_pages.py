@@ -17,6 +17,7 @@ from cutaway.recipes import Recipe, Subject, index
 from cutaway.runs import look_page, report_run
 from cutaway.runs.pages import make_page
 from cutaway.runs.run import Run
+from cutaway.tasks.subjects import subject_of
 from cutaway.training.run_folder.folder import RunFolder
 
 QUICK: dict[str, Any] = dict(steps=2, evaluate_every=2, checkpoint_every=2, warmup=0, show="quiet")
@@ -35,7 +36,7 @@ def gpt(folder: Path) -> Run:
 
 
 def sources(run: Run, subject: Subject | None = None) -> list[str]:
-    _, placed = make_page(run, run.recipe.subject(run) if subject is None else subject)
+    _, placed = make_page(run, subject_of(run) if subject is None else subject)
     return list(dict.fromkeys(one.source for one in placed))
 
 
@@ -43,7 +44,7 @@ def sources(run: Run, subject: Subject | None = None) -> list[str]:
 def test_other_language_models(name: str, folder: Path):
     sizes = dict(width=12, embedding=6, context=16, batch=4) if name == "lstm" else dict(order=2, context=16, batch=4)
     run = cut.train(name, data=little_text(folder), out=folder / name, **sizes, **QUICK)
-    _, placed = make_page(run, run.recipe.subject(run, "the dog ate the cat"))
+    _, placed = make_page(run, subject_of(run, "the dog ate the cat"))
     pictures = {one.source: one.picture for one in placed}
     assert {"losses", "surprise"} <= set(pictures)
     values = [row["value"] for row in rows_of(pictures["surprise"])]
@@ -74,7 +75,7 @@ def test_a_page_reads_the_tokenizer_once(gpt: Run, monkeypatch: pytest.MonkeyPat
     parse = tokenizers.parse_tokenizer
     monkeypatch.setattr(tokenizers, "parse_tokenizer", lambda content: read.append(len(content)) or parse(content))
     run = cut.load(gpt.path)
-    make_page(run, run.recipe.subject(run, "the dog"))
+    make_page(run, subject_of(run, "the dog"))
     assert len(read) == 1
 
 
@@ -117,7 +118,7 @@ def test_a_recurrent_net(folder: Path):
     """Gates of every layer, the units that follow the text, how far back the output reaches; in the report too."""
     settings = {name: x for name, x in SETTINGS.items() if name != "heads"} | dict(width=12, depth=2, embedding=5)
     run = cut.train("gru", data=little_text(folder), out=folder / "gru", show="quiet", **settings)
-    _, placed = make_page(run, run.recipe.subject(run, "the dog ate the cake"))
+    _, placed = make_page(run, subject_of(run, "the dog ate the cake"))
     titles = [one.picture.title for one in placed]
     assert [f"Gates and states over time, layer {i}" for i in (0, 1)] == [t for t in titles if t.startswith("Gates")]
     assert "What single units follow" in titles
@@ -134,7 +135,7 @@ def test_a_bert(folder: Path):
     run = cut.train("bert", data=little_text(folder), tokenizer="characters", out=folder / "bert", **SMALL)
     assert {"attention", "heads", "rollout", "tokens", "positions"} <= set(sources(run))
     assert "lens" not in sources(run)
-    subject = run.recipe.subject(run, "the d[MASK]g")
+    subject = subject_of(run, "the d[MASK]g")
     assert subject.tokens == ("[CLS]", "t", "h", "e", " ", "d", "[MASK]", "g", "[SEP]")
 
 
@@ -143,7 +144,7 @@ def test_a_transformer(folder: Path):
     pairs = folder / "pairs.tsv"
     pairs.write_text("".join(f"the cat {i}\tdie Katze {i}\n" for i in range(60)), encoding="utf-8")
     run = cut.train("transformer", data=str(pairs), tokenizer="bpe-400", validation=0.1, out=folder / "tr", **SMALL)
-    page, placed = make_page(run, run.recipe.subject(run))
+    page, placed = make_page(run, subject_of(run))
     grids = [one.picture.title for one in placed if one.source == "attention"]
     assert [title.split(":")[0] for title in grids] == [
         "Within the source",
@@ -151,7 +152,7 @@ def test_a_transformer(folder: Path):
         "From what is written to the source",
     ]
     assert "Given to the decoder" in page.to_html()
-    own = run.recipe.subject(run, "the cat 7")
+    own = subject_of(run, "the cat 7")
     assert "".join(own.tokens) == "the cat 7"
     assert own.words == "your text, and what the model makes of it"
     (_, *maps) = make_page(run, own, "decoder.0.cross.weights")[1]
@@ -162,7 +163,7 @@ def test_an_imported_checkpoint(gpt: Run, folder: Path):
     cut.save_pretrained(gpt.model, folder / "checkpoint")
     gpt.tokenizer.save(folder / "checkpoint" / "tokenizer.json")
     run = cut.runs.import_checkpoint(str(folder / "checkpoint"), str(folder / "imported"))
-    subject = run.recipe.subject(run, "the dog")
+    subject = subject_of(run, "the dog")
     assert (subject.words, subject.tokens) == ("your text", tuple("the dog"))
     names = {view.name for view in registry.views() if view.fits(run)}
     assert {"attention", "lens", "tokens", "weights"} <= names

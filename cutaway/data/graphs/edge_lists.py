@@ -7,7 +7,6 @@ The ends are found by their names (source, from, u …), else they are the first
 called weight, or an only other column without a name if it holds numbers.
 """
 
-import csv
 import os
 import re
 from collections.abc import Sequence
@@ -21,9 +20,9 @@ from cutaway.data.checks import nearest
 from cutaway.data.files import expect_encoding, open_plain, read_pieces
 from cutaway.data.fingerprints import Fingerprint, fingerprint_bytes, fingerprint_files
 from cutaway.data.graphs.raw_graphs import RawGraph, expect_different_names, number_names
-from cutaway.data.tables.csv_files import CsvTable, find_layout, parse_csv
+from cutaway.data.tables.csv_files import CsvTable, find_layout, parse_csv, split_fields
 from cutaway.data.tables.reading import fingerprint_frame
-from cutaway.data.tables.table_files import open_table
+from cutaway.data.tables.table_files import is_parquet, open_table
 from cutaway.data.tables.text_columns import read_text_columns
 from cutaway.extras import need
 
@@ -46,10 +45,8 @@ def read_edge_file(
     header: bool | None = None,
 ) -> RawGraph:
     """The graph of a file with a row an edge. ``columns`` name its two ends where their names do not tell."""
-    with open(path, "rb") as file:
-        is_parquet = file.read(4) == b"PAR1"
     notes: list[str] = []
-    if is_parquet:
+    if is_parquet(path):
         frame = open_table(path, encoding)
         assert not isinstance(frame, CsvTable)
         written = frame
@@ -155,8 +152,7 @@ def _without_comments(text: str, name: str, notes: list[str]) -> str:
     rows, layout = set[int](), None
     if tight and like.strip():
         layout = find_layout(like, name)
-        reader = csv.reader([lines[i].strip() for i in tight], delimiter=layout.separator, skipinitialspace=True)
-        counts = [len(row) for row in reader]
+        counts = [len(row) for row in split_fields("\n".join(lines[i].strip() for i in tight), layout.separator)]
         rows = (
             {i for i, count in zip(tight, counts) if count == len(layout.names) > 1}
             if len(counts) == len(tight)
@@ -200,7 +196,7 @@ def _are_names(text: str, separator: str, names: Sequence[str]) -> bool:
         return {one, two} <= _KNOWN_ENDS and min(len(one), len(two)) > 1 and one != two
     if any(_is_a_field(name, text, separator, below) for name in names[:2]):
         return False
-    rows = list(csv.reader(text[below:].split("\n")[:100], delimiter=separator, skipinitialspace=True))
+    rows = split_fields("\n".join(text[below:].split("\n", 100)[:100]), separator)
     rows = [row for row in rows if len(row) >= 2]
     ends = {_shape(row[k]) for row in rows for k in (0, 1)}
     if any(_shape(name) in ends for name in names[:2] if any(letter.isdigit() for letter in name)):

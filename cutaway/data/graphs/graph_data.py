@@ -4,6 +4,8 @@ All vertices and edges are seen in training; the labels of validation and test v
 are numbers as they come: see vertex_tables.py. What was merged or left out is counted in the notes: see raw_graphs.py.
 """
 
+import io
+import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -250,6 +252,41 @@ def as_graph(
     return _tensors(raw, edges, directed, [], repeats=repeats)[0]
 
 
+def write_graph(data: GraphData) -> bytes:
+    """A graph with its names, targets and parts as an .npz, which `read_graph` reads to the same."""
+    graph = data.graph
+    arrays: dict[str, Any] = {
+        "edges": graph.edges.T.numpy(),
+        "names": np.array(data.names, dtype=np.str_),
+    }
+    if graph.x is not None and graph.x.layout == torch.sparse_csr:
+        arrays |= {"x_indptr": graph.x.crow_indices().numpy(), "x_indices": graph.x.col_indices().numpy()}
+        arrays |= {"x_data": graph.x.values().numpy(), "x_shape": np.array(graph.x.shape)}
+    elif graph.x is not None:
+        arrays["x"] = graph.x.numpy()
+    for name, value in (("weights", graph.weights), ("edge_features", graph.edge_features)):
+        if value is not None:
+            arrays[name] = value.numpy()
+    if data.targets is not None:
+        labels = np.array(["", *data.classes], dtype=np.str_)
+        arrays["target"] = np.array(data.target)
+        arrays["y"] = labels[data.targets.numpy() + 1] if data.classes else data.targets.numpy()
+    if data.edge_targets is not None:
+        kinds = np.array(data.edge_classes, dtype=np.str_)
+        arrays["edge_y"] = kinds[data.edge_targets.numpy()] if data.edge_classes else data.edge_targets.numpy()
+        arrays["edge_target"] = np.array(data.edge_target)
+    arrays["columns"] = np.array(json.dumps(data.columns.to_dict()))
+    arrays["notes"] = np.array(data.notes, dtype=np.str_)  # of what was merged or left out before
+    for part, rows in (("train", data.train), ("validation", data.validation)):
+        if rows is not None and len(rows):
+            arrays[part] = rows
+    if data.splits.has_test:
+        arrays["test"] = data.open_test()  # numbers of vertices alone: nothing is learned from them
+    file = io.BytesIO()
+    np.savez(file, allow_pickle=False, **arrays)
+    return file.getvalue()
+
+
 def graph_tensors(
     raw: RawGraph, like: GraphColumns, notes: list[str]
 ) -> tuple[Graph, tuple[str, ...], tuple[str, ...], GraphColumns]:
@@ -462,4 +499,4 @@ def _parts(
     return a, b, c
 
 
-__all__ = ["KIND", "UNKNOWN", "GraphData", "as_graph", "graph_tensors", "read_graph"]
+__all__ = ["KIND", "UNKNOWN", "GraphData", "as_graph", "graph_tensors", "read_graph", "write_graph"]

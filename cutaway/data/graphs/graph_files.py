@@ -22,14 +22,14 @@ from cutaway.data.graphs.graph_libraries import from_networkx, from_scipy
 from cutaway.data.graphs.node_link import read_node_link
 from cutaway.data.graphs.pajek import is_pajek, read_pajek
 from cutaway.data.graphs.raw_graphs import GraphColumns, RawGraph, expect_different_names, load_arrays, number_names
+from cutaway.data.tables.endings import JSON_LINES, file_ending
 from cutaway.extras import need
 
-_PACKED = (".gz", ".xz", ".bz2")
 _NETWORKX = {".graphml": "read_graphml", ".gexf": "read_gexf", ".gml": "read_gml"}
-_MATRIX_MARKET, _JSON, _PAJEK = (".mtx", ".mm"), (".json", ".jsonl", ".ndjson"), (".net", ".paj")
+_MATRIX_MARKET, _PAJEK = (".mtx", ".mm"), (".net", ".paj")
 _NPZ = {"edges", "edge_index", "x", "x_indptr", "x_indices", "x_data", "x_shape", "y", "names", "weights", "edge_y"}
 _NPZ |= {"edge_features", "target", "edge_target", "columns", "notes", "train", "val", "validation", "test"}
-_KNOWN = (*_NETWORKX, *_MATRIX_MARKET, *_JSON, *_PAJEK)
+_KNOWN = (*_NETWORKX, *_MATRIX_MARKET, *JSON_LINES, *_PAJEK)
 
 
 def read_graph_file(
@@ -47,7 +47,7 @@ def read_graph_file(
         raw = _read_by_networkx(path, _NETWORKX[ending], weight)
     elif ending in _MATRIX_MARKET:
         raw = _read_matrix_market(path)
-    elif ending in _JSON:
+    elif ending in JSON_LINES:
         raw = read_node_link(_text(path, encoding), path.name, weight, columns, ending != ".json")
     elif ending in _PAJEK and is_pajek(text := _text(path, encoding)):
         if weight:
@@ -87,18 +87,6 @@ def _looks_like(path: Path, encoding: str) -> str:
     if re.match(r"(strict\s+)?(di)?graph\b[^,;\n]*\{", start):
         raise ValueError(f"DOT is not read, got {path.name}, which is; convert it to GraphML, or to a list of edges")
     return ".net" if is_pajek(start) else ""
-
-
-def file_ending(path: Path) -> str:
-    """The ending of a name that says what a file holds.
-
-    >>> file_ending(Path("edges.csv.gz"))
-    '.csv'
-    """
-    endings = [ending.lower() for ending in path.suffixes]
-    while endings and endings[-1] in _PACKED:
-        endings.pop()
-    return endings[-1] if endings else ""
 
 
 def _read_by_networkx(path: Path, reader: str, weight: str | None) -> RawGraph:
@@ -243,4 +231,4 @@ def _rows(sparse: Any, arrays: dict[str, np.ndarray], prefix: str) -> Any:
     return matrix(parts, shape=shape)
 
 
-__all__ = ["file_ending", "read_graph_file", "read_npz"]
+__all__ = ["read_graph_file", "read_npz"]

@@ -41,6 +41,7 @@ from cutaway.data.graphs.tagged_graphs import is_tagged_file, read_tagged_graphs
 from cutaway.data.graphs.vertex_labels import read_labels
 from cutaway.data.samples.embedded import resolve
 from cutaway.data.splits import Splits, expect_shares, split_points, split_rows
+from cutaway.data.stored import Stored
 
 KIND = "graphs"  # of the samples
 
@@ -203,6 +204,9 @@ def open_graphs(
     if is_graph_list(source):
         return _in_memory(source, targets, target, like)
     found = resolve(source, KIND) if not isinstance(source, (list, tuple)) else source
+    if isinstance(found, Stored):
+        with found.as_file() as path:
+            return read_graph_set(path)
     if isinstance(found, RawGraphSet):  # a sample
         return found
     if isinstance(found, Path):
@@ -225,6 +229,16 @@ def is_graph_list(source: Any) -> bool:
     return hasattr(source, "__getitem__") and "torch_geometric" in {
         c.__module__.split(".")[0] for c in type(source).__mro__
     }
+
+
+def are_graphs(source: Any) -> bool:
+    """Whether something in memory is many graphs: a list of them (with or without targets), or a data set of PyG."""
+    if not is_graph_list(source):
+        return False
+    first = source[0]
+    if isinstance(first, (list, tuple)) and isinstance(source, tuple) and len(source) == 2:
+        return are_graphs(first)
+    return any(hasattr(first, name) for name in ("edges", "edge_index", "tocsr"))
 
 
 def _in_memory(
@@ -287,4 +301,13 @@ def _labels(raw: RawGraphSet, notes: list[str]) -> tuple[tuple[str, ...], Tensor
     return found
 
 
-__all__ = ["KIND", "GraphRows", "GraphSet", "is_graph_list", "open_graphs", "read_graphs", "scaffold_parts"]
+__all__ = [
+    "KIND",
+    "GraphRows",
+    "GraphSet",
+    "are_graphs",
+    "is_graph_list",
+    "open_graphs",
+    "read_graphs",
+    "scaffold_parts",
+]

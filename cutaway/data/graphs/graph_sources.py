@@ -22,6 +22,7 @@ from cutaway.data.graphs.graph_libraries import from_networkx, from_pyg, from_sc
 from cutaway.data.graphs.raw_graphs import RawGraph, expect_different_names, number_names
 from cutaway.data.graphs.vertex_tables import align_rows, read_vertex_table
 from cutaway.data.samples.embedded import resolve
+from cutaway.data.stored import Stored
 from cutaway.data.tables.table_files import as_frame
 
 
@@ -59,6 +60,9 @@ def _read(
 ) -> RawGraph:
     if isinstance(source, RawGraph):  # a sample
         return source
+    if isinstance(source, Stored):
+        with source.as_file() as path:
+            return read_graph_file(path, weight, columns, encoding, header)
     if isinstance(source, Path):
         return read_graph_file(_one_file(source), weight, columns, encoding, header)
     kind = type(source).__module__.split(".")[0]

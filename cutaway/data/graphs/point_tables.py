@@ -12,9 +12,9 @@ import numpy as np
 from jaxtyping import Float
 
 from cutaway.data.graphs.edge_lists import SOURCES, TARGETS, read_edge_file
-from cutaway.data.graphs.graph_files import file_ending
 from cutaway.data.graphs.vertex_tables import feature_numbers, find_target
 from cutaway.data.samples.embedded import list_samples, resolve
+from cutaway.data.tables.endings import TABLES, file_ending
 from cutaway.data.tables.table_files import as_frame, load_frame
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def is_point_table(data: Any, encoding: str = "utf-8") -> bool:
     if kinds:
         return "table" in kinds
     path = Path(data).expanduser()
-    if not path.is_file() or file_ending(path) not in (".csv", ".tsv", ".txt", ".parquet", ".pq", ".data"):
+    if not path.is_file() or file_ending(path) not in (*TABLES, ".txt", ".data"):
         return False
     try:
         frame = load_frame(path, encoding)

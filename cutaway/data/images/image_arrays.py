@@ -148,6 +148,21 @@ def from_memory(data: Any, name: str = "images in memory") -> LabelledArray:
     return LabelledArray(pixels, (None,) * len(pixels), ("",) * len(pixels))
 
 
+def write_arrays(found: LabelledArray) -> bytes:
+    """Images with their labels and parts as an .npz, which `read_array_file` reads to the same."""
+    arrays = {}
+    for part in dict.fromkeys(found.parts):
+        here = np.array([one == part for one in found.parts])
+        prefix = f"{part}_" if part else ""
+        arrays[f"{prefix}images"] = found.pixels[here]
+        labels = [label for label, one in zip(found.labels, here, strict=True) if one]
+        if any(label is not None for label in labels):
+            arrays[f"{prefix}labels"] = np.array([label or "" for label in labels], dtype=np.str_)
+    file = io.BytesIO()
+    np.savez(file, allow_pickle=False, **arrays)
+    return file.getvalue()
+
+
 def read_array_file(path: Path) -> LabelledArray:
     """The images of an .npy or .npz file, packed or not."""
     try:
@@ -220,4 +235,4 @@ def _place(key: str) -> tuple[str, str] | None:
     return (part, "images") if rest[0] in _IMAGES else (part, "labels") if rest[0] in _LABELS else None
 
 
-__all__ = ["LabelledArray", "as_images", "as_labels", "from_memory", "joined", "read_array_file"]
+__all__ = ["LabelledArray", "as_images", "as_labels", "from_memory", "joined", "read_array_file", "write_arrays"]

@@ -16,9 +16,8 @@ from typing import NamedTuple
 from cutaway.data.checks import nearest
 from cutaway.data.images.decoding import image_endings
 from cutaway.data.images.image_files import files_in_folder
-from cutaway.data.labelled.labelled_sources import read_columns
+from cutaway.data.tables.text_tables import read_columns
 
-ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".json")
 _FILES = (
     "file",
     "path",
@@ -183,4 +182,4 @@ def _column_of_labels(columns: Mapping[str, Sequence[str]], file: str, name: str
     return few[0] if len(few) == 1 else others[0]
 
 
-__all__ = ["ENDINGS", "ImageList", "read_image_list"]
+__all__ = ["ImageList", "read_image_list"]

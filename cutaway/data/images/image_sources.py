@@ -26,7 +26,9 @@ from cutaway.data.images.idx_files import find_pairs, is_idx, read_idx
 from cutaway.data.images.image_arrays import LabelledArray, as_images, as_labels, from_memory, joined, read_array_file
 from cutaway.data.images.image_files import ImageFiles, begins_like_a_zip, files_by_name, files_in_folder, files_in_zip
 from cutaway.data.images.image_folders import Level, labels_by_folder
-from cutaway.data.images.image_lists import ENDINGS, read_image_list
+from cutaway.data.images.image_lists import read_image_list
+from cutaway.data.stored import Stored
+from cutaway.data.tables.endings import TEXT_TABLES
 
 _ARRAYS = (".npz", ".npy")
 _PACKED = (".gz", ".xz", ".bz2")
@@ -69,6 +71,8 @@ def open_images(data: Any, form: ImageForm | None = None) -> ImageSource:
     form = form or ImageForm()
     if isinstance(data, ImageSource):
         return data
+    if isinstance(data, Stored):
+        return _from_stored(data)
     if isinstance(data, (list, tuple)) and data and all(isinstance(one, (str, os.PathLike)) for one in data):
         return from_files(files_by_name(data), form)
     if not isinstance(data, (str, os.PathLike)):
@@ -87,7 +91,7 @@ def open_images(data: Any, form: ImageForm | None = None) -> ImageSource:
         return _of_arrays(path.name, {path.name: path}, lambda: read_array_file(path))
     if is_idx(path):
         return _from_idx(path.name, [one for one in path.parent.iterdir() if is_idx(one)], path)
-    if plain.endswith(ENDINGS):
+    if plain.endswith(TEXT_TABLES):
         return _from_table(path, form)
     if plain.endswith(".zip") or zipfile.is_zipfile(path) or begins_like_a_zip(path):
         return from_files(files_in_zip(path), form)
@@ -119,7 +123,7 @@ def _from_folder(path: Path, form: ImageForm) -> ImageSource:
     if any(is_idx(file) for file in beside):
         return _from_idx(path.name, beside, None)
     files = files_in_folder(path)
-    endings = tuple(ending for ending in ENDINGS if ending != ".json")
+    endings = tuple(ending for ending in TEXT_TABLES if ending != ".json")
     tables = [path / name for name in files.others if name.lower().endswith(endings)]
     unlabelled = not any(labels_by_folder(files.names, form.level)[0])
     if len(tables) == 1 and files.names and unlabelled:
@@ -192,11 +196,11 @@ def _of_arrays(name: str, files: dict[str, Path], read: Callable[[], LabelledArr
     return _from_array(LabelledArray(pixels, tuple(about["labels"]), tuple(about["parts"])), name, fingerprint)
 
 
-def held_arrays(content: bytes, name: str) -> ImageSource:
+def _from_stored(held: Stored) -> ImageSource:
     """The images of an .npz file that is held in memory."""
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        found = from_memory({key: arrays[key] for key in arrays.files}, name)
-    return _from_array(found, name, fingerprint_bytes(content))
+    with np.load(io.BytesIO(held.content), allow_pickle=False) as arrays:
+        found = from_memory({key: arrays[key] for key in arrays.files}, held.shown)
+    return _from_array(found, held.shown, held.fingerprint())
 
 
 def _from_array(found: LabelledArray, name: str, fingerprint: Fingerprint | None = None) -> ImageSource:
@@ -214,4 +218,4 @@ def _from_array(found: LabelledArray, name: str, fingerprint: Fingerprint | None
     )
 
 
-__all__ = ["ImageForm", "ImageSource", "from_files", "held_arrays", "open_images"]
+__all__ = ["ImageForm", "ImageSource", "from_files", "open_images"]

@@ -7,8 +7,6 @@ files of classes  one file a class, a text on each line, in a folder or a zip: A
 """
 
 import csv
-import io
-import json
 import os
 import re
 import zipfile
@@ -17,16 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cutaway.atomic_files import parse_json
-from cutaway.data.files import TextSource, expect_encoding, find_files, open_plain, read_pieces
+from cutaway.data.files import TextSource, expect_encoding, find_files, read_pieces
 from cutaway.data.fingerprints import Fingerprint, fingerprint_files
 from cutaway.data.labelled.labelled_columns import Columns, find_text_and_label
-from cutaway.data.tables.csv_files import CsvFormat, check_rows, find_layout
-from cutaway.data.tables.table_files import as_frame, open_table
+from cutaway.data.stored import Stored
+from cutaway.data.tables.endings import JSON_LINES
+from cutaway.data.tables.table_files import as_frame, is_parquet, open_table
+from cutaway.data.tables.text_tables import frame_columns, json_columns, read_whole, text_rows
 
 _NOTES = re.compile(r"(readme|licen[cs]e|copying|changelog|notes?)(\.\w+)?", re.IGNORECASE)  # beside the data
 _FASTTEXT = re.compile(r"((?:__label__\S+\s+)+)(.*)")
-_ENDINGS = (".jsonl", ".ndjson", ".json")
 
 
 @dataclass(frozen=True)
@@ -63,9 +61,11 @@ def open_labelled(data: Any, form: LabelledForm) -> LabelledSource:
     if not isinstance(data, (str, os.PathLike)):
         from cutaway.data.tables.reading import fingerprint_frame
 
-        frame = as_frame(data)
+        held = data if isinstance(data, Stored) else None
+        frame = as_frame(data) if held is None else held.frame()
         name = str(frame.attrs.get("name", "a table in memory"))
-        return _from_columns(_frame_columns(frame), name, fingerprint_frame(frame), form, (), 1)
+        fingerprint = fingerprint_frame(frame) if held is None else held.fingerprint()
+        return _from_columns(frame_columns(frame), name, fingerprint, form, (), 1)
     path = Path(data).expanduser()
     if path.is_dir():
         return _from_folder(path, form)
@@ -75,36 +75,12 @@ def open_labelled(data: Any, form: LabelledForm) -> LabelledSource:
         members = _members(path)
         if len(members) > 1:
             return _from_classes(path.name, _by_class(members), _zip_reader(path, form.encoding), fingerprint, form)
-    if _is_parquet(path):
-        return _from_columns(_frame_columns(open_table(path, form.encoding)), path.name, fingerprint, form, (), 1)
-    text = _read(path, form.encoding)
-    if any(ending in path.name.casefold() for ending in _ENDINGS):
-        return _from_columns(_json_columns(text, path.name), path.name, fingerprint, form, (), 1)
+    if is_parquet(path):
+        return _from_columns(frame_columns(open_table(path, form.encoding)), path.name, fingerprint, form, (), 1)
+    text = read_whole(path, form.encoding)
+    if any(ending in path.name.casefold() for ending in JSON_LINES):
+        return _from_columns(json_columns(text, path.name), path.name, fingerprint, form, (), 1)
     return _from_table_text(text, path.name, fingerprint, form)
-
-
-def read_columns(table: Any, encoding: str = "utf-8") -> dict[str, list[str]]:
-    """The columns of a table as text, whichever they are: CSV, TSV, JSON lines, Parquet, a DataFrame or a dict."""
-    if not isinstance(table, (str, os.PathLike)):
-        return _frame_columns(as_frame(table))
-    path = Path(table).expanduser()
-    if _is_parquet(path):
-        return _frame_columns(open_table(path, encoding))
-    text = _read(path, encoding)
-    if any(ending in path.name.casefold() for ending in _ENDINGS):
-        return _json_columns(text, path.name)
-    layout, rows = _rows(text, path.name, None)
-    return {column: [row[i].strip() for row in rows] for i, column in enumerate(layout.names)}
-
-
-def _is_parquet(path: Path) -> bool:
-    with open_plain(path) as stream:
-        return stream.read(4) == b"PAR1"
-
-
-def _read(path: Path, encoding: str) -> str:
-    with open_plain(path) as stream:
-        return "".join(read_pieces(stream, encoding, path.name))
 
 
 # Tables ---------------------------------------------------------------------------------------------------------------
@@ -117,7 +93,7 @@ def _from_table_text(text: str, name: str, fingerprint: Fingerprint, form: Label
     if all(line.startswith("__label__") for line in lines):
         return _from_fasttext(lines, name, fingerprint)
     try:
-        layout, rows = _rows(text, name, form.header)
+        layout, rows = text_rows(text, name, form.header)
     except csv.Error as error:
         raise ValueError(f"a table must be CSV, got {name} which is not ({error}); save it as CSV again") from error
     columns = {column: [row[i].strip() for row in rows] for i, column in enumerate(layout.names)}
@@ -130,38 +106,6 @@ def _from_table_text(text: str, name: str, fingerprint: Fingerprint, form: Label
             else f"no header: the first row ({first}) is taken for data; if it holds names, use --header"
         )
     return _from_columns(columns, name, fingerprint, form, tuple(notes), 1 + layout.header)
-
-
-def _rows(text: str, name: str, header: bool | None) -> tuple[CsvFormat, list[list[str]]]:
-    """The rows of a table as they are written, nothing taken for a number or for missing."""
-    lines = [line for line in text.split("\n") if line.strip()]
-    if not lines:
-        raise ValueError(f"a table must have a row, got {name}, which is empty; give one with rows")
-    separator = None
-    if "\t" in lines[0]:
-        fields = [line.split("\t") for line in lines]
-        # A tab hardly stands inside a text, so that quotes are often plain characters: '"so" charming' opens one that
-        # nothing closes. Where every line has its fields and some quote stays open, no field is quoted.
-        if len({len(row) for row in fields}) == 1:
-            separator = "\t"
-            if any(one.startswith('"') and not _is_closed(one) for row in fields for one in row):
-                layout = find_layout(text.replace('"', "'"), name, "\t", header)
-                return layout, fields[layout.header :]
-    layout = find_layout(text, name, separator, header)
-    if layout.separator == " " and any(len(line.split()) != len(layout.names) for line in lines[:1000]):
-        raise ValueError(
-            f"labelled texts need a column of texts and one of labels, got {name} with lines such as "
-            f"{lines[-1][:40]!r}; put a tab or a comma between a text and its label, and quote texts that hold it"
-        )
-    check_rows(text, name, layout)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=layout.separator, skipinitialspace=True)
-    rows = [row for row in reader if row and not (len(row) == 1 and not row[0].strip())]
-    return layout, rows[layout.header :]
-
-
-def _is_closed(field: str) -> bool:
-    """Whether a quoted field ends with its quote, those inside being doubled."""
-    return len(field) > 1 and field.endswith('"') and '"' not in field[1:-1].replace('""', "")
 
 
 def _from_fasttext(lines: Sequence[str], name: str, fingerprint: Fingerprint) -> LabelledSource:
@@ -191,63 +135,6 @@ def _from_columns(
     return LabelledSource(name, joined, columns[label], places, fingerprint, notes, (texts, label))
 
 
-def _frame_columns(frame: Any) -> dict[str, list[str]]:
-    """The columns of a DataFrame as text; what is missing is empty."""
-    found = {}
-    for name in frame.columns:
-        values, missing = frame[name].tolist(), frame[name].isna().tolist()
-        whole = all(none or (isinstance(v, float) and v.is_integer()) for v, none in zip(values, missing, strict=True))
-        found[str(name)] = [
-            "" if none else _plain(_listed(value)) if _is_list(value) else str(int(value) if whole else value).strip()
-            for value, none in zip(values, missing, strict=True)
-        ]
-    return found
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, (list, tuple, set, frozenset)) or (
-        hasattr(value, "tolist") and getattr(value, "ndim", 0) > 0
-    )
-
-
-def _listed(values: Any) -> list[Any]:
-    """A list, tuple, set or array as a list that JSON can hold."""
-    found = values.tolist() if hasattr(values, "tolist") else list(values)
-    return sorted(found, key=str) if isinstance(values, (set, frozenset)) else found
-
-
-def _json_columns(text: str, name: str) -> dict[str, list[str]]:
-    """The columns of JSON lines, or of a JSON list of objects."""
-    rows: list[Any] = []
-    if text.lstrip().startswith("["):
-        try:
-            rows = parse_json(text)
-        except ValueError as error:
-            raise ValueError(f"JSON must be whole, got {name} which is not ({error}); write it again") from None
-    else:
-        for number, line in enumerate(text.split("\n"), start=1):
-            if line.strip():
-                try:
-                    rows.append(parse_json(line))
-                except ValueError as error:
-                    raise ValueError(
-                        f"every line must be a JSON object, got {line[:40]!r} in line {number:,} of {name} ({error}); "
-                        "mend that line"
-                    ) from None
-    if not rows or not all(isinstance(row, Mapping) for row in rows):
-        odd = next((row for row in rows if not isinstance(row, Mapping)), "nothing")
-        raise ValueError(
-            f"JSON of labelled texts must hold an object a text, got {str(odd)[:40]!r} in {name}; "
-            'write lines such as {"text": "so good", "label": "positive"}'
-        )
-    names = list(dict.fromkeys(key for row in rows for key in row))
-    return {key: [_plain(row.get(key)) for row in rows] for key in names}
-
-
-def _plain(value: Any) -> str:
-    return "" if value is None else value.strip() if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
 # A file or a folder for every class -----------------------------------------------------------------------------------
 
 
@@ -265,7 +152,7 @@ def _from_folder(path: Path, form: LabelledForm) -> LabelledSource:
             f"use --data {path / 'train'} --test-file {path / 'test'}"
         )
     return _from_classes(
-        path.name, _by_class(list(files)), lambda name: _read(files[name], form.encoding), fingerprint, form
+        path.name, _by_class(list(files)), lambda name: read_whole(files[name], form.encoding), fingerprint, form
     )
 
 
@@ -357,4 +244,4 @@ def _texts_of(file: str, content: str, whole: bool) -> Iterator[tuple[str, str]]
         yield f"line {number:,} of {file}", line.strip()
 
 
-__all__ = ["LabelledForm", "LabelledSource", "open_labelled", "read_columns"]
+__all__ = ["LabelledForm", "LabelledSource", "open_labelled"]

@@ -19,9 +19,10 @@ from jaxtyping import Float, Int
 
 from cutaway.data.checks import nearest
 from cutaway.data.fingerprints import Fingerprint, fingerprint_files
-from cutaway.data.labelled.labelled_sources import read_columns
 from cutaway.data.labelled.unlabelled_texts import has_lines, read_texts
 from cutaway.data.splits import Splits, split_groups, text_key, told_repeats
+from cutaway.data.stored import find_stored
+from cutaway.data.tables.text_tables import read_columns
 
 FIRSTS = ("anchor", "query", "question", "sentence1", "text1", "text_a", "source", "title", "premise")
 SECONDS = ("positive", "passage", "answer", "sentence2", "text2", "text_b", "document", "summary", "hypothesis")
@@ -134,6 +135,9 @@ def read_text_pairs(
     A file whose name does not end as that of a table has one text a line, unless its lines have tabs. Runs made before
     first texts were compared without regard to white space have ``together`` False.
     """
+    stored = find_stored(data)
+    if stored is not None:
+        data = stored.frame()
     table = _columns(data, encoding)
     names = find_columns(list(table), columns)
     rows, notes = _usable(table, *names)
@@ -146,7 +150,10 @@ def read_text_pairs(
     if unpaired:
         held, tested = halves(held.firsts), halves(tested.firsts)
     path = Path(data).expanduser() if isinstance(data, (str, os.PathLike)) else None
-    fingerprint = Fingerprint("", 0) if path is None else fingerprint_files({path.name: path})
+    if stored is not None:
+        fingerprint = stored.fingerprint()
+    else:
+        fingerprint = Fingerprint("", 0) if path is None else fingerprint_files({path.name: path})
     splits = Splits("pairs", train, held if len(held) else None, (lambda: tested) if len(tested) else None)
     return TextPairs(splits, tuple(name for name in names if name), fingerprint, tuple(notes), unpaired)
 

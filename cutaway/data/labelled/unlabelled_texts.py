@@ -15,10 +15,10 @@ from typing import Any
 from cutaway.data.checks import nearest
 from cutaway.data.files import expect_encoding, find_files, open_plain, read_pieces
 from cutaway.data.labelled.labelled_columns import find_text
-from cutaway.data.labelled.labelled_sources import read_columns
+from cutaway.data.tables.endings import is_text_table
+from cutaway.data.tables.text_tables import read_columns
 
 LONGEST = 1_000_000  # characters of a line
-_TABLES = (".csv", ".tsv", ".parquet", ".json", ".jsonl", ".ndjson")
 
 
 def read_texts(
@@ -43,7 +43,7 @@ def has_lines(data: Any) -> bool:
     """Whether some data is a file of lines: one whose name is not that of a table."""
     if not isinstance(data, (str, os.PathLike)):
         return False
-    return not any(ending in Path(data).name.casefold() for ending in _TABLES)
+    return not is_text_table(data)
 
 
 def _column(file: Path, column: str, encoding: str) -> Iterator[str]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from cutaway.atomic_files import write_text
 from cutaway.data.cache import cached, recall_fingerprint, remember_fingerprint
 from cutaway.data.files import TextSource, dead_link, similar_names
+from cutaway.data.stored import find_stored
 from cutaway.extras import need
 
 if TYPE_CHECKING:
@@ -142,9 +143,12 @@ def list_samples() -> list[Sample]:
 
 
 def resolve(data: Any, kind: str) -> Any:
-    """The data that a name stands for: the sample of that name, else the path; data that is no name is returned."""
+    """The data that a name stands for: the sample of that name, what is held in memory by it (a `Stored`), else the
+    path; data that is no name is returned."""
     if not isinstance(data, (str, os.PathLike)):
         return data
+    if (held := find_stored(data)) is not None:
+        return held
     name = os.fspath(data)
     called = [sample for sample in _SAMPLES if sample.name == name]  # one name may stand for data of several kinds
     sample = next((sample for sample in called if sample.kind == kind), called[0] if called else None)

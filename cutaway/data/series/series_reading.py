@@ -26,6 +26,7 @@ from cutaway.data.series.series_layouts import ID_NAMES, SeriesLayout, find_seri
 from cutaway.data.series.series_table import SeriesTable
 from cutaway.data.series.time_columns import TIME_NAMES, are_times, expect_column, read_times
 from cutaway.data.series.time_zones import NO_ZONE
+from cutaway.data.stored import Stored
 from cutaway.data.tables.csv_files import CsvTable
 from cutaway.data.tables.reading import fingerprint_frame
 from cutaway.data.tables.table_files import as_numbers, open_table
@@ -112,8 +113,10 @@ def _load(
         found = open_table(source, encoding, header=header)
         named = found.as_names if isinstance(found, CsvTable) else None
         return as_numbers(found), Path(source).name, fingerprint_files(files), named
-    frame = as_series_frame(source)
-    return frame, str(frame.attrs.get("name", "series in memory")), fingerprint_frame(frame), None
+    held = source if isinstance(source, Stored) else None
+    frame = as_series_frame(source if held is None else held.frame())
+    fingerprint = fingerprint_frame(frame) if held is None else held.fingerprint()
+    return frame, str(frame.attrs.get("name", "series in memory")), fingerprint, None
 
 
 def _with_names(

@@ -159,6 +159,15 @@ def _fields(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
         raise csv.Error(f"line {reader.line_num:,}: {error}") from error
 
 
+def split_fields(text: str, separator: str) -> list[list[str]]:
+    """The rows of a CSV text that are not blank, cut into fields as they are written.
+
+    >>> split_fields('a; "b;c"', ";")
+    [['a', 'b;c']]
+    """
+    return [row for _, row in _fields(text, separator)]
+
+
 def _first_row(text: str, layout: CsvFormat) -> list[str]:
     return next(row for _, row in _fields(text, layout.separator))
 
@@ -168,7 +177,7 @@ def find_layout(text: str, name: str, separator: str | None = None, header: bool
     if len(text) > 4 * LARGE:  # the first rows are enough, and a reader of all would copy it
         text = text[: text.find("\n", 4 * LARGE)]
     if separator is None:
-        separator = _find_separator(text)
+        separator = find_separator(text)
     rows = [row for _, row in itertools.islice(_fields(text, separator), _SAMPLE)]
     if not rows:
         raise ValueError(f"a table must hold at least one row, got {name} which is empty; give a file with rows")
@@ -179,9 +188,11 @@ def find_layout(text: str, name: str, separator: str | None = None, header: bool
     return CsvFormat(separator, found, unique, repeated, header is None)
 
 
-def _find_separator(text: str) -> str:
-    # The one that cuts most rows into the same number of fields; on a tie the first in the list, so that the commas of
-    # "1,5;2,5" are taken for decimal marks.
+def find_separator(text: str) -> str:
+    """The separator that cuts most rows into the same number of fields: tab, semicolon, bar, comma or space.
+
+    On a tie it is the first of these, so that the commas of "1,5;2,5" are taken for decimal marks.
+    """
     best, best_share = ",", 0.0
     for separator in _SEPARATORS:
         with suppress(csv.Error):  # text that is cut at the wrong places may break other rules too
@@ -300,4 +311,14 @@ def _expect_closed(text: str, name: str, layout: CsvFormat, before: int) -> None
             ) from None
 
 
-__all__ = ["CsvFormat", "CsvTable", "check_rows", "find_layout", "parse_csv", "read_csv", "read_layout"]
+__all__ = [
+    "CsvFormat",
+    "CsvTable",
+    "check_rows",
+    "find_layout",
+    "find_separator",
+    "parse_csv",
+    "read_csv",
+    "read_layout",
+    "split_fields",
+]

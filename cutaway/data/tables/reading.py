@@ -16,6 +16,7 @@ from cutaway.data.files import find_files
 from cutaway.data.fingerprints import Fingerprint, fingerprint_files
 from cutaway.data.samples.embedded import resolve
 from cutaway.data.splits import Splits, expect_shares, split_rows
+from cutaway.data.stored import Stored
 from cutaway.data.tables.columns import find_column, measure_column
 from cutaway.data.tables.csv_files import CsvTable
 from cutaway.data.tables.encoding import Encoded, encode_targets, encode_tidy, tidy, without_infinite
@@ -179,8 +180,10 @@ def _load(table: Any, encoding: str, header: bool | None) -> Source:
         if isinstance(opened, CsvTable):
             return Source(opened.frame, found.name, fingerprint, opened)
         return Source(opened, found.name, fingerprint)
-    frame = as_frame(found)
-    return Source(frame, str(frame.attrs.get("name", "table")), fingerprint_frame(frame))
+    held = found if isinstance(found, Stored) else None
+    frame = as_frame(found) if held is None else held.frame()
+    fingerprint = fingerprint_frame(frame) if held is None else held.fingerprint()
+    return Source(frame, str(frame.attrs.get("name", "table")), fingerprint)
 
 
 def _open_other(schema: Schema, path: str | os.PathLike[str], encoding: str, encode: Callable[..., Any]) -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cutaway.data.checks import nearest
 from cutaway.data.files import find_files
 from cutaway.data.tables.csv_files import CsvFormat, CsvTable, read_csv, read_layout
+from cutaway.data.tables.endings import SPREADSHEETS
 from cutaway.data.tables.schema import Schema
 from cutaway.data.tables.text_columns import read_text_columns
 from cutaway.extras import need
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 # Kinds of files that tables come in and that are not read here, each with a way out.
 _OTHER_KINDS = {
-    **dict.fromkeys((".xlsx", ".xls", ".ods"), ("spreadsheet", "save its sheet as CSV")),
+    **dict.fromkeys(SPREADSHEETS, ("spreadsheet", "save its sheet as CSV")),
     **dict.fromkeys(
         (".json",), ("JSON file", "write it as CSV: pandas.read_json({!r}).to_csv('table.csv', index=False)")
     ),
@@ -40,7 +41,7 @@ def open_table(
 ) -> "CsvTable | pandas.DataFrame":
     """The table of a CSV file, as `read_csv` gives it, or of a Parquet file."""
     file = _table_file(path)
-    if not _is_parquet(file):
+    if not is_parquet(file):
         return read_csv(file, encoding, separator, header)
     need("pyarrow", "tables", "reading Parquet")
     pd = need("pandas", "tables", "reading a table")
@@ -59,7 +60,8 @@ def _table_file(path: str | os.PathLike[str], setting: str = "data") -> Path:
     return file
 
 
-def _is_parquet(file: Path) -> bool:
+def is_parquet(file: Path) -> bool:
+    """Whether a file begins as Parquet does, whatever it is called."""
     with open(file, "rb") as opened:
         return opened.read(4) == b"PAR1"
 
@@ -78,7 +80,7 @@ def _whole_parquet(file: Path) -> Iterator[None]:
 
 def column_names(file: Path, encoding: str, header: bool | None) -> list[str]:
     """The names of a table's columns, from the beginning of its file: no row is kept."""
-    if _is_parquet(file):
+    if is_parquet(file):
         parquet = need("pyarrow.parquet", "tables", "reading Parquet")
         with _whole_parquet(file):
             return list(parquet.read_schema(file).names)
@@ -94,7 +96,7 @@ def expect_columns(schema: Schema, path: str | os.PathLike[str], encoding: str =
     names = column_names(file, encoding, header=not numbered)
     if numbered:
         count = len(schema.columns) + len(targets)
-        if not _is_parquet(file) and len(names) != count:
+        if not is_parquet(file) and len(names) != count:
             raise ValueError(
                 f"test_file must have the {count} columns of training, the target among them, got {len(names)} in "
                 f"{file.name}; give the same columns in the same order"
@@ -193,4 +195,34 @@ def as_frame(table: Any) -> "pandas.DataFrame":
     return pd.DataFrame({str(name): list(values) for name, values in table.items()})
 
 
-__all__ = ["as_frame", "as_numbers", "column_names", "expect_columns", "load_frame", "load_rows", "open_table"]
+def as_parquet(frame: "pandas.DataFrame") -> bytes:
+    """A table as a Parquet file; a column that cannot be stored is named."""
+    need("pyarrow", "tables", "keeping a copy of a table in memory")
+    twice = frame.columns[frame.columns.astype(str).duplicated()]
+    if len(twice):
+        raise ValueError(f"columns must have different names, got {str(twice[0])!r} twice; rename one of them")
+    frame = frame.set_axis(list(map(str, frame.columns)), axis=1)
+    try:
+        return bytes(frame.to_parquet(index=False))
+    except (ValueError, TypeError, NotImplementedError) as whole:
+        for name in frame.columns:
+            try:
+                frame[[name]].to_parquet(index=False)
+            except (ValueError, TypeError, NotImplementedError) as error:
+                raise ValueError(
+                    f"a run keeps a copy of its table, got the column {name!r} of type {frame[name].dtype}, which "
+                    f"cannot be stored ({' '.join(str(error).split())}); convert it, for instance with .astype(str)"
+                ) from error
+        raise ValueError(f"a run keeps a copy of its table, got one that cannot be stored ({whole})") from whole
+
+
+__all__ = [
+    "as_frame",
+    "as_numbers",
+    "as_parquet",
+    "column_names",
+    "expect_columns",
+    "load_frame",
+    "load_rows",
+    "open_table",
+]

@@ -16,12 +16,12 @@ from cutaway.data.files import TextSource, find_files
 from cutaway.data.fingerprints import Fingerprint, fingerprint_files
 from cutaway.data.samples.embedded import resolve
 from cutaway.data.splits import Splits, split_groups, text_key, told_repeats
+from cutaway.data.tables.endings import PACKED
 from cutaway.data.text.conllu import Sentence, expect_column, parse_sentences, read_sentences, tags_of
 
 KIND = "tagged text"  # of samples
 _PARTS = {"train": "train", "dev": "validation", "valid": "validation", "validation": "validation", "test": "test"}
 _ENDINGS = (".conllu", ".conll", ".tsv", ".bio", ".iob", ".iob2", ".txt")
-_PACKED = (".gz", ".xz", ".bz2", ".zip")
 
 
 class Tagged(NamedTuple):
@@ -200,7 +200,7 @@ def _with_ending(files: Mapping[str, Path], folder: Path) -> dict[str, Path]:
 
 def _suffixes(path: Path) -> list[str]:
     endings = [ending.lower() for ending in path.suffixes]
-    while endings and endings[-1] in _PACKED:
+    while endings and endings[-1] in PACKED:
         endings.pop()
     return endings[::-1]
 

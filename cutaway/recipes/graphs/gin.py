@@ -1,14 +1,13 @@
 r"""`gin`: the class or value of a whole graph: molecules, proteins, small networks."""
 
-import os
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from cutaway.recipes.base import Recipe
+from cutaway.recipes.base import Recipe, without_idle_patience
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
-from cutaway.tasks.graphs.graphs_in_memory import STORED, GraphInMemory
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,8 +35,16 @@ class GINRecipe(Recipe):
     """
 
     name: ClassVar[str] = "gin"
-    input: ClassVar[str] = "molecules.csv"
-    prediction: ClassVar[str] = "molecules (a SMILES, or a CSV of them) or graphs in; the class or value of each out"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="molecules.csv",
+            gives="molecules (a SMILES, or a CSV of them) or graphs in; the class or value of each out",
+        ),
+        Offer("embed"),
+    )
+    memory: ClassVar[str] = "cutaway.data.stored:keep_graphs"
     quality: ClassVar[str] = (
         "Nested 10-fold cross-validation: PROTEINS 75.5 ± 3.0 % (a random forest without edges 71.7 ± 2.9; published, "
         "with the epoch chosen on the test folds, 76.2 ± 2.8), MUTAG 84.6 ± 7.6 (85.6 ± 4.7; 89.4 ± 5.6, ours "
@@ -92,27 +99,19 @@ class GINRecipe(Recipe):
     """steps between evaluations"""
 
     def __post_init__(self) -> None:
-        if isinstance(self.data, os.PathLike):
-            object.__setattr__(self, "data", os.fspath(self.data))
-        if not isinstance(self.data, str):
-            from cutaway.data.graphs.graph_set import open_graphs
-
-            found = GraphInMemory.of_set(open_graphs(self.data, target=self.target))
-            object.__setattr__(self, "data", found)
-            object.__setattr__(self, "target", "")
         super().__post_init__()
         expect_share(self, "validation", "test", "dropout")
         expect_at_least(self, 1, "width", "depth")
-        if self.patience and not self.validation:
-            object.__setattr__(self, "patience", 0)
+
+    def settled(self, task: Any = None, base: Any = None) -> "Recipe":
+        return without_idle_patience(self)
 
     def dataset(self, run: "Run | None" = None, like: "GraphFeatures | None" = None) -> "GraphSet":
         """The graphs in their three parts; those of a ``run`` must be as they were.
 
         ``like`` are the features of other graphs, which these then have.
         """
-        read = partial(self._read, like=like)
-        found = self.data.read(read) if isinstance(self.data, GraphInMemory) else read(self.data)
+        found = self._read(self.data, like)
         if found.train.targets is None:
             raise ValueError(
                 f"a model of graphs needs targets to learn from, got {found.name} without any; name their column by "
@@ -173,7 +172,7 @@ class GINRecipe(Recipe):
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         import torch
 
-        from cutaway.atomic_files import write_bytes, write_json
+        from cutaway.atomic_files import write_json
         from cutaway.tasks.graphs.edge_inputs import edges_in_words, expect_readable_edges
         from cutaway.tasks.graphs.whole_graph_baselines import graph_baselines
         from cutaway.tasks.graphs.whole_graphs import (
@@ -192,16 +191,13 @@ class GINRecipe(Recipe):
         torch.manual_seed(self.seed)
         model: Any = self.build(data)
         told = edges_in_words(model.spec.to_dict(), self.layer, graphs, names)
-        facts = {"summary": data.summary() + told, "fingerprint": data.fingerprint.to_dict(), "source": str(self.data)}
+        facts = {"summary": data.summary() + told, "fingerprint": data.fingerprint.to_dict(), "source": self.data}
         facts["loss_unit"] = "nats a graph" if data.classes else "squared deviations"
         if held is not None:
             facts["baselines"] = graph_baselines(data.train, held, scale, len(data.classes))
         about = self.about(data)
         batch = min(self.batch, len(data.train))
         files: dict[str, Callable[[Path], None]] = {ABOUT: lambda path: write_json(path, about)}
-        if isinstance(self.data, GraphInMemory):
-            content, facts["stored"] = self.data.content, STORED
-            files[STORED] = lambda path: write_bytes(path, content)
 
         def evaluate(m: "nn.Module") -> dict[str, float]:
             if held is None or held.targets is None:

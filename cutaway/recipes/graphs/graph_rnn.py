@@ -1,19 +1,15 @@
 r"""`graph-rnn`: learns from a set of graphs, and draws new ones, vertex by vertex."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from cutaway.recipes.base import Recipe
+from cutaway.recipes.base import Recipe, without_idle_patience
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
-from cutaway.tasks.graphs.graphs_in_memory import STORED, GraphInMemory
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from torch import nn
 
     from cutaway.blocks.graphs.graph import Graph
@@ -35,15 +31,22 @@ class GraphRNNRecipe(Recipe):
     """
 
     name: ClassVar[str] = "graph-rnn"
-    input: ClassVar[str] = "graphs/"
-    prediction: ClassVar[str] = "graphs in; log p of each (nats), with the vertices in breadth-first order, out"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="graphs/",
+            gives="graphs in; log p of each (nats), with the vertices in breadth-first order, out",
+        ),
+        Offer("sample", writer="cutaway.runs.sampled_graphs"),
+    )
+    memory: ClassVar[str] = "cutaway.tasks.graphs.generation.likelihoods:keep_several"
     quality: ClassVar[str] = (
         "Nats a test graph, one seed: communities 43.7 (Erdős–Rényi 86.4), 27 s of one core; MUTAG 20.8 (65.3; edges "
         "by their distance in breadth-first order alone 47.6), 24 s, and MMD² of degrees 0.040 (0.370; training graphs "
         "0.004), of clustering 0.020 (0.280; 0). `python benchmarks/run.py graph_generation` measures it."
     )
     unit: ClassVar[str] = "nats a graph"
-    sample_files: ClassVar[str] = "cutaway.runs.sampled_graphs"
     meanings: ClassVar[dict[str, str]] = {
         "loss": "−log p of a graph with its vertices in breadth-first order",
         "nats_per_edge": "−log p of all graphs, divided by all edges",
@@ -93,32 +96,27 @@ class GraphRNNRecipe(Recipe):
     """steps between evaluations"""
 
     def __post_init__(self) -> None:
-        if isinstance(self.data, os.PathLike):
-            object.__setattr__(self, "data", os.fspath(self.data))
-        if not isinstance(self.data, str):
-            from cutaway.tasks.graphs.generation.likelihoods import open_several
-
-            object.__setattr__(self, "data", GraphInMemory.of_set(open_several(self.data)))
         super().__post_init__()
         expect_share(self, "validation", "test", "dropout")
         expect_at_least(self, 1, "width", "depth", "edge_width")
         expect_at_least(self, 0, "bandwidth")
         expect_at_least(self, 2, "largest")
-        if self.patience and not self.validation:
-            object.__setattr__(self, "patience", 0)
+
+    def settled(self, task: Any = None, base: Any = None) -> "Recipe":
+        return without_idle_patience(self)
 
     def dataset(self, run: "Run | None" = None) -> "GraphSet":
         """The graphs as they are, in their three parts; those of a ``run`` must be as they were."""
-        found = self.data.read(self._read) if isinstance(self.data, GraphInMemory) else self._read(self.data)
+        found = self._read()
         if run is not None:
             run.expect_same_data(found.fingerprint)
         return found
 
-    def _read(self, source: Any) -> "GraphSet":
+    def _read(self) -> "GraphSet":
         from cutaway.data.graphs.graph_set import read_graphs
 
         return read_graphs(
-            source,
+            self.data,
             validation=self.validation,
             test=self.test,
             seed=self.seed,
@@ -149,7 +147,6 @@ class GraphRNNRecipe(Recipe):
     def job(self, rank: int = 0, world: int = 1) -> "Job":
         import torch
 
-        from cutaway.atomic_files import write_bytes
         from cutaway.tasks.graphs.generation.likelihoods import drawn_metrics, graph_rules, likelihood_metrics
         from cutaway.tasks.graphs.generation.sequences import SequenceBatches, fixed_sequences
         from cutaway.training.jobs import Job
@@ -160,15 +157,11 @@ class GraphRNNRecipe(Recipe):
         model = self.build(parts)
         notes = "\n".join(f"{data.name}: {note}" for note in parts.notes)
         facts: dict[str, Any] = {"summary": data.summary() + (f"\n{notes}" if notes else "")}
-        facts |= {"fingerprint": data.fingerprint.to_dict(), "source": str(self.data)}
+        facts |= {"fingerprint": data.fingerprint.to_dict(), "source": self.data}
         facts["meanings"] = dict(self.meanings)
         held = fixed_sequences(parts.validation, parts.bandwidth)
         if held:
             facts["baselines"] = graph_rules(parts.train, parts.validation, parts.bandwidth)
-        files: dict[str, Callable[[Path], None]] = {}
-        if isinstance(self.data, GraphInMemory):
-            content, facts["stored"] = self.data.content, STORED
-            files[STORED] = lambda path: write_bytes(path, content)
         batch = min(self.batch, len(parts.train))
 
         def whole(m: "nn.Module") -> dict[str, float]:
@@ -182,7 +175,6 @@ class GraphRNNRecipe(Recipe):
             whole=whole,
             units=batch,
             unit="graphs",
-            files=files,
             data=facts,
         )
 

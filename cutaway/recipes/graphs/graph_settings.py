@@ -1,15 +1,13 @@
 r"""What recipes for one graph share: where its edges and vertices are, how they are read, and how training goes."""
 
-import os
 import warnings
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
-from cutaway.tasks.graphs.graphs_in_memory import STORED, GraphInMemory
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.training.optimizers.names import Optimizer
 from cutaway.training.optimizers.schedules import Shape
 
@@ -31,7 +29,12 @@ class VertexVectors:
     """A mixin of recipes whose model has a vector for every vertex of the run's graph: these are embedded, and searched
     by `cutaway nearest RUN NAME`."""
 
-    word_noun: ClassVar[str] = "vertices"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("embed"),
+        Offer("nearest", noun="vertices"),
+        Offer("look", takes="NAME"),
+    )
+
     encoding: str
 
     def vertex_vectors(self, run: "Run") -> "tuple[Sequence[str], Tensor]":
@@ -71,7 +74,7 @@ class VertexVectors:
 class GraphRecipe(VertexVectors, Recipe):
     """A model of one graph."""
 
-    input: ClassVar[str] = "NAME"
+    memory: ClassVar[str] = "cutaway.data.stored:keep_graph"
     needs_labels: ClassVar[bool] = False  # whether a graph without classes is refused
 
     data: str = "citations"
@@ -124,11 +127,6 @@ class GraphRecipe(VertexVectors, Recipe):
     """steps between checkpoints"""
 
     def __post_init__(self) -> None:
-        for name in ("data", "vertices"):
-            if isinstance(getattr(self, name), os.PathLike):
-                object.__setattr__(self, name, os.fspath(getattr(self, name)))
-        if not isinstance(self.data, str) or not isinstance(self.vertices, str):
-            self._keep_in_memory()
         super().__post_init__()
         expect_share(self, "validation", "test", "dropout")
         expect_at_least(self, 1, *(name for name in ("width", "depth") if name not in self.open_settings))
@@ -143,18 +141,18 @@ class GraphRecipe(VertexVectors, Recipe):
 
         ``like`` are the columns of another graph, which its features are then made of.
         """
-        read = partial(self._read, like=like)
-        found = self.data.read(read) if isinstance(self.data, GraphInMemory) else read(self.data)
+        found = self.read_graph(self.data, self.vertices or None, like)
         if run is not None:
             run.expect_same_data(found.fingerprint)
         return found
 
-    def _read(self, source: Any, like: "GraphColumns | None" = None) -> "GraphData":
+    def read_graph(self, source: Any, vertices: Any = None, like: "GraphColumns | None" = None) -> "GraphData":
+        """A graph by these settings, from a path or from memory."""
         from cutaway.data.graphs.graph_data import read_graph
 
         return read_graph(
             source,
-            vertices=None if isinstance(self.vertices, str) and not self.vertices else self.vertices,
+            vertices=vertices,
             directed=self.directed,
             weight=self.weight or None,
             validation=self.validation,
@@ -206,28 +204,17 @@ class GraphRecipe(VertexVectors, Recipe):
         """What else `read_graph` is to be told: by default, the column of the vertices' classes."""
         return {"target": self.target, "labelled": self.needs_labels}
 
-    def _keep_in_memory(self) -> None:
-        """A graph that is no file becomes a copy that the run keeps, with its table of vertices and parts in it."""
-        found = GraphInMemory.of(self._read(self.data))
-        for name, value in (("data", found), ("vertices", ""), ("target", ""), ("weight", "")):
-            object.__setattr__(self, name, value)
-
     def graph_facts(self, data: "GraphData") -> dict[str, Any]:
         """What config.json says of the graph: for `Job.data`."""
-        facts = {"summary": data.summary(), "fingerprint": data.fingerprint.to_dict(), "source": str(self.data)}
-        return facts | ({"stored": STORED} if isinstance(self.data, GraphInMemory) else {})
+        return {"summary": data.summary(), "fingerprint": data.fingerprint.to_dict(), "source": self.data}
 
     def graph_files(self, reading: "GraphReading") -> "dict[str, Callable[[Path], None]]":
-        """How graphs are read, and the copy of one in memory: for `Job.files`."""
-        from cutaway.atomic_files import write_bytes, write_json
+        """How graphs are read: for `Job.files`."""
+        from cutaway.atomic_files import write_json
         from cutaway.tasks.graphs.transfer import READING
 
         noted = reading.to_dict()
-        files: dict[str, Callable[[Path], None]] = {READING: lambda path: write_json(path, noted)}
-        if isinstance(self.data, GraphInMemory):
-            content = self.data.content
-            files[STORED] = lambda path: write_bytes(path, content)
-        return files
+        return {READING: lambda path: write_json(path, noted)}
 
     def smaller(self) -> str:
         return f"lower width={self.width} or depth={self.depth}"

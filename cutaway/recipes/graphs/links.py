@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.graphs.graph_settings import GraphRecipe
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,17 +36,21 @@ class LinksRecipe(GraphRecipe):
     """
 
     name: ClassVar[str] = "links"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="NAME or pairs.csv",
+            gives="pairs of vertices (CSV), or a vertex, in; P(link), class or value of each, or its ten best new "
+            "ones, out; --data and --vertices for another graph",
+        ),
+    )
     quality: ClassVar[str] = (
         "Cora, 10 % of the citations held out: AUC 94 %, average precision 94 % in 6 s of one core; common neighbours "
         "reach an AUC of 71 %. `python benchmarks/run.py graph_links` measures it. Three seeds of `… graph_values`: 14 "
         "relations of words 81 % right (always one 14), ratings of word pairs an RMSE of 2.38 (their habits 2.53)."
     )
     unit: ClassVar[str] = "nats a pair; of values, squared deviations"
-    input: ClassVar[str] = "NAME or pairs.csv"
-    prediction: ClassVar[str] = (
-        "pairs of vertices (CSV), or a vertex, in; P(link), class or value of each, or its ten best new ones, out; "
-        "--data and --vertices for another graph"
-    )
 
     target: str = setting("", DATA)
     """a column of the list of edges with their classes (friend, foe) or values (ratings); weights below 0 need none"""

@@ -4,10 +4,11 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.data.stored import find_stored
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.graphs.graph_settings import GraphRecipe, refuse_signs
 from cutaway.recipes.settings import DATA, FIRST, MODEL, RESULTS, SCHEDULE, setting
-from cutaway.tasks.graphs.graphs_in_memory import GraphInMemory
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,6 +35,16 @@ class MaskedGraphRecipe(GraphRecipe):
     """
 
     name: ClassVar[str] = "masked-graph"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="NAME or molecules.csv",
+            gives="the name of a vertex (or graphs, or SMILES) in; what each vertex would be, by its neighbours alone, "
+            "out",
+        ),
+        Offer("embed"),
+    )
     open_settings: ClassVar[tuple[str, ...]] = ("steps", "depth", "evaluate_every", "checkpoint_every")
     quality: ClassVar[str] = (
         "Cora, hidden features of held-out vertices: cosine 0.275 (the neighbours' mean 0.256, the mean of all 0.236), "
@@ -41,10 +52,7 @@ class MaskedGraphRecipe(GraphRecipe):
         "vertices their class, LoRA 79.0 %."
     )
     unit: ClassVar[str] = "nats a kind or pair; of features (1 − cosine)²"
-    input: ClassVar[str] = "NAME or molecules.csv"
-    prediction: ClassVar[str] = (
-        "the name of a vertex (or graphs, or SMILES) in; what each vertex would be, by its neighbours alone, out"
-    )
+    memory: ClassVar[str] = "cutaway.data.stored:keep_graph_or_graphs"
 
     data: str = "citations"
     """one graph (edges in a CSV, GraphML, .npz), many (a CSV of SMILES, a folder or .txt of graphs), or a sample"""
@@ -125,17 +133,6 @@ class MaskedGraphRecipe(GraphRecipe):
         object.__setattr__(changed, "_read_data", data)
         return changed
 
-    def _keep_in_memory(self) -> None:
-        from cutaway.data.graphs.graph_set import open_graphs
-        from cutaway.tasks.graphs.masked_data import are_graphs
-
-        if self.graphs == "one" or not are_graphs(self.data):
-            super()._keep_in_memory()
-            return
-        held = GraphInMemory.of_set(open_graphs(self.data))
-        for name, value in (("data", held), ("target", ""), ("graphs", "many")):
-            object.__setattr__(self, name, value)
-
     def shares(self) -> tuple[float, float]:
         """Shares of vertices and of edges that are hidden."""
         return (
@@ -145,11 +142,11 @@ class MaskedGraphRecipe(GraphRecipe):
 
     def holds_many(self) -> bool:
         """Whether the data is many graphs."""
-        from cutaway.tasks.graphs.masked_data import looks_like_many
+        from cutaway.data.kinds import looks_like_many
 
-        if isinstance(self.data, GraphInMemory):
+        if self.graphs != "auto" or find_stored(self.data) is not None:
             return self.graphs == "many"
-        return looks_like_many(self.data, self.encoding) if self.graphs == "auto" else self.graphs == "many"
+        return looks_like_many(self.data, self.encoding)
 
     def masked_data(self, run: "Run | None" = None) -> "MaskedData":
         """The graph, or the graphs, and what is hidden of them; those of a ``run`` must be as they were."""

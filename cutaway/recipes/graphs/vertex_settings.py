@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.graphs.graph_settings import GraphRecipe, refuse_signs
 from cutaway.recipes.settings import DATA, MACHINE, RESULTS, SCHEDULE, setting
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,13 +32,19 @@ if TYPE_CHECKING:
 class VertexClassifierRecipe(GraphRecipe):
     """A model that gives every vertex of a graph one of several classes, or a value."""
 
-    unit: ClassVar[str] = "nats a vertex; of values, squared deviations"
-    whole_input: ClassVar[str] = "all"
-    needs_labels: ClassVar[bool] = True
-    prediction: ClassVar[str] = (
-        "the name of a vertex, a file of names, or all, in; the class and P(label) of each, or its value, out; --data "
-        "and --vertices for another graph"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="NAME",
+            gives="the name of a vertex, a file of names, or all, in; the class and P(label) of each, or its value, "
+            "out; --data and --vertices for another graph",
+            everything="all",
+        ),
     )
+
+    unit: ClassVar[str] = "nats a vertex; of values, squared deviations"
+    needs_labels: ClassVar[bool] = True
     layer: ClassVar[str] = ""  # that the model is made of
     decays_first_layer_only: ClassVar[bool] = False
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.images.image_settings import ImageRecipe
 from cutaway.recipes.settings import FIRST, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.training.augmentation.image_changes import ImageChanges, read_changes
 
 if TYPE_CHECKING:
@@ -25,8 +26,17 @@ if TYPE_CHECKING:
 class ImageClassifierRecipe(ImageRecipe):
     """A model that gives an image one of several classes."""
 
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="folder/",
+            gives="a folder of images, an image or an .npz in; the class and P(label) of each out",
+        ),
+        Offer("attack"),
+    )
+
     unit: ClassVar[str] = "nats an image"
-    prediction: ClassVar[str] = "a folder of images, an image or an .npz in; the class and P(label) of each out"
     needs_labels: ClassVar[bool] = True
 
     augment: str = setting("", FIRST, "CHANGES")

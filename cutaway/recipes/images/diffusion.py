@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.images.generative import GenerativeRecipe
 from cutaway.recipes.settings import FIRST, MODEL, RESULTS, setting
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +33,12 @@ class DiffusionRecipe(GenerativeRecipe):
     """
 
     name: ClassVar[str] = "diffusion"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer("embed", refuses="its model has no vectors of images"),
+        Offer("encode", refuses="its model has no code"),
+        Offer("decode", refuses="its model has no code"),
+    )
     unit: ClassVar[str] = "squared error a pixel"
     samples_by_steps: ClassVar[bool] = True
     open_settings: ClassVar[tuple[str, ...]] = tuple(_GREY)

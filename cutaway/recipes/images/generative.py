@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cutaway.recipes.images.image_settings import ImageRecipe
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +26,13 @@ _TOGETHER = 250  # of them, in one pass
 class GenerativeRecipe(ImageRecipe):
     """A model that makes images."""
 
-    sample_files: ClassVar[str] = "cutaway.runs.sampled_images"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer("sample", writer="cutaway.runs.sampled_images"),
+        Offer("encode"),
+        Offer("decode"),
+    )
+
     samples_by_steps: ClassVar[bool] = False  # whether it makes images step by step, and knows guidance
 
     batch: int = 128

@@ -3,7 +3,6 @@ r"""What recipes for images share: reading and showing the images, and reading n
 files or arrays → one size → bytes (n, c, h, w) → pixels from 0 to 1 → the model, which brings them to its own scale
 """
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_share
 from cutaway.recipes.settings import DATA, setting
-from cutaway.tasks.images.images_in_memory import STORED, ImagesInMemory
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.training.augmentation.image_changes import expect_fitting, read_changes
 
 if TYPE_CHECKING:
@@ -27,12 +26,16 @@ if TYPE_CHECKING:
 class ImageRecipe(Recipe):
     """A model of images."""
 
-    input: ClassVar[str] = "folder/"
-    input_is_file: ClassVar[bool] = True
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("embed"),
+        Offer("look", takes="folder/"),
+    )
+
+    memory: ClassVar[str] = "cutaway.data.stored:keep_images"
     needs_labels: ClassVar[bool] = False  # whether images without a label are left out
     meanings: ClassVar[dict[str, str]] = {}  # for the report: what figures mean that need words, by metric
 
-    data: str = "digits"  # in Python arrays, too: see `images_in_memory`
+    data: str = "digits"  # in Python arrays, too
     """a folder (one sub-folder a class), zip, CSV of paths and labels, idx files, .npz, or an embedded sample"""
     size: int = setting(0, DATA)
     """pixels on the longer side; 0 for that of the images, at most 64"""
@@ -56,10 +59,6 @@ class ImageRecipe(Recipe):
     """encoding of a CSV file"""
 
     def __post_init__(self) -> None:
-        if isinstance(self.data, os.PathLike):
-            object.__setattr__(self, "data", os.fspath(self.data))
-        elif not isinstance(self.data, str):
-            object.__setattr__(self, "data", ImagesInMemory.of(self.data))
         super().__post_init__()
         expect_share(self, "validation", "test")
         if self.size != 0 and not 4 <= self.size <= 4096:
@@ -84,7 +83,7 @@ class ImageRecipe(Recipe):
         from cutaway.data.images.image_data import read_images
 
         found = read_images(
-            self.data.source() if isinstance(self.data, ImagesInMemory) else self.data,
+            self.data,
             labelled=self.needs_labels,
             size=self.size,
             channels=channels,
@@ -107,24 +106,18 @@ class ImageRecipe(Recipe):
         facts: dict[str, Any] = {
             "summary": data.summary(),
             "fingerprint": data.fingerprint.to_dict(),
-            "source": str(self.data),
+            "source": self.data,
         }
-        if isinstance(self.data, ImagesInMemory):
-            facts["stored"] = STORED
         if self.meanings:
             facts["meanings"] = dict(self.meanings)
         return facts
 
     def image_files(self, data: "ImageData") -> dict[str, Callable[[Path], None]]:
         """The files that a run needs to read new images: for `Job.files`."""
-        from cutaway.atomic_files import write_bytes, write_json
+        from cutaway.atomic_files import write_json
 
         about = {"labels": list(data.labels), "shape": list(data.shape), "fit": self.fit}
-        files: dict[str, Callable[[Path], None]] = {"images.json": lambda path: write_json(path, about)}
-        if isinstance(self.data, ImagesInMemory):
-            content = self.data.content
-            files[STORED] = lambda path: write_bytes(path, content)
-        return files
+        return {"images.json": lambda path: write_json(path, about)}
 
     def read_new(self, run: "Run", inputs: Any) -> "ImageRows":
         """New images (a path, several, arrays, Pillow images), brought to the shape of those of training."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.images.image_settings import ImageRecipe
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -22,9 +23,15 @@ if TYPE_CHECKING:
 class ImagePretrainingRecipe(ImageRecipe):
     """A model that learns from images alone."""
 
-    prediction: ClassVar[str] = (
-        "a folder of images, an image or an .npz in; the most alike training image of each, and the class of the five "
-        "nearest where classes are known, out"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="folder/",
+            gives="a folder of images, an image or an .npz in; the most alike training image of each, and the class of "
+            "the five nearest where classes are known, out",
+        ),
+        Offer("encode"),
     )
 
     batch: int = 128

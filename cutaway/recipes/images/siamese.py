@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.images.image_settings import ImageRecipe
 from cutaway.recipes.settings import DATA, FIRST, MODEL, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.training.augmentation.image_changes import MIXTURES, ImageChanges, read_changes
 
 if TYPE_CHECKING:
@@ -28,15 +29,21 @@ class SiameseRecipe(ImageRecipe):
     """
 
     name: ClassVar[str] = "siamese"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="folder/",
+            gives="a folder of images in; the class whose examples, in folder/support, are most alike to each image "
+            "out",
+        ),
+    )
     quality: ClassVar[str] = (
         "Omniglot's 20 official one-shot runs, 20 classes with one example each, trained on one of the two small "
         "background sets with --steps 1500, 180 s of one core: 6.0 and 5.0 % errors, one seed (published: people 4.5, "
         "a convolutional network 23.2, modified Hausdorff distance 38.8): `python benchmarks/run.py one_shot`."
     )
     unit: ClassVar[str] = "nats a pair"
-    prediction: ClassVar[str] = (
-        "a folder of images in; the class whose examples, in folder/support, are most alike to each image out"
-    )
     needs_labels: ClassVar[bool] = True
     meanings: ClassVar[dict[str, str]] = {
         "one_shot_error": "the share of images of new classes that are more alike to an example of another class",

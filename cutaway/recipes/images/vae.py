@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.images.generative import GenerativeRecipe
 from cutaway.recipes.settings import FIRST, MODEL, setting
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,6 +31,7 @@ class VAERecipe(GenerativeRecipe):
     """
 
     name: ClassVar[str] = "vae"
+    abilities: ClassVar[tuple[Offer, ...]] = (Offer("test"),)
     unit: ClassVar[str] = "nats an image"
     quality: ClassVar[str] = (
         "On MNIST, black and white by chance, an ELBO of −89.6 nats on the test images (each pixel alone −206), after "

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cutaway.recipes.series.forecast_settings import ForecastRecipe
 from cutaway.recipes.settings import DATA, FIRST, MODEL, setting
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from cutaway.tasks.series.anomalies import SeriesAnomalies
@@ -17,7 +18,10 @@ class AnomalyRecipe(ForecastRecipe):
 
     name: ClassVar[str] = "anomaly"
     kind: ClassVar[str] = "series/anomalies"
-    prediction: ClassVar[str] = "series in; their odd stretches out"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer("predict", takes="series.csv", gives="series in; their odd stretches out"),
+    )
     quality: ClassVar[str] = (
         "Spikes, shifts and stuck stretches put into the test part, 2 false alarms a year asked for: Beijing's hourly "
         "pm2.5 (43,800 hours, 4 s of one core) precision 0.97, recall 0.83, and 2.0 alarms a year with nothing put in; "

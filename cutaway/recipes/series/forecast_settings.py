@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
-from cutaway.tasks.tables.in_memory import TableInMemory
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from cutaway.tasks.series.forecast import SeriesForecasts
@@ -21,10 +21,20 @@ if TYPE_CHECKING:
 class ForecastRecipe(Recipe):
     """A model that forecasts series."""
 
-    input: ClassVar[str] = "series.csv"
-    prediction: ClassVar[str] = "series in; quantiles of what comes next out, as `cutaway forecast` says them"
-    input_is_file: ClassVar[bool] = True
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="series.csv",
+            gives="series in; quantiles of what comes next out, as `cutaway forecast` says them",
+        ),
+        Offer("forecast"),
+        Offer("backtest"),
+        Offer("look", takes="series.csv"),
+    )
+
     unit: ClassVar[str] = "nats a value"
+    memory: ClassVar[str] = "cutaway.data.stored:keep_series"
     kind: ClassVar[str] = "series/forecast"
     validation_rows: ClassVar[int] = 1  # windows of all series together that `validation=1` stands for
 
@@ -64,10 +74,6 @@ class ForecastRecipe(Recipe):
     """paths drawn for each window when a forecast is measured"""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.data, str):
-            from cutaway.data.series.series_reading import as_series_frame
-
-            object.__setattr__(self, "data", TableInMemory.of(as_series_frame(self.data)))
         super().__post_init__()
         expect_at_least(self, 0, "horizon", "validation", "windows")
         expect_at_least(self, 1, "samples")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, setting
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from cutaway.tasks.series.classifier_learner import ClassifierLearner
@@ -21,6 +22,11 @@ class SeriesClassifierRecipe(Recipe):
     """
 
     name: ClassVar[str] = "series-classifier"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer("predict", takes="series.csv", gives="series in; a class for each out"),
+        Offer("look", takes="series.csv"),
+    )
     kind: ClassVar[str] = "series/classify"
     quality: ClassVar[str] = (
         "Test accuracy on archive data, beside the published InceptionTime and the nearest training series: GunPoint "
@@ -29,9 +35,6 @@ class SeriesClassifierRecipe(Recipe):
         "core each, one seed, 300 steps. `python benchmarks/run.py series_classes` measures it."
     )
     unit: ClassVar[str] = "nats a series"
-    input: ClassVar[str] = "series.csv"
-    prediction: ClassVar[str] = "series in; a class for each out"
-    input_is_file: ClassVar[bool] = True
 
     data: str = "cylinder-bell-funnel"
     """a CSV, Parquet or .ts file, or the name of an embedded sample (`cutaway list data`)"""

@@ -9,7 +9,7 @@ The first three descend to the one minimum that their cost has, which is what st
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from cutaway.recipes.base import Optimizer
 from cutaway.recipes.checks import expect_at_least
@@ -17,11 +17,9 @@ from cutaway.recipes.settings import FIRST, setting
 from cutaway.recipes.tables.table_settings import TableRecipe
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
-
-    from cutaway.data.tables.encoding import Encoded
     from cutaway.data.tables.reading import Table
-    from cutaway.models.tables import TableNet, TableNetSpec
+    from cutaway.models.tables import TableNetSpec
+    from cutaway.tasks.tables.rows import RowLearner
 
 
 @dataclass(frozen=True)
@@ -59,22 +57,10 @@ class OneLayerRecipe(TableRecipe):
             embedding=0,
         )
 
-    def objective(self, table: "Table") -> Any:
-        from cutaway.tasks.tables.predict import row_cost
+    def learner(self) -> "type[RowLearner]":
+        from cutaway.tasks.tables.rows import OneLayer
 
-        if not self.penalty:
-            return row_cost
-        from cutaway.blocks.losses.penalties import l2_penalty
-
-        # The loss is a mean over rows, and for numbers and labels over outputs; of a square the half is not taken.
-        several = 1 if self.heads[table.schema.task] == "multi-class" else len(table.schema.targets)
-        share = self.penalty / (len(table.train.numbers) * several)
-        share *= 2 if table.schema.task == "regression" else 1
-
-        def cost(model: "nn.Module", rows: "Encoded") -> "Tensor":
-            return row_cost(model, rows) + share * l2_penalty(model)
-
-        return cost
+        return OneLayer
 
 
 @dataclass(frozen=True)
@@ -170,36 +156,7 @@ class PerceptronRecipe(OneLayerRecipe):
         if self.penalty:
             raise ValueError(f"the perceptron's rule has no penalty, got penalty={self.penalty}; leave it at 0")
 
-    def objective(self, table: "Table") -> Any:
-        return perceptron_cost
+    def learner(self) -> "type[RowLearner]":
+        from cutaway.tasks.tables.rows import Perceptron
 
-    def losses(self, model: "TableNet", outputs: "Tensor", targets: "Tensor") -> "Tensor":
-        """1 for a row with a mistake, else 0: the sums of a perceptron have no scale to measure a distance in."""
-        mistakes, _ = perceptron_errors(outputs, targets)
-        return (mistakes != 0).any(-1).to(outputs.dtype)
-
-
-def perceptron_errors(outputs: "Tensor", targets: "Tensor") -> "tuple[Tensor, Tensor]":
-    """ŷ − y for every output, and ŷ: thresholds of the sums, or a one for the largest of several classes."""
-    import torch
-
-    with torch.no_grad():
-        if outputs.shape[-1] > 1 and targets.ndim < outputs.ndim:
-            said = torch.nn.functional.one_hot(outputs.argmax(-1), outputs.shape[-1])
-            truth = torch.nn.functional.one_hot(targets, outputs.shape[-1])
-        else:
-            said, truth = (outputs >= 0).long(), targets.reshape(outputs.shape)
-        return (said - truth).to(outputs.dtype), said
-
-
-def perceptron_cost(model: "nn.Module", rows: "Encoded") -> "Tensor":
-    r"""The share of rows with a mistake. Its slope is not that share's, which is 0, but the perceptron's rule:
-
-    ∂/∂W = xᵀ(ŷ − y),  so that descending is W ← W + ε xᵀ(y − ŷ)
-    """
-    from cutaway.tasks.tables.predict import row_outputs
-
-    outputs, targets = row_outputs(model, rows)
-    errors, _ = perceptron_errors(outputs, targets)
-    rule = (errors * outputs).sum(-1).mean()
-    return (errors != 0).any(-1).to(outputs.dtype).mean() + (rule - rule.detach())
+        return Perceptron

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from cutaway.data.tables.reading import Table
-    from cutaway.models.tables import TableNet, TableNetSpec
+    from cutaway.models.tables import TableNetSpec
 
 _ROWS_EACH = 10  # training rows for every piece of all numbers together, at least
 
@@ -89,10 +89,6 @@ class MLPRecipe(TableRecipe):
             dropout=self.dropout,
             hide=self.hide,
         )
-
-    def start(self, model: "TableNet", table: "Table") -> None:
-        if model.pieces is not None:
-            model.pieces.set_knots(self.knots(table))
 
     def knots(self, table: "Table") -> "list[Tensor]":
         """Where each number may bend; none for one of two values, which is a line already."""

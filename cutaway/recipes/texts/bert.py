@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, RESULTS, setting
 from cutaway.recipes.texts.text_settings import TextRecipe, corpus_facts, held_out
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from cutaway.data.text.corpus import Corpus
@@ -28,6 +29,14 @@ class BERTRecipe(TextRecipe):
     """
 
     name: ClassVar[str] = "bert"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes='"The [MASK] is returned."',
+            gives="texts with [MASK] in; the five most probable fillings of each out",
+        ),
+    )
     quality: ClassVar[str] = (
         "35.5 % of the masked tokens of held-out documentation right, loss 3.66, after 1,000 steps (160 s of processor "
         "time). The most frequent token 6.9 %; counts of both neighbours 28.0 %, loss 4.15; transformers' "
@@ -37,8 +46,6 @@ class BERTRecipe(TextRecipe):
         "6.43): `python benchmarks/run.py masked_words`."
     )
     unit: ClassVar[str] = "nats a masked token"
-    input: ClassVar[str] = '"The [MASK] is returned."'
-    prediction: ClassVar[str] = "texts with [MASK] in; the five most probable fillings of each out"
 
     least_context: ClassVar[int] = 3  # a token between two special ones
 

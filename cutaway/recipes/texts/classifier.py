@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
-from cutaway.tasks.tables.in_memory import TableInMemory
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from cutaway.data.text.tokenizers import Tokenizer
@@ -27,6 +27,14 @@ class ClassifierRecipe(Recipe):
     """
 
     name: ClassVar[str] = "classifier"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes='"a text of yours"',
+            gives="a text, lines or a table with a column of texts in; the label and P(label) for every label out",
+        ),
+    )
     kind: ClassVar[str] = "texts/classify"
     quality: ClassVar[str] = (
         "Which of 12 modules a docstring is from: 92.3 % of 195 held-out texts right, log loss 0.33 (TF-IDF with "
@@ -35,10 +43,7 @@ class ClassifierRecipe(Recipe):
         "with 300 numbers 81.5). `python benchmarks/run.py sentence_classes` measures it."
     )
     unit: ClassVar[str] = "nats a text"
-    input: ClassVar[str] = '"a text of yours"'
-    prediction: ClassVar[str] = (
-        "a text, lines or a table with a column of texts in; the label and P(label) for every label out"
-    )
+    memory: ClassVar[str] = "cutaway.data.stored:keep_table"
 
     data: str = "python-modules"  # in Python a DataFrame, too, or a dict of columns
     """CSV, TSV, JSON lines or Parquet with a text and a label column; a folder or zip with a folder or file for each
@@ -102,8 +107,6 @@ class ClassifierRecipe(Recipe):
     """at the end, make the probabilities as sure as they are right on validation (a temperature in the last layers)"""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.data, str):
-            object.__setattr__(self, "data", TableInMemory.of(self.data))
         super().__post_init__()
         expect_at_least(self, 1, "readers", "vector_width", "width", "depth", "heads", "context")
         expect_at_least(self, 0, "ngrams")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.texts.language_settings import LanguageRecipe, opening, write_sample
 from cutaway.recipes.texts.text_settings import TextRecipe, corpus_facts
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -27,6 +28,7 @@ class GPTRecipe(TextRecipe, LanguageRecipe):
     """
 
     name: ClassVar[str] = "gpt"
+    abilities: ClassVar[tuple[Offer, ...]] = (Offer("test"),)
     quality: ClassVar[str] = (
         "The preset small on tinyshakespeare, by characters: validation loss 1.86 in 15 s on two cores; nanoGPT's CPU "
         "quick start, of the same size: 1.90 in 82 s. `python benchmarks/run.py race` measures it. The default run "

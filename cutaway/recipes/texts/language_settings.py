@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import RESULTS, setting
 from cutaway.recipes.texts.text_settings import CorpusRecipe, held_out
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from torch import nn
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class LanguageRecipe(CorpusRecipe):
     """A model that predicts the next token of a text, and writes."""
+
+    abilities: ClassVar[tuple[Offer, ...]] = (Offer("generate"),)
 
     unit: ClassVar[str] = "nats a token"
 

@@ -7,6 +7,7 @@ from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import FIRST, setting
 from cutaway.recipes.texts.language_settings import LanguageRecipe, opening, write_sample
 from cutaway.recipes.texts.text_settings import corpus_facts
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -25,6 +26,7 @@ class MarkovRecipe(LanguageRecipe):
     """
 
     name: ClassVar[str] = "markov"
+    abilities: ClassVar[tuple[Offer, ...]] = (Offer("test"),)
     quality: ClassVar[str] = (
         "tinyshakespeare by characters, the last tenth held out: loss 1.723 with order 3, 1.515 with 5, 1.496 with 7 "
         "(13 s of one core, all told), 1.496 with 9. With Chen and Goodman's discounts instead of learned ones 1.519 "

@@ -8,6 +8,7 @@ from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import FIRST, SCHEDULE, setting
 from cutaway.recipes.texts.language_settings import LanguageRecipe, opening, write_sample
 from cutaway.recipes.texts.text_settings import corpus_facts
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from torch import nn
@@ -24,6 +25,8 @@ WARM = 256  # tokens that each of them reads before its first prediction counts
 @dataclass(frozen=True)
 class RecurrentRecipe(LanguageRecipe):
     """Trains a recurrent net on text, its state carried from batch to batch, and lets it write."""
+
+    abilities: ClassVar[tuple[Offer, ...]] = (Offer("test"),)
 
     cell: ClassVar[str] = ""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, MODEL, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.tasks.texts.equal_texts import TOGETHER, expect_same_parts, kept_together
 from cutaway.training.optimizers.schedules import Shape
 
@@ -34,6 +35,16 @@ class TaggerRecipe(Recipe):
     """
 
     name: ClassVar[str] = "tagger"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="text.conllu",
+            gives="texts or CoNLL-U in; a tag for every word out; CoNLL-U comes back with its tags put in, and --json "
+            "has the probabilities of all tags",
+            formats=(".conllu",),
+        ),
+    )
     quality: ClassVar[str] = (
         "Parts of speech on the test file of the English Web Treebank (UPOS, preset treebank, GloVe's vectors of 50 "
         "numbers for 20,000 words): 96.1 % right, of words never seen 82.5 %, in 547 s of processor time; each word's "
@@ -41,12 +52,6 @@ class TaggerRecipe(Recipe):
         "frequent role 90.5 %. `python benchmarks/run.py tagging` measures it."
     )
     unit: ClassVar[str] = "nats a word"
-    input: ClassVar[str] = "text.conllu"
-    prediction: ClassVar[str] = (
-        "texts or CoNLL-U in; a tag for every word out; CoNLL-U comes back with its tags put in, and --json has the "
-        "probabilities of all tags"
-    )
-    output_formats: ClassVar[tuple[str, ...]] = (".conllu",)
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "treebank": dict(

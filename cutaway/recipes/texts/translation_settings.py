@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import FIRST, RESULTS, setting
 from cutaway.recipes.texts.text_settings import CorpusRecipe, held_out
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from torch import nn
@@ -26,9 +27,13 @@ _SAMPLES = 8  # of them at every evaluation
 class TranslationRecipe(CorpusRecipe):
     """A model that answers a text with a text, learned from pairs with a tab between source and target."""
 
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer("generate"),
+        Offer("predict", takes="lines.txt", gives="texts in; translations out"),
+    )
+
     unit: ClassVar[str] = "nats a target token"
-    input: ClassVar[str] = "lines.txt"
-    prediction: ClassVar[str] = "texts in; translations out"
 
     least_context: ClassVar[int] = 3  # a token between two special ones
 

@@ -1,7 +1,9 @@
 r"""What runs of word vectors can do, learned here or imported: list their words, be looked at, and be exported."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +22,11 @@ _COMMON, _KNOWN = 100, 2000  # the most frequent words say little, rare ones are
 
 class VectorRuns:
     """A mixin of recipes whose model is a `WordVectors`."""
+
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("embed"),
+        Offer("nearest"),
+    )
 
     def word_rows(self, run: "Run") -> "WordRows":
         from cutaway.data.words.word_streams import read_counted_words

@@ -7,6 +7,7 @@ from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
 from cutaway.recipes.words.vector_runs import VectorRuns
+from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
     from cutaway.data.words.word_streams import WordCorpus
@@ -26,6 +27,7 @@ class WordVectorsRecipe(VectorRuns, Recipe):
     """
 
     name: ClassVar[str] = "wordvectors"
+    abilities: ClassVar[tuple[Offer, ...]] = (Offer("test"),)
     unit: ClassVar[str] = "nats a word"
     quality: ClassVar[str] = (
         "Text8's first 10 MB, 100 numbers, five epochs, means of three seeds: CBOW agrees with people's ratings by "

@@ -10,6 +10,7 @@ from cutaway.look.images.resistance_curves import resistance_curves
 from cutaway.look.images.signed_pixels import signed_pixels
 from cutaway.look.pages.picture import Picture
 from cutaway.recipes.images.classifier_settings import ImageClassifierRecipe
+from cutaway.runs.attacked import labelled_images
 from cutaway.tasks.images.pixels import image_about
 from cutaway.tasks.subjects import Subject
 from cutaway.training.attacks.attacking import attack
@@ -52,14 +53,14 @@ def attackable(run: "Run") -> Any:
 
 def attacked(run: "Run", subject: Subject) -> Picture:
     """What must change in some images for another class."""
-    images, labels, _ = attackable(run)(None, "validation", 100)
+    images, labels, _ = labelled_images(run, None, "validation", 100)
     epsilon = run.recipe.adversarial or 0.1  # type: ignore[attr-defined]
     return attack_picture(run, images, labels, epsilon, _STEPS, 2.5 * epsilon / _STEPS)
 
 
 def resistance(run: "Run", subject: Subject) -> Picture:
     """How many images keep their class as changes grow: aimed ones beside noise."""
-    images, labels, words = attackable(run)(None, "validation", _COUNT)
+    images, labels, words = labelled_images(run, None, "validation", _COUNT)
     most = run.recipe.adversarial or 0.2  # type: ignore[attr-defined]
     model: Any = run.model
     sizes = [most * i / 6 for i in range(9)]

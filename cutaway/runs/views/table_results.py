@@ -12,7 +12,7 @@ from cutaway.look.pages.picture import Picture
 from cutaway.look.style.colours import CATEGORIES
 from cutaway.models.tables import TableNet
 from cutaway.tasks.subjects import Subject
-from cutaway.tasks.tables.predict import outputs_of
+from cutaway.tasks.tables.rows import outputs_of
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
@@ -22,9 +22,8 @@ _NAMED = 40  # inputs shown, those with the largest weights
 
 def results(run: "Run", subject: Subject) -> list[Picture]:
     """Predictions against the truth on rows not trained on, and the weights of a linear model by name."""
-    recipe: Any = run.recipe
     model: Any = run.model
-    table = recipe.table(run)
+    table = run.task.parts
     if table.validation is None:
         return []
     return pictures_of(model, table.schema, table.validation, outputs_of(model, table.validation))

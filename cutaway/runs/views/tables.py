@@ -14,9 +14,9 @@ from cutaway.data.tables.schema import Column, Schema
 from cutaway.look import decision_map, fitted_curve, integrated_gradients, saliency_map
 from cutaway.look.pages.picture import Picture
 from cutaway.models.tables import TableNet
-from cutaway.recipes.tables.table_settings import TableRecipe
 from cutaway.tasks.subjects import Subject
-from cutaway.tasks.tables.predict import describe, outputs_of, schema_of
+from cutaway.tasks.tables.predict import describe, schema_of
+from cutaway.tasks.tables.rows import outputs_of
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def is_table(run: "Run") -> bool:
     """Runs of tables."""
-    return isinstance(run.recipe, TableRecipe)
+    return run.recipe.kind == "tables/predict" and isinstance(run.model, TableNet)
 
 
 def _plain_numbers(run: "Run") -> list[Column]:
@@ -52,8 +52,7 @@ def has_one_input(run: "Run") -> bool:
 
 
 def _all_rows(run: "Run") -> Encoded:
-    recipe: Any = run.recipe
-    table = recipe.table(run)
+    table = run.task.parts
     return table.train if table.validation is None else table.validation
 
 

@@ -7,6 +7,7 @@ from cutaway.look.embeddings.word_maps import word_map, word_similarity
 from cutaway.look.pages.picture import Picture
 from cutaway.runs.views.graph_views.hidden_parts import restores_graphs
 from cutaway.runs.views.graph_views.vertices import classifies_vertices
+from cutaway.tasks.abilities.ability import Offer, offers_of
 from cutaway.tasks.abilities.dispatch import find_method
 from cutaway.tasks.subjects import Subject
 
@@ -41,7 +42,7 @@ def frequent_words(run: "Run", subject: Subject) -> list[Picture]:
     rows = list(dict.fromkeys([*own, *readable]))[:_MAPPED]
     if len(rows) < _LEAST:
         return []
-    noun = run.recipe.word_noun
+    noun = offers_of(type(run.recipe)).get("nearest", Offer("nearest")).noun or "words"
     title = f"Map of {noun}: {len(rows)} of {len(table.words):,}"
     words = [table.words[i] for i in rows]
     picture = word_map(table.matrix[rows], words, perplexity=subject.perplexity, title=title)

@@ -1,1 +1,1 @@
-"""Abilities: the verbs that a run can be asked for."""
+"""Abilities: what can be asked of a trained run, each verb described as data; none of it imports torch."""

@@ -16,15 +16,11 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from cutaway.atomic_files import write_bytes
 from cutaway.blocks.graphs.compressed_rows import is_sparse_rows
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.batches import Batches
-from cutaway.data.graphs.graph_set import GraphRows, GraphSet, is_graph_list, read_graphs
-from cutaway.data.graphs.tagged_graphs import is_tagged_file
-from cutaway.data.samples.embedded import list_samples
+from cutaway.data.graphs.graph_set import GraphRows, GraphSet, read_graphs
 from cutaway.data.splits import split_rows
-from cutaway.tasks.graphs.graphs_in_memory import STORED, GraphInMemory
 from cutaway.tasks.graphs.masked import (
     GraphMasks,
     GraphSetMasks,
@@ -42,34 +38,6 @@ if TYPE_CHECKING:
     from cutaway.runs.run import Run
 
 _EVALUATED = 1000  # graphs, at most, of an evaluation
-_TABLES = (".csv", ".tsv", ".parquet")
-
-
-def looks_like_many(source: Any, encoding: str = "utf-8") -> bool:
-    """Whether data is many graphs: a sample of such, a folder, a .txt of tagged graphs, or a table with SMILES."""
-    if not isinstance(source, str):
-        return False
-    kinds = {sample.kind for sample in list_samples() if sample.name == source}
-    path = Path(source).expanduser()
-    if kinds or not path.exists():
-        return kinds == {"graphs"}
-    if path.is_dir() or is_tagged_file(path, encoding):
-        return True
-    if not any(ending in _TABLES for ending in path.suffixes):
-        return False
-    from cutaway.data.tables.table_files import column_names
-
-    return any("smiles" in name.casefold() for name in column_names(path, encoding, header=None))
-
-
-def are_graphs(source: Any) -> bool:
-    """Whether something in memory is many graphs: a list of them (with or without targets), or a data set of PyG."""
-    if not is_graph_list(source):
-        return False
-    first = source[0]
-    if isinstance(first, (list, tuple)) and isinstance(source, tuple) and len(source) == 2:
-        return are_graphs(first)
-    return any(hasattr(first, name) for name in ("edges", "edge_index", "tocsr"))
 
 
 class MaskedData(ABC):
@@ -196,7 +164,7 @@ class MaskedGraphs(MaskedData):
 
     def __init__(self, recipe: "MaskedGraphRecipe", run: "Run | None" = None) -> None:
         self.recipe = recipe
-        self.data = recipe.data.read(self._read) if isinstance(recipe.data, GraphInMemory) else self._read(recipe.data)
+        self.data = self._read()
         if run is not None:
             run.expect_same_data(self.data.fingerprint)
         first, shares = self.data.train.graphs[0], recipe.shares()
@@ -211,11 +179,11 @@ class MaskedGraphs(MaskedData):
         self.units, self.unit = min(recipe.batch, len(self.data.train)), "graphs"
         self.restoration = Restoration(kinds, recipe.power)
 
-    def _read(self, source: Any) -> GraphSet:
+    def _read(self) -> GraphSet:
         """All graphs, with a target or without."""
         recipe = self.recipe
         parts: dict[str, Any] = {"validation": recipe.validation, "test": recipe.test, "seed": recipe.seed}
-        return read_graphs(source, **parts, target=recipe.target, encoding=recipe.encoding, labelled=False)
+        return read_graphs(recipe.data, **parts, target=recipe.target, encoding=recipe.encoding, labelled=False)
 
     def some_graphs(self) -> Sequence[Graph]:
         return self.data.train.graphs
@@ -223,14 +191,10 @@ class MaskedGraphs(MaskedData):
     def facts(self) -> dict[str, Any]:
         kinds = ", ".join(kind.name for kind in self.restoration.kinds)
         summary = self.data.summary() + (f"\nhidden and restored: {kinds}" if kinds else "")
-        facts = {"summary": summary, "fingerprint": self.data.fingerprint.to_dict(), "source": str(self.recipe.data)}
-        return facts | ({"stored": STORED} if isinstance(self.recipe.data, GraphInMemory) else {})
+        return {"summary": summary, "fingerprint": self.data.fingerprint.to_dict(), "source": self.recipe.data}
 
     def files(self) -> "dict[str, Callable[[Path], None]]":
-        if not isinstance(self.recipe.data, GraphInMemory):
-            return {}
-        content = self.recipe.data.content
-        return {STORED: lambda path: write_bytes(path, content)}
+        return {}
 
     def about(self) -> dict[str, Any]:
         return super().about() | {"features": self.data.features.to_dict()}
@@ -278,4 +242,4 @@ def _mask(count: int, rows: np.ndarray) -> Bool[np.ndarray, "n"]:
     return found
 
 
-__all__ = ["MaskedData", "MaskedGraphs", "OneMaskedGraph", "are_graphs", "looks_like_many", "with_ones"]
+__all__ = ["MaskedData", "MaskedGraphs", "OneMaskedGraph", "with_ones"]

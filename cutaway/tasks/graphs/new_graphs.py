@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 from cutaway.atomic_files import read_json
 from cutaway.data.graphs.graph_set import GraphRows, is_graph_list, read_graphs
 from cutaway.data.graphs.raw_graph_sets import GraphFeatures
+from cutaway.data.tables.endings import TABLES, file_ending
 from cutaway.tasks.graphs.whole_graphs import Scale
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
-
-_TABLES = (".csv", ".tsv", ".parquet")
 
 
 def read_new_graphs(inputs: Any, encoding: str = "utf-8", like: GraphFeatures | None = None) -> GraphRows:
@@ -22,7 +21,7 @@ def read_new_graphs(inputs: Any, encoding: str = "utf-8", like: GraphFeatures | 
     """
     if isinstance(inputs, (str, os.PathLike)):
         path = Path(inputs)
-        if path.is_file() and any(ending in _TABLES for ending in path.suffixes):
+        if path.is_file() and file_ending(path) in TABLES:
             inputs = _smiles_of(path, encoding)
         elif not path.exists():
             inputs = [os.fspath(inputs)]

@@ -1,8 +1,6 @@
 r"""Vertices by their names: those that a person asks for, and the one that a page looks at."""
 
-import csv
 import difflib
-import io
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,6 +11,7 @@ import torch
 from jaxtyping import Int
 
 from cutaway.data.files import refuse_special
+from cutaway.data.tables.csv_files import find_separator, split_fields
 from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
@@ -31,12 +30,18 @@ def read_names(source: str, encoding: str = "utf-8") -> Any:
         refuse_special(Path(source), "a file of vertices")
         return source
     lines = Path(source).read_text(encoding=encoding, errors="replace").lstrip("\ufeff")
-    rows = [row for row in csv.reader(io.StringIO(lines)) if row]
+    rows = split_fields(lines, _separator(lines))
     if not rows:
         raise ValueError(f"a file of vertices must name one, got {source}, which is empty; write a name a line")
     header = [field.strip().lower() for field in rows[0]]
     column = next((header.index(name) for name in _COLUMNS if name in header), None)
     return [row[column or 0].strip() for row in rows[column is not None :] if len(row) > (column or 0)]
+
+
+def _separator(text: str) -> str:
+    """What stands between the names of a line: a space does not, as it may be inside a name."""
+    found = find_separator(text)
+    return "," if found == " " else found
 
 
 def find_vertices(asked: Any, names: Sequence[str]) -> Int[np.ndarray, "n"]:
@@ -64,8 +69,7 @@ def read_pairs(source: str, encoding: str = "utf-8") -> Any:
     if not os.path.isfile(source):
         return source
     text = Path(source).read_text(encoding=encoding, errors="replace").lstrip("\ufeff")
-    separator = "\t" if "\t" in text.split("\n")[0] else ","
-    rows = [[field.strip() for field in row] for row in csv.reader(io.StringIO(text), delimiter=separator) if row]
+    rows = [[field.strip() for field in row] for row in split_fields(text, _separator(text))]
     if not rows or any(len(row) < 2 for row in rows):
         raise ValueError(f"a file of pairs must have two names a line, got {source} with fewer; write source,target")
     if rows[0][0].lower() in _SOURCES:

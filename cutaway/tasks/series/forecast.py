@@ -16,14 +16,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from cutaway.atomic_files import write_bytes
 from cutaway.data.series.covariates import as_in_training
 from cutaway.data.series.series_reading import extend, read_series
 from cutaway.data.series.series_table import SeriesTable
 from cutaway.tasks.series.baselines.simple_methods import fit_simple_methods, measure_simple_methods
 from cutaway.tasks.series.histories import Histories, SeriesParts
-from cutaway.tasks.tables.in_memory import STORED, TableInMemory
-from cutaway.tasks.task import Files, Task
+from cutaway.tasks.task import Task
 
 _READING = ("series", "time", "target", "known", "static", "missing", "duplicates", "encoding", "header")
 _USUAL_HORIZON = 12  # steps, where the frequency of the series is not known
@@ -50,7 +48,6 @@ class SeriesForecasts(Task):
     def read_table(self, source: Any = None, future: Any = None) -> SeriesTable:
         """The series of the data, or of another source with the same columns; ``future`` holds covariates."""
         settings = self.settings
-        held = settings.data if isinstance(settings.data, TableInMemory) and source is None else None
         options = {name: getattr(settings, name) for name in _READING}
         options |= {"frequency": settings.frequency or None, "start": settings.start or None}
         if source is not None and self.run is not None:
@@ -58,10 +55,7 @@ class SeriesForecasts(Task):
             options["frequency"] = settings.frequency or self.run.about["data"].get("frequency")
         if isinstance(source, Mapping) or not (source is None or hasattr(source, "columns") or _is_path(source)):
             options |= {"series": "", "time": "", "target": ""}  # arrays have no columns
-        given = settings.data if source is None else source
-        table = read_series(given if held is None else held.frame(), future=future, **options)
-        if held is not None:
-            table = replace(table, fingerprint=held.fingerprint())
+        table = read_series(settings.data if source is None else source, future=future, **options)
         if settings.test_file and source is None:
             options = {name: value for name, value in options.items() if name not in ("known", "static")}
             table = extend(table, read_series(settings.test_file, **options))
@@ -119,7 +113,7 @@ class SeriesForecasts(Task):
     def facts_of_series(self) -> dict[str, Any]:
         """What the series are: their frequency, season, columns and covariates."""
         table = self.parts.table
-        facts = super().facts() | {
+        return super().facts() | {
             "frequency": table.frequency,
             "horizon": self.parts.horizon,
             "season": table.season,
@@ -127,16 +121,6 @@ class SeriesForecasts(Task):
             "known_names": list(table.known_names),
             "columns": {role: list(names) for role, names in table.columns.items()},
         }
-        if isinstance(self.settings.data, TableInMemory):
-            facts["stored"] = STORED
-        return facts
-
-    def files(self) -> Files:
-        """A copy of series that came in memory."""
-        if not isinstance(self.settings.data, TableInMemory):
-            return {}
-        content = self.settings.data.content
-        return {STORED: lambda path: write_bytes(path, content)}
 
     # Baselines and metrics.
 

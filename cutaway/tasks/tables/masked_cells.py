@@ -8,21 +8,85 @@ never asked for. Numbers are asked for by their bin.
 
 import copy
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from cutaway.atomic_files import read_json, write_json
 from cutaway.blocks.losses.metrics import accuracy, r_squared
 from cutaway.blocks.losses.restoration import cell_losses, mean_where
 from cutaway.data.batches import Batches, ShuffledRows
 from cutaway.data.seeded_draws import draw_uniform
-from cutaway.data.tables.cells import Cells
+from cutaway.data.tables.cells import Cells, CellTable, read_cells
+from cutaway.data.tables.schema import Schema
 from cutaway.models.cells import CellNet
+from cutaway.tasks.tables.predict import SCHEMA, read_rows, schema_of
+from cutaway.tasks.task import Files, Task
 
+if TYPE_CHECKING:
+    import pandas
+
+WHOLE = "whole_numbers.json"  # in the run folder: the columns of whole numbers
 _ROWS = 4096  # evaluated or filled at a time
+
+
+class HiddenCellsTask(Task):
+    """The rows of a table without a target, and how well their cells are restored."""
+
+    kind: ClassVar[str] = "tables/masked_cells"
+    parts: CellTable
+
+    def read_parts(self) -> CellTable:
+        settings = self.settings
+        return read_cells(
+            settings.data,
+            leave_out=[name.strip() for name in settings.leave_out.split(",") if name.strip()],
+            validation=settings.validation,
+            test=settings.test,
+            seed=settings.seed,
+            encoding=settings.encoding,
+            header=settings.header,
+        )
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.parts.schema if self.run is None else schema_of(self.run)
+
+    @cached_property
+    def whole(self) -> tuple[str, ...]:
+        """The columns of whole numbers."""
+        if self.run is None:
+            return self.parts.whole
+        path = self.run.file(WHOLE)
+        return () if path is None else tuple(read_json(path, "columns")["columns"])
+
+    def files(self) -> Files:
+        schema, whole = self.schema, self.whole
+        return {
+            SCHEMA: lambda path: write_json(path, schema.to_dict()),
+            WHOLE: lambda path: write_json(path, {"columns": list(whole)}),
+        }
+
+    def inputs(self, source: Any) -> "pandas.DataFrame":
+        """Rows of a person, some of whose cells may be empty."""
+        return read_rows(self.schema, source, self.settings.encoding)
+
+    def rows_to_show(self) -> tuple[Cells, str]:
+        """Rows that a model was not trained on, and what they are; those of training if there are no others."""
+        if self.parts.validation is None:
+            return self.parts.train, "rows that it was trained on"
+        return self.parts.validation, "rows that it was not trained on"
+
+    def test_metrics(self, learner: Any) -> dict[str, float]:
+        rows, model = self.parts.open_test(), learner.model
+        scores = column_scores(model, rows, outcome_frequencies(model, self.parts.train))
+        numbers = len(model.spec.inputs)
+        naive = {f"baseline_{name}": value for name, value in summary_metrics(scores, numbers, naive=True).items()}
+        return hidden_metrics(model, rows, self.settings.hidden) | summary_metrics(scores, numbers) | naive
 
 
 class HiddenCells(NamedTuple):
@@ -179,20 +243,3 @@ def naive_loss(model: CellNet, cells: Cells, frequencies: Sequence[Tensor], shar
 def _first_inputs(inputs: Sequence[int]) -> list[int]:
     """The place of each number column's value among all inputs."""
     return [sum(inputs[:j]) for j in range(len(inputs))]
-
-
-__all__ = [
-    "CellBatches",
-    "ColumnScore",
-    "HiddenCells",
-    "column_outcomes",
-    "column_scores",
-    "draw_hidden",
-    "hidden_cost",
-    "hidden_metrics",
-    "naive_loss",
-    "outcome_frequencies",
-    "scores_of",
-    "summary_metrics",
-    "true_outcomes",
-]

@@ -1,63 +1,172 @@
-r"""Rows of a table into a model and back out: batches, costs, and predictions in the table's own labels and units."""
+r"""The task of predicting columns of a table: rows in three parts, metrics, answers in its own labels and units.
+
+table → schema → rows as numbers and ids → (a learner) → outputs → labels, P(label), numbers in their units
+
+`linear`, `logistic`, `softmax`, `perceptron` and `mlp` learn it from nothing (`rows.py`), `cutaway tune BASE --task
+table` by a model that has learned to restore the cells of tables like it.
+"""
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from cutaway.atomic_files import read_json
-from cutaway.data.tables.encoding import Encoded, TableBatches, decode, encode
+from cutaway.atomic_files import read_json, write_json
+from cutaway.data.tables.cells import encode_labelled_cells
+from cutaway.data.tables.encoding import Encoded, decode, encode
+from cutaway.data.tables.numerals import is_code, read_notation
+from cutaway.data.tables.reading import Table, read_table
 from cutaway.data.tables.schema import MISSING, UNSEEN, Column, Schema
+from cutaway.data.tables.table_files import as_frame, load_rows
 from cutaway.extras import need
+from cutaway.tasks.tables.baselines import baseline_metric, constant_baseline, figure_of, score
+from cutaway.tasks.task import Files, Task
 
 if TYPE_CHECKING:
     import pandas
 
-    from cutaway.runs.run import Run
-
-_ROWS = 4096  # evaluated or predicted at a time
-
-
-class RowBatches(TableBatches):
-    """Rows in batches; a batch that the whole table fits into is the whole table, in its order."""
-
-    def at(self, step: int) -> Encoded:
-        if self.world == 1 and self.batch >= len(self.table.numbers):
-            return self.table
-        return super().at(step)
+SCHEMA, CELLS = "schema.json", "cells.json"  # in the run folder; cells: the schema of a base, by which rows are read
+_IN_USE: "WeakValueDictionary[tuple[Any, ...], Table]" = WeakValueDictionary()
 
 
-def row_outputs(model: nn.Module, rows: Encoded) -> tuple[Tensor, Tensor]:
-    """What the model says of rows, and their targets, both on the model's device."""
-    assert rows.targets is not None
-    device = next(model.parameters()).device
-    numbers, ids, targets = (torch.from_numpy(x).to(device) for x in rows)
-    return model(numbers, ids), targets
+class TablePrediction(Task):
+    """Rows with a target: a number, classes, or labels.
+
+    With ``cells``, the schema of a base, rows are encoded as its cells, and the target is hidden from them.
+    """
+
+    kind: ClassVar[str] = "tables/predict"
+    parts: Table
+
+    def __init__(self, settings: Any, run: Any = None, cells: Schema | None = None) -> None:
+        super().__init__(settings, run)
+        if cells is None and run is not None and (path := run.file(CELLS)) is not None:
+            cells = Schema.from_dict(read_json(path, "version"))
+        self.cells = cells
+
+    def read_parts(self) -> Table:
+        """The table; one whose target is not what the recipe is for is refused."""
+        settings, asked = self.settings, self.settings.target_task
+        table = self._read(asked)
+        heads = getattr(settings, "heads", None)
+        if heads is None or table.schema.task in heads:
+            return table
+        if asked == "auto" and heads == {"regression": "regression"} and _are_numbers(table.schema):
+            return self._read("regression")  # whole numbers with few different values are numbers too
+        names = ", ".join(column.name for column in table.schema.targets)
+        raise ValueError(
+            f"{settings.name} is for {' and '.join(heads)} targets, got {names!r}, which is {table.schema.task}; "
+            f"choose another --target, or train {settings.others}"
+        )
+
+    def _read(self, asked: str) -> Table:
+        """The table by these settings; one that is in use, such as the one that is trained on, is not read again."""
+        s = self.settings
+        if self.cells is not None or not os.path.isfile(s.data):
+            return self._read_again(asked)
+        status = os.stat(s.data)
+        settings = (s.target, asked, s.validation, s.test_file or s.test, s.seed, s.encoding, s.header)
+        key = (os.path.abspath(s.data), status.st_size, status.st_mtime_ns, *settings)
+        table = _IN_USE.get(key)
+        if table is None:
+            table = _IN_USE[key] = self._read_again(asked)
+        return table
+
+    def _read_again(self, asked: str) -> Table:
+        settings = self.settings
+        as_cells: dict[str, Callable[..., Any]] = {}
+        if self.cells is not None:
+            as_cells["encode"] = partial(encode_labelled_cells, cells=self.cells)
+        return read_table(
+            settings.data,
+            target=settings.target or None,
+            task=None if asked == "auto" else asked,
+            validation=settings.validation,
+            test=settings.test_file or settings.test,
+            seed=settings.seed,
+            encoding=settings.encoding,
+            header=settings.header,
+            **as_cells,
+        )
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The columns, and how the target is read and written."""
+        return self.parts.schema if self.run is None else schema_of(self.run)
+
+    def count(self) -> int:
+        train: Any = self.parts.splits.train
+        return train.size if self.cells is not None else len(train.numbers)
+
+    def facts(self) -> dict[str, Any]:
+        return super().facts() | {"source": str(self.settings.data)}
+
+    def files(self) -> Files:
+        schema, cells = self.schema, self.cells
+        files: Files = {SCHEMA: lambda path: write_json(path, schema.to_dict())}
+        if cells is not None:
+            files[CELLS] = lambda path: write_json(path, cells.to_dict())
+        return files
+
+    def baseline(self, head: Any, rows: Any) -> dict[str, Any]:
+        """The rule of a constant answer in words, and its metrics on some rows."""
+        return constant_baseline(head, self.schema, rows)
+
+    def figure_by(self, head: Any) -> tuple[str, bool]:
+        """The figure that chooses the weights, and whether more of it is better."""
+        return figure_of(head, self.schema)
+
+    def metrics(self, head: Any, outputs: Tensor, rows: Any, losses: Tensor | None = None) -> dict[str, float]:
+        """Loss and metrics of the target's kind; for a single number also its error in its own unit.
+
+        ``losses`` are those of rows where they are not the head's own.
+        """
+        targets = torch.from_numpy(rows.targets)
+        losses = head.loss(outputs, targets) if losses is None else losses
+        metrics = {"loss": losses.mean().item()} | score(head, head.predict(outputs), targets)
+        if self.schema.task == "regression" and len(self.schema.targets) == 1:
+            metrics["rmse"] = metrics["loss"] ** 0.5 * self.schema.targets[0].std
+        return metrics
+
+    def naive_metric(self, head: Any, rows: Any) -> dict[str, float]:
+        """The metric of the constant answer, to stand beside the model's."""
+        return baseline_metric(head, self.schema, rows)
+
+    def test_metrics(self, learner: Any) -> dict[str, float]:
+        rows: Any = self.parts.open_test() if self.cells is None else self.parts.splits.open_test()
+        return learner.measure(learner.model, rows) | self.naive_metric(learner.model.head, rows)
+
+    def inputs(self, source: Any) -> "pandas.DataFrame":
+        """Rows of a person: a DataFrame, the path of a CSV or Parquet file, a dict of values or columns, or dicts."""
+        return read_rows(self.schema, source, self.settings.encoding)
+
+    def answers(self, outputs: tuple[Any, Tensor], rows: "pandas.DataFrame") -> "pandas.DataFrame":
+        """The target's columns, and P(label) for every label; ``outputs`` are a head and what it scores."""
+        return describe(self.schema, *outputs, rows.index, getattr(self.settings, "probable", True))
+
+    def rows_to_show(self) -> tuple[Any, str]:
+        """Rows that a model was not trained on, and what they are; those of training if there are no others."""
+        held = self.parts.splits.validation
+        if held is None:
+            return self.parts.splits.train, "rows that it was trained on"
+        return held, "rows that it was not trained on"
 
 
-def row_cost(model: nn.Module, rows: Encoded) -> Tensor:
-    """The mean loss of rows, by the task of the model's head."""
-    outputs, targets = row_outputs(model, rows)
-    head: Any = model.head
-    return head.loss(outputs, targets).mean()
+def _are_numbers(schema: Schema) -> bool:
+    """Whether the labels of classes are numbers, which could be predicted as such."""
+    notation = read_notation(schema.targets[0].format)
+    texts = [label for label in schema.labels if isinstance(label, str)]
+    return bool(schema.labels) and not any(is_code(text) or notation.number(text) is None for text in texts)
 
 
-@torch.no_grad()
-def outputs_of(model: nn.Module, rows: Encoded) -> Tensor:
-    """What the model says of any number of rows, without gradients, on the CPU."""
-    device = next(model.parameters()).device
-    parts = []
-    for first in range(0, max(1, len(rows.numbers)), _ROWS):
-        numbers, ids = (torch.from_numpy(x[first : first + _ROWS]).to(device) for x in rows[:2])
-        parts.append(model(numbers, ids).cpu())
-    return torch.cat(parts)
-
-
-def schema_of(run: "Run") -> Schema:
+def schema_of(run: Any) -> Schema:
     """The schema that a run was trained by."""
-    path = run.file("schema.json")
+    path = run.file(SCHEMA)
     if path is None:
         raise ValueError(f"a run of a table needs its schema.json, got {run.path} without it; take it from a copy")
     return Schema.from_dict(read_json(path, "version"))
@@ -69,12 +178,8 @@ def read_rows(schema: Schema, inputs: Any, encoding: str = "utf-8") -> "pandas.D
     if isinstance(inputs, pd.DataFrame):
         return inputs
     if isinstance(inputs, (str, os.PathLike)):
-        from cutaway.data.tables.table_files import load_rows
-
         return load_rows(schema, inputs, encoding)
     if isinstance(inputs, dict) and inputs and all(isinstance(v, (list, tuple, np.ndarray)) for v in inputs.values()):
-        from cutaway.data.tables.table_files import as_frame
-
         return as_frame(inputs)
     rows = [inputs] if isinstance(inputs, dict) else inputs
     if not isinstance(rows, (list, tuple)) or not all(isinstance(row, dict) for row in rows):
@@ -120,15 +225,3 @@ def _as_written(column: Column, yes: Any) -> Any:
     if column.categories in ((), ("False", "True")):
         return yes
     return yes.astype(np.int64) if column.categories == ("0", "1") else np.where(yes, *reversed(column.categories))
-
-
-__all__ = [
-    "RowBatches",
-    "describe",
-    "encode_rows",
-    "outputs_of",
-    "read_rows",
-    "row_cost",
-    "row_outputs",
-    "schema_of",
-]

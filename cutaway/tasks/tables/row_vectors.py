@@ -5,57 +5,50 @@ h = the last hidden layer;      alike(row, row') = cos(h, h')
 
 from typing import TYPE_CHECKING, Any
 
+import torch
+from torch import Tensor
+
 from cutaway.atomic_files import parse_json
+from cutaway.tasks.tables.predict import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import pandas
-    from torch import Tensor
-
-    from cutaway.runs.run import Run
 
 _ROWS = 4096  # embedded at a time
 
 
 class RowVectors:
-    """A mixin of recipes of tables. A recipe says by `model_rows` what its model is given for rows."""
+    """A part of learners of tables. A learner says by `model_rows` what its model is given for rows."""
 
-    encoding: str
+    task: Any
+    model: Any
 
-    def model_rows(self, run: "Run", frame: "pandas.DataFrame") -> "tuple[Any, ...]":
+    def model_rows(self, frame: "pandas.DataFrame") -> tuple[Any, ...]:
         """Rows as arrays, in the order of the model's arguments."""
-        raise ValueError(
-            f"a run of {run.recipe.name!r} cannot embed rows; `cutaway list recipes` tells what each can do"
-        )
+        raise ValueError(f"a learner embeds rows by what its model is given, got {type(self).__name__} without that")
 
-    def embed(self, run: "Run", inputs: Any) -> "Tensor":
+    @torch.no_grad()
+    def embed(self, inputs: Any) -> Tensor:
         """A vector for each row of a DataFrame, a file, dicts, or JSON objects as texts."""
-        import torch
-
-        from cutaway.tasks.tables.predict import read_rows, schema_of
-
-        frame = read_rows(schema_of(run), read_objects(inputs), self.encoding).reset_index(drop=True)
-        model: Any = run.model
-        device = next(model.parameters()).device
+        frame = self.task.inputs(read_objects(inputs)).reset_index(drop=True)
+        device = next(self.model.parameters()).device
         parts = []
-        with torch.no_grad():
-            for first in range(0, len(frame), _ROWS):
-                rows = self.model_rows(run, frame.iloc[first : first + _ROWS].reset_index(drop=True))
-                parts.append(model.embed(*(torch.from_numpy(part).to(device) for part in rows)).float().cpu())
+        for first in range(0, len(frame), _ROWS):
+            rows = self.model_rows(frame.iloc[first : first + _ROWS].reset_index(drop=True))
+            parts.append(self.model.embed(*(torch.from_numpy(part).to(device) for part in rows)).float().cpu())
         if not parts:
             raise ValueError("a table to embed must have a row, got none; give it some")
         return torch.cat(parts)
 
     def embedded_items(
-        self, run: "Run", source: str, column: str = "", encoding: str = "utf-8"
-    ) -> "Iterator[tuple[list[str], Any]]":
+        self, source: str, column: str = "", encoding: str = "utf-8"
+    ) -> "Iterator[tuple[list[str], pandas.DataFrame]]":
         """The rows of a table, called row 1, row 2 …, some thousand at a time."""
-        from cutaway.tasks.tables.predict import read_rows, schema_of
-
         if column:
             raise ValueError(f"column is for tables of texts, got column={column!r} for a run of rows; leave it out")
-        frame = read_rows(schema_of(run), source, encoding)
+        frame = read_rows(self.task.schema, source, encoding)
         for first in range(0, len(frame), _ROWS):
             some = frame.iloc[first : first + _ROWS]
             yield [f"row {first + i + 1}" for i in range(len(some))], some
@@ -83,6 +76,3 @@ def read_objects(inputs: Any) -> Any:
             )
         rows.append(found)
     return rows
-
-
-__all__ = ["RowVectors", "read_objects"]

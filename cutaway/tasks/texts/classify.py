@@ -11,7 +11,6 @@ classify` by a trained model of text.
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,20 +18,20 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from cutaway.atomic_files import read_json, write_bytes, write_json
+from cutaway.atomic_files import read_json, write_json
 from cutaway.data.checks import nearest
 from cutaway.data.labelled.labelled_columns import find_text
-from cutaway.data.labelled.labelled_sources import read_columns
 from cutaway.data.labelled.labelled_texts import LabelledTexts, TextRows, count_shared, read_labelled
+from cutaway.data.stored import shown
+from cutaway.data.tables.endings import is_text_table
+from cutaway.data.tables.text_tables import read_columns
 from cutaway.tasks.classes import class_metrics, label_rows
-from cutaway.tasks.tables.in_memory import STORED, TableInMemory
 from cutaway.tasks.task import Files, Task
 from cutaway.tasks.texts.bag_of_words import text_baseline
 from cutaway.tasks.texts.text_inputs import as_texts, expect_text, first_line, is_file, read_lines
 from cutaway.waiting import doing
 
 LABELS = "labels.json"  # in the run folder
-_TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".pq")
 _LOOKED_THROUGH = 500  # texts, for one that a model is unsure of
 
 
@@ -46,10 +45,9 @@ class TextClasses(Task):
 
     def read_parts(self) -> LabelledTexts:
         settings = self.settings
-        held = settings.data if isinstance(settings.data, TableInMemory) else None
-        with doing(f"reading {settings.data}"):
-            texts = read_labelled(
-                settings.data if held is None else held.frame(),
+        with doing(f"reading {shown(settings.data)}"):
+            return read_labelled(
+                settings.data,
                 text=settings.text or None,
                 target=settings.target or None,
                 validation=settings.validation,
@@ -58,7 +56,6 @@ class TextClasses(Task):
                 encoding=settings.encoding,
                 header=settings.header,
             )
-        return texts if held is None else replace(texts, fingerprint=held.fingerprint())
 
     def count(self) -> int:
         return len(self.parts.train.texts)
@@ -79,16 +76,10 @@ class TextClasses(Task):
         facts = super().facts()
         if self.parts.validation is not None:
             facts["baseline"] = self.baseline(self.parts.validation)
-        if isinstance(self.settings.data, TableInMemory):
-            facts["stored"] = STORED
         return facts
 
     def files(self) -> Files:
-        files: Files = {LABELS: lambda path: write_json(path, {"version": 1} | self.columns)}
-        if isinstance(self.settings.data, TableInMemory):
-            content = self.settings.data.content
-            files[STORED] = lambda path: write_bytes(path, content)
-        return files
+        return {LABELS: lambda path: write_json(path, {"version": 1} | self.columns)}
 
     def baseline(self, rows: TextRows) -> dict[str, Any]:
         """A rule in words, and its metrics on some texts."""
@@ -144,7 +135,7 @@ def texts_of(inputs: Any, columns: Sequence[str], encoding: str = "utf-8") -> li
     """Texts to classify: one, several, the lines of a file, or the text columns of a table."""
     if isinstance(inputs, os.PathLike):
         path = Path(inputs)
-        if not any(ending in path.name.casefold() for ending in _TABLES):
+        if not is_text_table(path):
             return read_lines(os.fspath(path), encoding)
         return _of_table(read_columns(path, encoding), columns, path.name)
     if hasattr(inputs, "columns") or isinstance(inputs, dict):

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from cutaway.data.files import TextSource, refuse_special
+from cutaway.data.tables.endings import PACKED, TEXT_TABLES
 
 # A single word that ends so is meant as a file.
-_ENDINGS = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".conllu", ".conll", ".parquet", ".gz", ".xz", ".zip")
+_ENDINGS = (".txt", *TEXT_TABLES, ".conllu", ".conll", *PACKED)
 
 
 def read_lines(source: str, encoding: str = "utf-8") -> list[str]:

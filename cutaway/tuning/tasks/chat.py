@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.tasks.texts.equal_texts import TOGETHER, expect_same_parts, kept_together
 from cutaway.tuning.settings import TunedRecipe
 
@@ -38,6 +39,10 @@ class TunedChatRecipe(TunedRecipe):
     """Tunes a language model on conversations; the loss is on the answers alone."""
 
     name: ClassVar[str] = "tuned-chat"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer("generate", noun="answer"),
+    )
     task: ClassVar[str] = "chat"
     quality: ClassVar[str] = (
         "A small `gpt` that read summaries of Wikipedia (600 steps, 117 s of one core) learns to say what a title is, "
@@ -46,7 +51,6 @@ class TunedChatRecipe(TunedRecipe):
     )
     head_learns: ClassVar[bool] = False
     unit: ClassVar[str] = "nats a token of an answer"
-    answers: ClassVar[bool] = True
 
     data: str = setting("", FIRST, "PATH")
     """JSON lines of messages, or of a prompt and a response; or a table with such columns"""
@@ -66,7 +70,7 @@ class TunedChatRecipe(TunedRecipe):
 
     @classmethod
     def suits(cls, data: Any) -> str:
-        from cutaway.data.sniffing import chats
+        from cutaway.data.kinds import chats
 
         return chats(data)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, RESULTS, setting
-from cutaway.tasks.tables.in_memory import TableInMemory
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.tuning.settings import TunedRecipe
 
 if TYPE_CHECKING:
@@ -25,6 +25,14 @@ class TunedClassesRecipe(TunedRecipe):
     """
 
     name: ClassVar[str] = "tuned-classify"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes='"a text of yours"',
+            gives="a text, lines or a table with a column of texts in; the label and P(label) for every label out",
+        ),
+    )
     task: ClassVar[str] = "classify"
     kind: ClassVar[str] = "texts/classify"
     least_steps: ClassVar[int] = 60
@@ -35,10 +43,7 @@ class TunedClassesRecipe(TunedRecipe):
         "LoRA 82.2 %, all weights 83.0 % (TF-IDF 78.0 %)."
     )
     unit: ClassVar[str] = "nats a text"
-    input: ClassVar[str] = '"a text of yours"'
-    prediction: ClassVar[str] = (
-        "a text, lines or a table with a column of texts in; the label and P(label) for every label out"
-    )
+    memory: ClassVar[str] = "cutaway.data.stored:keep_table"
 
     data: str = setting("", FIRST, "PATH")  # in Python a DataFrame, too, or a dict of columns
     """CSV, TSV, JSON lines or Parquet with a text and a label column; a folder or zip with a folder or file for each
@@ -68,14 +73,12 @@ class TunedClassesRecipe(TunedRecipe):
     """whether the first row of a table holds the names of the columns; without it, it is found and told"""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.data, str):
-            object.__setattr__(self, "data", TableInMemory.of(self.data))
         super().__post_init__()
         expect_at_least(self, 3, "context")
 
     @classmethod
     def suits(cls, data: Any) -> str:
-        from cutaway.data.sniffing import labelled_texts
+        from cutaway.data.kinds import labelled_texts
 
         return labelled_texts(data)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.graphs.gin import ABOUT, GINRecipe
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
-from cutaway.tasks.graphs.graphs_in_memory import STORED, GraphInMemory
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.tuning.settings import TunedRecipe, features_in_words
 
 if TYPE_CHECKING:
@@ -42,6 +42,15 @@ class TunedGraphsRecipe(TunedRecipe):
     """
 
     name: ClassVar[str] = "tuned-graphs"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="molecules.csv",
+            gives="molecules (a SMILES, or a CSV of them) or graphs in; the class or value of each out",
+        ),
+        Offer("embed"),
+    )
     task: ClassVar[str] = "graphs"
     quality: ClassVar[str] = (
         "ESOL with 100 labelled molecules, after `masked-graph` on 2,500 without any: RMSE 1.08 with all weights, 1.11 "
@@ -49,8 +58,7 @@ class TunedGraphsRecipe(TunedRecipe):
         "fingerprints 1.70): on molecules it does not pay. `python benchmarks/run.py few_label_graphs` measures it."
     )
     unit: ClassVar[str] = "nats a graph; of values, squared deviations"
-    input: ClassVar[str] = "molecules.csv"
-    prediction: ClassVar[str] = "molecules (a SMILES, or a CSV of them) or graphs in; the class or value of each out"
+    memory: ClassVar[str] = "cutaway.data.stored:keep_graphs"
 
     data: str = setting("", FIRST, "PATH")  # in Python graphs in memory, too
     """a CSV with a column of SMILES and a target, a folder or .txt of graphs, or an embedded sample"""
@@ -73,16 +81,9 @@ class TunedGraphsRecipe(TunedRecipe):
     final: Literal["best", "last"] = setting("last", RESULTS)
     """the weights that the run ends with: last, as few graphs cannot tell which are best, or best by validation"""
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.data, str):
-            reader = GINRecipe(data=self.data, target=self.target)
-            object.__setattr__(self, "data", reader.data)
-            object.__setattr__(self, "target", reader.target)
-        super().__post_init__()
-
     @classmethod
     def suits(cls, data: Any) -> str:
-        from cutaway.data.sniffing import many_graphs
+        from cutaway.data.kinds import many_graphs
 
         return many_graphs(data)
 
@@ -134,7 +135,7 @@ class TunedGraphsRecipe(TunedRecipe):
         return base.model.with_purpose("graphs", kind, len(data.classes) or 1, **more)
 
     def task_job(self, model: "nn.Module", base: "Base", data: "GraphSet", rank: int, world: int) -> "Job":
-        from cutaway.atomic_files import write_bytes, write_json
+        from cutaway.atomic_files import write_json
         from cutaway.data.batches import ShuffledRows
         from cutaway.tasks.graphs.edge_inputs import edges_in_words
         from cutaway.tasks.graphs.whole_graph_baselines import graph_baselines
@@ -147,15 +148,12 @@ class TunedGraphsRecipe(TunedRecipe):
         spec: Any = model.spec
         told = edges_in_words(spec.to_dict(), spec.layer, data.train.graphs, data.edge_feature_names)
         facts: dict[str, Any] = {"summary": data.summary() + told, "fingerprint": data.fingerprint.to_dict()}
-        facts["source"] = str(self.data)
+        facts["source"] = self.data
         facts["loss_unit"] = "nats a graph" if data.classes else "squared deviations"
         if held is not None:
             facts["baselines"] = graph_baselines(data.train, held, scale, len(data.classes))
         about = reader.about(data)
         files: dict[str, Callable[[Path], None]] = {ABOUT: lambda path: write_json(path, about)}
-        if isinstance(self.data, GraphInMemory):
-            content, facts["stored"] = self.data.content, STORED
-            files[STORED] = lambda path: write_bytes(path, content)
         train = kept.GraphFeatureRows(model, data.train)
         kept.measure_head(model, train)
         held_features = kept.GraphFeatureRows(model, held) if self.head_only and held is not None else None

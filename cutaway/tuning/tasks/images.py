@@ -64,7 +64,7 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
 
     @classmethod
     def suits(cls, data: Any) -> str:
-        from cutaway.data.sniffing import images
+        from cutaway.data.kinds import images
 
         return images(data)
 

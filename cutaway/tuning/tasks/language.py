@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.tuning.settings import TunedRecipe
 
 if TYPE_CHECKING:
@@ -23,6 +24,17 @@ if TYPE_CHECKING:
     from cutaway.tuning.bases import Base
 
 
+def _no_generate(run: "Run") -> str:
+    """Models of masked tokens predict, those of next tokens generate."""
+    from cutaway.tuning.masked_heads import reads_masks
+
+    return "its model fills masks, and does not write" if reads_masks(run.model) else ""
+
+
+def _no_predict(run: "Run") -> str:
+    return "" if _no_generate(run) else "its model writes, and fills no masks"
+
+
 @dataclass(frozen=True)
 class TunedLanguageRecipe(TunedRecipe):
     """Lets a language model go on learning from text of yours: next tokens, or masked ones for a BERT.
@@ -32,6 +44,16 @@ class TunedLanguageRecipe(TunedRecipe):
     """
 
     name: ClassVar[str] = "tuned-language"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer("generate", refuses=_no_generate),
+        Offer(
+            "predict",
+            takes='"The [MASK] is returned."',
+            gives="of a BERT: texts with [MASK] in; the five most probable fillings of each out",
+            refuses=_no_predict,
+        ),
+    )
     task: ClassVar[str] = "language"
     quality: ClassVar[str] = (
         "A small `gpt` of characters, trained for a minute on the King James Bible, goes on with Shakespeare's plays "
@@ -41,8 +63,6 @@ class TunedLanguageRecipe(TunedRecipe):
     )
     head_learns: ClassVar[bool] = False
     unit: ClassVar[str] = "nats a token"
-    input: ClassVar[str] = '"The [MASK] is returned."'
-    prediction: ClassVar[str] = "of a BERT: texts with [MASK] in; the five most probable fillings of each out"
 
     data: str = setting("", FIRST, "PATH")
     """a text file, a folder of them, or the name of an embedded sample (`cutaway list data`)"""
@@ -77,7 +97,7 @@ class TunedLanguageRecipe(TunedRecipe):
 
     @classmethod
     def suits(cls, data: Any) -> str:
-        from cutaway.data.sniffing import plain_texts
+        from cutaway.data.kinds import plain_texts
 
         return plain_texts(data)
 
@@ -209,12 +229,6 @@ class TunedLanguageRecipe(TunedRecipe):
         if reads_masks(run.model):
             return masked_metrics(run.model, tokens, self.masking(run.model, run.tokenizer))
         return text_loss(run.model, tokens, self.room(run.model))
-
-    def offers(self, run: "Run", verb: str) -> bool:
-        """Models of masked tokens predict, those of next tokens generate."""
-        from cutaway.tuning.masked_heads import reads_masks
-
-        return verb != ("generate" if reads_masks(run.model) else "predict")
 
     def generate(self, run: "Run", prompt: Any, **sampling: Any) -> str:
         from cutaway.models import generate_text

@@ -1,12 +1,12 @@
 r"""The task `pairs`: vectors of texts in which those that belong together are near, by a trained model of text."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, setting
-from cutaway.tasks.tables.in_memory import STORED, TableInMemory
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.tasks.texts.equal_texts import TOGETHER, expect_same_parts, kept_together
 from cutaway.tuning.settings import TunedRecipe
 
@@ -34,6 +34,10 @@ class TunedPairsRecipe(TunedRecipe):
     """
 
     name: ClassVar[str] = "tuned-pairs"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer("predict", takes="pairs.csv", gives="a table of pairs of texts in; the cosine of each out"),
+    )
     task: ClassVar[str] = "pairs"
     quality: ClassVar[str] = (
         "MiniLM, which knows English, finds the English of a Spanish sentence among 1,200 for 9.7 % of them; after 30 "
@@ -42,8 +46,7 @@ class TunedPairsRecipe(TunedRecipe):
         "`python benchmarks/run.py text_pairs` measures it."
     )
     unit: ClassVar[str] = "nats a pair"
-    input: ClassVar[str] = "pairs.csv"
-    prediction: ClassVar[str] = "a table of pairs of texts in; the cosine of each out"
+    memory: ClassVar[str] = "cutaway.data.stored:keep_table"
     head_learns: ClassVar[bool] = False
 
     data: str = setting("", FIRST, "PATH")  # in Python a DataFrame, too, or a dict of columns
@@ -65,8 +68,6 @@ class TunedPairsRecipe(TunedRecipe):
     """pairs in a batch: each is told from all others of it"""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.data, str):
-            object.__setattr__(self, "data", TableInMemory.of(self.data))
         super().__post_init__()
         expect_at_least(self, 0, "context")
         expect_share(self, "dropout")
@@ -77,7 +78,7 @@ class TunedPairsRecipe(TunedRecipe):
 
     @classmethod
     def suits(cls, data: Any) -> str:
-        from cutaway.data.sniffing import text_pairs
+        from cutaway.data.kinds import text_pairs
 
         return text_pairs(data)
 
@@ -92,15 +93,11 @@ class TunedPairsRecipe(TunedRecipe):
         """The pairs in their three parts; those of a ``run`` must be what they were."""
         from cutaway.data.labelled.text_pairs import read_text_pairs
 
-        held = self.data if isinstance(self.data, TableInMemory) else None
         asked = tuple(name.strip() for name in self.columns.split(",")) if self.columns else ()
         if len(asked) > 3:
             raise ValueError(f"columns must name one to three columns, got {self.columns!r}; try columns='a,b'")
-        source = self.data if held is None else held.frame()
         shares = self.validation, self.test
-        pairs = read_text_pairs(source, asked, *shares, self.seed, self.encoding, kept_together(run))
-        if held is not None:
-            pairs = replace(pairs, fingerprint=held.fingerprint())
+        pairs = read_text_pairs(self.data, asked, *shares, self.seed, self.encoding, kept_together(run))
         if run is not None:
             run.expect_same_data(pairs.fingerprint)
         return pairs
@@ -125,7 +122,6 @@ class TunedPairsRecipe(TunedRecipe):
         return model
 
     def task_job(self, model: "nn.Module", base: "Base", data: "TextPairs", rank: int, world: int) -> "Job":
-        from cutaway.atomic_files import write_bytes
         from cutaway.data.batches import ShuffledRows
         from cutaway.tasks.texts.pairs import EncodedPairs, pair_cost, pair_metrics
         from cutaway.training.jobs import Job
@@ -143,11 +139,6 @@ class TunedPairsRecipe(TunedRecipe):
             if validation.scores is None:  # the more there are to choose from, the harder it is
                 rule += f", which chooses among the same {len(set(validation.places.tolist())):,} second texts"
             told["baseline"] = {"rule": rule, "metrics": pair_metrics(model, validation, self.scale)}
-        files = {}
-        if isinstance(self.data, TableInMemory):
-            content = self.data.content
-            files[STORED] = lambda path: write_bytes(path, content)
-            told["stored"] = STORED
 
         def evaluate(m: "nn.Module") -> dict[str, float]:
             return {} if validation is None else pair_metrics(m, validation, self.scale)
@@ -160,7 +151,6 @@ class TunedPairsRecipe(TunedRecipe):
             whole=evaluate,  # the weights that are kept need not be those of the last evaluation
             units=self.batch,
             unit="pairs",
-            files=files,
             data=told,
             better="mrr" if train.scores is None else "spearman",
             more_is_better=True,
@@ -197,8 +187,8 @@ class TunedPairsRecipe(TunedRecipe):
         """The cosine of each pair of a table: a path, a DataFrame, a dict of columns."""
         import torch
 
-        from cutaway.data.labelled.labelled_sources import read_columns
         from cutaway.data.labelled.text_pairs import find_columns, first_row_as_pair
+        from cutaway.data.tables.text_tables import read_columns
 
         asked = tuple(name.strip() for name in self.columns.split(","))[:2] if self.columns else ()
         table = first_row_as_pair(read_columns(inputs, self.encoding), inputs)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.tasks.texts.equal_texts import TOGETHER, expect_same_parts, kept_together
 from cutaway.tuning.settings import TunedRecipe, features_in_words
 
@@ -35,6 +36,15 @@ class TunedTagsRecipe(TunedRecipe):
     """
 
     name: ClassVar[str] = "tuned-tag"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="text.conllu",
+            gives="texts or CoNLL-U in; a tag for every word out; CoNLL-U comes back with its tags put in",
+            formats=(".conllu",),
+        ),
+    )
     task: ClassVar[str] = "tag"
     least_steps: ClassVar[int] = 60
     quality: ClassVar[str] = (
@@ -44,9 +54,6 @@ class TunedTagsRecipe(TunedRecipe):
         "are not measured."
     )
     unit: ClassVar[str] = "nats a word"
-    input: ClassVar[str] = "text.conllu"
-    prediction: ClassVar[str] = "texts or CoNLL-U in; a tag for every word out; CoNLL-U comes back with its tags put in"
-    output_formats: ClassVar[tuple[str, ...]] = (".conllu",)
 
     data: str = setting("", FIRST, "PATH")
     """a CoNLL-U file, a file of word<TAB>tag, a folder with train, dev and test files, or an embedded sample"""
@@ -80,7 +87,7 @@ class TunedTagsRecipe(TunedRecipe):
 
     @classmethod
     def suits(cls, data: Any) -> str:
-        from cutaway.data.sniffing import tagged_texts
+        from cutaway.data.kinds import tagged_texts
 
         return tagged_texts(data)
 

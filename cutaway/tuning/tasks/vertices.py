@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 from cutaway.recipes.graphs.gcn import GCNRecipe
 from cutaway.recipes.graphs.graph_settings import VertexVectors
 from cutaway.recipes.settings import DATA, FIRST, setting
+from cutaway.tasks.abilities.ability import Offer
 from cutaway.tuning.settings import TunedRecipe
 
 if TYPE_CHECKING:
@@ -47,18 +48,23 @@ class TunedVerticesRecipe(VertexVectors, TunedRecipe):
     """
 
     name: ClassVar[str] = "tuned-vertices"
+    abilities: ClassVar[tuple[Offer, ...]] = (
+        Offer("test"),
+        Offer(
+            "predict",
+            takes="NAME",
+            gives="the name of a vertex, a file of names, or all, in; the class and P(label) of each, or its value, "
+            "out; --data and --vertices for another graph",
+            everything="all",
+        ),
+    )
     task: ClassVar[str] = "vertices"
     quality: ClassVar[str] = (
         "Cora with 3 labels a class: LoRA 75.8 ± 1.7 % of the public test vertices, a head 70.4 (gcn from scratch "
         "53.3, label propagation 53.2). `python benchmarks/run.py few_label_graphs` measures it."
     )
     unit: ClassVar[str] = "nats a vertex; of values, squared deviations"
-    input: ClassVar[str] = "NAME"
-    whole_input: ClassVar[str] = "all"
-    prediction: ClassVar[str] = (
-        "the name of a vertex, a file of names, or all, in; the class and P(label) of each, or its value, out; --data "
-        "and --vertices for another graph"
-    )
+    memory: ClassVar[str] = "cutaway.data.stored:keep_graph"
 
     data: str = setting("", FIRST, "PATH")
     """a list of edges (CSV, TSV, Parquet), GraphML, JSON, Pajek, Matrix Market, an .npz, or an embedded sample"""
@@ -86,16 +92,9 @@ class TunedVerticesRecipe(VertexVectors, TunedRecipe):
     schedule: Literal["constant", "linear", "cosine", "step", "wsd"] = "constant"
     """shape of the learning rate over the steps"""
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.data, str) or not isinstance(self.vertices, str):
-            reader = self.reader()  # a graph in memory becomes a copy that the run keeps
-            for name in ("data", "vertices", "target", "weight"):
-                object.__setattr__(self, name, getattr(reader, name))
-        super().__post_init__()
-
     @classmethod
     def suits(cls, data: Any) -> str:
-        from cutaway.data.sniffing import one_graph
+        from cutaway.data.kinds import one_graph
 
         return one_graph(data)
 
@@ -111,6 +110,10 @@ class TunedVerticesRecipe(VertexVectors, TunedRecipe):
         """The recipe whose way of reading a graph with classes is taken."""
         names = ("data", "vertices", "target", "directed", "weight", "encoding", "validation", "test", "seed")
         return GCNRecipe(**{name: getattr(self, name) for name in names})
+
+    def read_graph(self, source: Any, vertices: Any = None) -> "GraphData":
+        """A graph with classes by these settings, from a path or from memory."""
+        return self.reader().read_graph(source, vertices)
 
     def labelled(self, known: "GraphReading", inputs: int, run: "Run | None" = None) -> LabelledGraph:
         """The graph with its labels, read as a base read its own; that of a ``run`` must be as it was."""

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from cutaway.data.files import TextSource
-from cutaway.data.kinds import find_kind, open_data
+from cutaway.data.kinds import find_kind
+from cutaway.data.readers import open_data
 from cutaway.data.samples.embedded import list_samples, sample_table, sample_text
 from cutaway.data.tables.reading import Table, read_table
 from cutaway.data.text.corpus import Corpus, read_text

@@ -16,6 +16,7 @@ from cutaway.data.graphs.graph_set import open_graphs, read_graphs
 from cutaway.data.graphs.raw_graph_sets import write_graph_set
 from cutaway.recipes.graphs.graph_rnn import GraphRNNRecipe
 from cutaway.tasks.graphs.generation.likelihoods import GraphParts, one_graph
+from cutaway.tasks.subjects import subject_of
 
 LITTLE: dict[str, Any] = dict(width=8, edge_width=4, steps=12, batch=8, evaluate_every=4, checkpoint_every=3)
 
@@ -121,7 +122,7 @@ def test_graphs_in_memory(tmp_path: Path):
 
 
 def test_a_subject_is_a_graph_it_was_not_trained_on(run: cut.runs.Run):
-    subject = run.recipe.subject(run)
+    subject = subject_of(run)
     rows, sizes = subject.arguments
     assert len(subject.tokens) == int(sizes[0]) == rows.shape[1]
     assert subject.words == "a graph that it was not trained on"

@@ -8,6 +8,7 @@ from graph_runs import train
 
 import cutaway as cut
 from cutaway.recipes.graphs.graph_transformer import GraphTransformerRecipe
+from cutaway.tasks.subjects import subject_of
 
 
 @pytest.mark.parametrize("scope", ["edges", "pairs"])
@@ -17,7 +18,7 @@ def test_learns_the_clubs(scope: str, tmp_path: Path):
     run = train("graph-transformer", data="karate-club", **settings, out=tmp_path / "run")
     losses = [row["loss"] for row in run.metrics if row["split"] == "validation"]
     assert min(losses) < 0.9 * losses[0]
-    graph = run.recipe.subject(run).arguments[0]
+    graph = subject_of(run).arguments[0]
     if scope == "edges":
         assert run.test()["accuracy"] >= 0.7
         with cut.trace(run.model, *run.model.edge_attention) as seen:
@@ -31,7 +32,7 @@ def test_learns_the_clubs(scope: str, tmp_path: Path):
 def test_places_in_the_eigenvectors_are_added_with_signs_at_random(tmp_path: Path):
     settings = dict(data="karate-club", width=16, dropout=0.0, attention_dropout=0.0, walks=0, frequencies=5, steps=40)
     run = train("graph-transformer", **settings, out=tmp_path / "run")
-    model, graph = run.model, run.recipe.subject(run).arguments[0]
+    model, graph = run.model, subject_of(run).arguments[0]
     assert model.eigenvectors.shape == (34, 5)
     start = GraphTransformerRecipe.make(**settings).build(run.recipe.dataset(run), graph)
     assert not start.places.map.weight.any()  # features speak first

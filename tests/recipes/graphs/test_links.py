@@ -13,6 +13,7 @@ from killing import expect_same_after_death
 import cutaway as cut
 from cutaway.data.graphs.link_splits import pair_keys
 from cutaway.recipes.graphs.links import LinksRecipe
+from cutaway.tasks.subjects import subject_of
 
 LITTLE: dict[str, Any] = dict(width=8, steps=12, evaluate_every=4, checkpoint_every=3, log_every=2)
 
@@ -56,7 +57,7 @@ def test_messages_run_over_training_edges_alone(run: cut.runs.Run):
     seen = pair_keys(task.graph.edges.numpy(), 60)
     for part in (task.split.validation, task.split.test):
         assert not np.isin(pair_keys(part.pairs, 60), seen).any()
-    assert run.recipe.subject(run).arguments[0].edges.shape[1] == len(task.known)
+    assert subject_of(run).arguments[0].edges.shape[1] == len(task.known)
 
 
 def test_predicts_pairs_and_the_best_new_links(run: cut.runs.Run, tmp_path: Path):

@@ -10,8 +10,8 @@ from killing import expect_same_after_death
 
 import cutaway as cut
 from cutaway.data.graphs.graph_set import read_graphs
+from cutaway.data.kinds import looks_like_many
 from cutaway.recipes.graphs.masked_graph import MaskedGraphRecipe
-from cutaway.tasks.graphs.masked_data import looks_like_many
 
 QUICK: dict[str, Any] = dict(width=16, steps=60, evaluate_every=30, show="quiet")
 

@@ -14,6 +14,7 @@ from killing import expect_same_after_death
 import cutaway as cut
 from cutaway.recipes.graphs.gat import GATRecipe
 from cutaway.recipes.graphs.gcn import GCNRecipe
+from cutaway.tasks.subjects import subject_of
 
 LITTLE: dict[str, Any] = dict(steps=12, evaluate_every=4, checkpoint_every=3, log_every=2)
 
@@ -105,7 +106,7 @@ def test_the_command_line_looks_at_a_vertex(run: cut.runs.Run, tmp_path: Path, c
 
 
 def test_every_inner_value_has_an_address(run: cut.runs.Run):
-    subject = run.recipe.subject(run, "p5")
+    subject = subject_of(run, "p5")
     assert subject.vertices == (5,)
     with cut.trace(run.model, "stages.*.layer.messages", "stages.*.output") as seen:
         logits = run.model(*subject.arguments)
@@ -144,7 +145,7 @@ def test_samples_of_all_neighbours_are_the_whole_graph(run: cut.runs.Run):
 
 def test_attention_is_on_edges(tmp_path: Path):
     run = train("gat", **write_files(tmp_path), heads=2, width=8, steps=60, out=tmp_path / "run")
-    graph = run.recipe.subject(run).arguments[0]
+    graph = subject_of(run).arguments[0]
     with cut.trace(run.model, *run.model.edge_attention) as seen:
         run.model(graph)
     first = seen["stages.0.layer.attention"]

@@ -9,6 +9,7 @@ from cutaway.cli import run as cli
 from cutaway.recipes.series.anomaly import AnomalyRecipe
 from cutaway.runs.views.anomalies import odd_stretches
 from cutaway.tasks.series.alarms import POINT, QUIET
+from cutaway.tasks.subjects import subject_of
 
 
 def _series(steps=1500, seed=0):
@@ -87,7 +88,7 @@ def test_a_look_at_series_of_yours(run, tmp_path):
     new.iloc[200] = 1e30  # a broken value is odd, and its square is no infinity
     path = tmp_path / "new.csv"
     new.rename("sensor").rename_axis("ds").reset_index().to_csv(path, index=False)
-    subject = run.subject(str(path))
+    subject = subject_of(run, str(path))
     assert subject.arguments[0].isfinite().all()
     picture = odd_stretches(run, subject)[0]
     assert picture.title.startswith("sensor: ")

@@ -19,10 +19,9 @@ from cutaway.recipes.tables.linear_models import (
     LogisticRecipe,
     PerceptronRecipe,
     SoftmaxRecipe,
-    perceptron_cost,
 )
 from cutaway.runs.execution import train
-from cutaway.tasks.tables.predict import RowBatches, outputs_of
+from cutaway.tasks.tables.rows import RowBatches, outputs_of, perceptron_cost
 
 
 def rows_of(table):
@@ -130,7 +129,7 @@ def test_perceptron_is_rosenblatts_rule(tmp_path: Path):
 def test_one_mistake_among_classes_by_hand(tmp_path: Path):
     """At 0 all sums are equal and the first class is taken: a row of the third adds x there and takes it off here."""
     recipe = PerceptronRecipe(data=str(planes(tmp_path, 3)), validation=0.0, test=0.0)
-    job, table = recipe.job(), recipe.table()
+    job, table = recipe.job(), recipe.read().parts
     third = int(np.argmax(table.train.targets == 2))
     row = table.train._replace(
         numbers=table.train.numbers[[third]],
@@ -149,7 +148,7 @@ def test_one_mistake_among_classes_by_hand(tmp_path: Path):
 def test_perceptron_comes_to_rest_where_planes_separate(classes: int, tmp_path: Path):
     recipe = PerceptronRecipe(data=str(planes(tmp_path, classes)), validation=0.0, test=0.0, steps=1200)
     model, table = fit(recipe)
-    found = recipe.measure(model, table.train, table.schema)
+    found = recipe.build(recipe.read()).measure(model, table.train)
     assert (found["loss"], found["accuracy"], found["balanced_accuracy"]) == (0.0, 1.0, 1.0)
 
 
@@ -159,13 +158,13 @@ def test_perceptron_never_learns_xor(tmp_path: Path):
     frame.to_csv(tmp_path / "xor.csv", index=False)
     recipe = PerceptronRecipe(data=str(tmp_path / "xor.csv"), validation=0.0, test=0.0, steps=400)
     model, table = fit(recipe)
-    assert recipe.measure(model, table.train, table.schema)["accuracy"] <= 0.75
+    assert recipe.build(recipe.read()).measure(model, table.train)["accuracy"] <= 0.75
 
 
 def test_perceptron_of_several_labels(tmp_path: Path):
     recipe = PerceptronRecipe(data=str(little_table(tmp_path, "cheap", "small")), target="cheap,small", steps=300)
     model, table = fit(recipe)
-    found = recipe.measure(model, table.train, table.schema)
+    found = recipe.build(recipe.read()).measure(model, table.train)
     wrong = model.head.predict(outputs_of(model, table.train)) != torch.from_numpy(table.train.targets).bool()
     assert found["loss"] == pytest.approx(wrong.any(-1).double().mean().item())
     assert found["f1"] > 0.7

@@ -10,13 +10,9 @@ from killing import expect_same_after_death
 
 import cutaway as cut
 from cutaway.recipes.tables.masked_table import MaskedTableRecipe
-from cutaway.tasks.tables.in_memory import TableInMemory
 
 QUICK: dict[str, Any] = dict(width=32, depth=2, steps=300, batch=64, evaluate_every=100, rate=0.005, dropout=0.0)
 PLACES = {"Paris": "France", "Lyon": "France", "Rome": "Italy", "Milan": "Italy"}
-
-
-held = TableInMemory.of
 
 
 def towns(rows: int = 400) -> pd.DataFrame:
@@ -95,25 +91,25 @@ def test_nothing_to_fill(trained: Any):
 
 def test_a_table_in_memory_is_kept(tmp_path: Path):
     few = QUICK | dict(steps=20, evaluate_every=10)
-    run = cut.train("masked-table", data=held(towns(80)), out=tmp_path / "run", leave_out="noise, size", **few)
+    run = cut.train("masked-table", data=towns(80), out=tmp_path / "run", leave_out="noise, size", **few)
     again = cut.load(tmp_path / "run")
-    assert again.recipe.table(again).fingerprint.digest == run.about["data"]["fingerprint"]["digest"]
-    assert [c.name for c in again.recipe.table().schema.columns if "left out" in c.reason] == ["size", "noise"]
+    assert again.task.parts.fingerprint.digest == run.about["data"]["fingerprint"]["digest"]
+    assert [c.name for c in again.recipe.read().parts.schema.columns if "left out" in c.reason] == ["size", "noise"]
 
 
 def test_categories_alone_and_numbers_alone(tmp_path: Path):
     few = QUICK | dict(steps=20, evaluate_every=10)
-    names = cut.train("masked-table", data=held(towns(80)[["town", "country"]]), out=tmp_path / "a", **few)
+    names = cut.train("masked-table", data=towns(80)[["town", "country"]], out=tmp_path / "a", **few)
     assert "r2" not in names.metrics[-1]
     assert names.metrics[-1]["accuracy"] > 0
-    numbers = cut.train("masked-table", data=held(towns(80)[["size", "price"]]), out=tmp_path / "b", **few)
+    numbers = cut.train("masked-table", data=towns(80)[["size", "price"]], out=tmp_path / "b", **few)
     assert "accuracy" not in numbers.metrics[-1]
     assert numbers.predict([{"size": None, "price": 200.0}])["size"].dtype.kind == "i"
 
 
 def test_without_validation(tmp_path: Path):
     few = QUICK | dict(steps=10, evaluate_every=5)
-    run = cut.train("masked-table", data=held(towns(50)), out=tmp_path / "run", validation=0.0, test=0.0, **few)
+    run = cut.train("masked-table", data=towns(50), out=tmp_path / "run", validation=0.0, test=0.0, **few)
     assert "baseline" not in run.about["data"]
 
 

@@ -22,7 +22,7 @@ def table_of(folder: Path, rows: int) -> Path:
 
 def test_knots_lie_in_the_training_rows(tmp_path: Path):
     recipe = MLPRecipe(data=str(table_of(tmp_path, 500)), pieces=7)
-    table = recipe.table()
+    table = recipe.read().parts
     x, flag = recipe.knots(table)
     assert torch.isin(x, torch.from_numpy(table.train.numbers[:, 0])).all()
     assert 3 <= len(x) <= 8
@@ -43,7 +43,7 @@ def test_pieces_make_a_bend_easy(tmp_path: Path):
     """y = |x| + …: with pieces a linear read-out is enough, so few steps are."""
     recipe = MLPRecipe(data=str(table_of(tmp_path, 1000)), steps=200, evaluate_every=50, rate=0.005)
     model, table = fit(recipe)
-    assert recipe.measure(model, table.validation, table.schema)["r2"] > 0.95
+    assert recipe.build(recipe.read()).measure(model, table.validation)["r2"] > 0.95
 
 
 def test_the_best_weights_are_kept(tmp_path: Path):
@@ -57,7 +57,9 @@ def test_the_best_weights_are_kept(tmp_path: Path):
     )
     best, table = fit(MLPRecipe(**settings))
     last, _ = fit(MLPRecipe(**settings, final="last", patience=0))
-    measure = lambda model: MLPRecipe(**settings).measure(model, table.validation, table.schema)["loss"]
+    recipe = MLPRecipe(**settings)
+    learner = recipe.build(recipe.read())
+    measure = lambda model: learner.measure(model, table.validation)["loss"]
     assert measure(best) < 0.9 * measure(last)
 
 

@@ -52,7 +52,7 @@ def test_regression_in_its_own_unit(tmp_path: Path):
     error = (predicted["price"] - little_frame()["price"]).pow(2).mean() ** 0.5
     assert error < 80
     metrics = run.test()
-    assert metrics["rmse"] == pytest.approx(metrics["loss"] ** 0.5 * run.recipe.table().schema.targets[0].std)
+    assert metrics["rmse"] == pytest.approx(metrics["loss"] ** 0.5 * run.recipe.read().parts.schema.targets[0].std)
 
 
 def test_a_single_row_has_no_share_of_variance(tmp_path: Path):
@@ -184,7 +184,7 @@ def test_a_test_file_is_not_read_before_the_test(tmp_path: Path, monkeypatch: py
         run.test()
     little_table(tmp_path, "sold", name="test.csv", rows=30, seed=9)
     assert 0 <= run.test()["accuracy"] <= 1
-    assert sum(run.recipe.table(run).counts.values()) == 120  # no share was set apart
+    assert sum(run.task.parts.counts.values()) == 120  # no share was set apart
 
 
 def test_other_data_is_no_test(tmp_path: Path):
@@ -241,41 +241,41 @@ def test_tasks_that_a_recipe_is_not_for(tmp_path: Path):
         ),
     ):
         with pytest.raises(ValueError, match=told):
-            recipe(data=data, target=target).table()
+            recipe(data=data, target=target).read()
 
 
 def test_whole_numbers_are_numbers_for_a_linear_model(tmp_path: Path):
     data = str(little_table(tmp_path, "grade"))
-    assert MLPRecipe(data=data).table().schema.task == "multi-class"
-    assert LinearRecipe(data=data).table().schema.task == "regression"
-    assert MLPRecipe(data=data, task="regression").table().schema.task == "regression"
+    assert MLPRecipe(data=data).read().parts.schema.task == "multi-class"
+    assert LinearRecipe(data=data).read().parts.schema.task == "regression"
+    assert MLPRecipe(data=data, task="regression").read().parts.schema.task == "regression"
 
 
 def test_numbers_with_points_are_numbers_for_a_linear_model(tmp_path: Path):
     rows = [f"{i * i % 11},{i % 4}.0" for i in range(40)]
     (tmp_path / "t.csv").write_text("\n".join(["x,y", *rows]) + "\n")
-    assert MLPRecipe(data=str(tmp_path / "t.csv")).table().schema.labels == ("0.0", "1.0", "2.0", "3.0")
-    assert LinearRecipe(data=str(tmp_path / "t.csv")).table().schema.task == "regression"
+    assert MLPRecipe(data=str(tmp_path / "t.csv")).read().parts.schema.labels == ("0.0", "1.0", "2.0", "3.0")
+    assert LinearRecipe(data=str(tmp_path / "t.csv")).read().parts.schema.task == "regression"
     (tmp_path / "t.csv").write_text("\n".join(["x,y", *(f"{i * i % 11},00{i % 4}" for i in range(40))]) + "\n")
     with pytest.raises(ValueError, match="linear is for regression targets, got 'y', which is multi-class"):
-        LinearRecipe(data=str(tmp_path / "t.csv")).table()
+        LinearRecipe(data=str(tmp_path / "t.csv")).read()
 
 
 def test_a_table_in_use_is_not_read_again(tmp_path: Path):
     recipe = MLPRecipe(data=str(little_table(tmp_path, "sold")))
-    table = recipe.table()
-    assert recipe.table() is table
-    assert MLPRecipe(data=recipe.data, seed=1).table() is not table
+    table = recipe.read().parts
+    assert recipe.read().parts is table
+    assert MLPRecipe(data=recipe.data, seed=1).read().parts is not table
     little_table(tmp_path, "sold", rows=80)
-    assert sum(recipe.table().counts.values()) == 80
+    assert sum(recipe.read().parts.counts.values()) == 80
 
 
 def test_a_header_of_numbers(tmp_path: Path):
     (tmp_path / "t.csv").write_text("\n".join(["2019,2020,2021", *(f"{i},{i * i % 11},{i % 2}" for i in range(40))]))
-    found = MLPRecipe(data=str(tmp_path / "t.csv")).table()
+    found = MLPRecipe(data=str(tmp_path / "t.csv")).read().parts
     assert found.schema.targets[0].name == "column_3"
     assert "if it holds names, use --header" in found.summary()
-    told = MLPRecipe(data=str(tmp_path / "t.csv"), header=True).table()
+    told = MLPRecipe(data=str(tmp_path / "t.csv"), header=True).read().parts
     assert told.schema.targets[0].name == "2021"
     assert "header" not in told.summary()
 

@@ -20,6 +20,7 @@ from cutaway.models import BERT
 from cutaway.recipes.texts.bert import BERTRecipe
 from cutaway.runs import execution, report_run
 from cutaway.runs.checkpoints_in_and_out import export_run, import_checkpoint
+from cutaway.tasks.subjects import subject_of
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +65,7 @@ def test_whole_words_and_spans_are_learned_too(mask: str):
     assert last < first
     assert run.config.mask == mask
     assert run.test().keys() == {"loss", "accuracy"}
-    assert "[MASK]" in run.recipe.subject(run).tokens
+    assert "[MASK]" in subject_of(run).tokens
 
 
 def test_training_learns():
@@ -131,9 +132,9 @@ def test_the_report_looks_inside(own_run: Callable[[str], Any]):
 
 def test_what_is_looked_at(own_run: Callable[[str], Any]):
     run = own_run("bert")
-    assert run.recipe.subject(run).words == "the beginning of the validation text, with masked tokens"
-    assert "[MASK]" in run.recipe.subject(run).tokens
-    assert run.recipe.subject(run, "the [MASK]").tokens[-2:] == ("[MASK]", "[SEP]")
+    assert subject_of(run).words == "the beginning of the validation text, with masked tokens"
+    assert "[MASK]" in subject_of(run).tokens
+    assert subject_of(run, "the [MASK]").tokens[-2:] == ("[MASK]", "[SEP]")
 
 
 @pytest.mark.parametrize(

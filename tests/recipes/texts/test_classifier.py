@@ -18,6 +18,7 @@ import cutaway as cut
 from cutaway.models import TextClassifier
 from cutaway.recipes.texts.classifier import ClassifierRecipe
 from cutaway.runs import execution, report_run
+from cutaway.tasks.subjects import subject_of
 
 
 @pytest.fixture(autouse=True)
@@ -61,9 +62,9 @@ def test_predictions(own_run: Callable[[str], Any], tmp_path: Path):
     frame.to_parquet("new.parquet", index=False)
     Path("new.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     Path("new.txt").write_text("\n".join(texts) + "\n")
-    for source in (frame, *(run.recipe.read_inputs(f"new.{kind}") for kind in ("csv", "parquet", "jsonl", "txt"))):
+    for source in (frame, *(run.method("read_inputs")(f"new.{kind}") for kind in ("csv", "parquet", "jsonl", "txt"))):
         assert [row["P(good)"] for row in run.predict(source)] == pytest.approx([row["P(good)"] for row in several])
-    assert run.recipe.read_inputs("a text") == "a text"
+    assert run.method("read_inputs")("a text") == "a text"
     with pytest.raises(ValueError, match="texts must be a str, a list of them or the Path of a file, got int"):
         run.predict(3)
 
@@ -174,14 +175,14 @@ def test_data_that_changed_is_refused(own_run: Callable[[str], Any]):
 
 def test_looking(own_run: Callable[[str], Any]):
     run = own_run("classifier")
-    subject = run.recipe.subject(run, "A good film, isn't it?")
+    subject = subject_of(run, "A good film, isn't it?")
     assert subject.words == "your text"
     assert "".join(subject.tokens) == "A good film, isn't it?"
     assert subject.output(run.model).shape == (1, 2)
-    assert run.recipe.subject(run).words == "a text that it was not trained on"
+    assert subject_of(run).words == "a text that it was not trained on"
     with pytest.raises(ValueError, match="must have a token, got none"):
-        run.recipe.subject(run, "  ")
-    long = run.recipe.subject(run, "word " * 500)
+        subject_of(run, "  ")
+    long = subject_of(run, "word " * 500)
     assert long.words == "the first 64 tokens of your text"
 
 

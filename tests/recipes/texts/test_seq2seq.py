@@ -5,6 +5,7 @@ from trained import little_pairs
 
 import cutaway as cut
 from cutaway.runs.pages import draw_views
+from cutaway.tasks.subjects import subject_of
 
 SETTINGS = dict(
     steps=4, batch=8, width=16, embedding=8, context=24, warmup=2, tokenizer="bpe-300", validation=0.1, test=0.1,
@@ -26,7 +27,7 @@ def test_trains_translates_and_is_tested(reads: str, tmp_path: Path):
 
 def test_the_alignment_is_drawn(tmp_path: Path):
     run = cut.train("seq2seq", data=str(little_pairs(tmp_path)), out=tmp_path / "run", **SETTINGS)
-    subject = run.recipe.subject(run, "I see 7 cats.")
+    subject = subject_of(run, "I see 7 cats.")
     views = {name: part for section, part, name in draw_views(run, subject) if section == "Attention"}
     picture = views["attention"]
     assert "From what is written to the source" in picture.title

@@ -9,6 +9,7 @@ from killing import expect_same_after_death
 from trained import TAGGER_SETTINGS, little_treebank
 
 import cutaway as cut
+from cutaway.tasks.subjects import subject_of
 
 
 @pytest.fixture(scope="module")
@@ -73,13 +74,13 @@ def test_a_file_comes_back_with_tags(run, tmp_path, capsys):
 
 
 def test_the_subject_of_a_look(run):
-    subject = run.recipe.subject(run, "They can't bark")
+    subject = subject_of(run, "They can't bark")
     assert subject.tokens == ("They", "ca", "n't", "bark")
     assert subject.output(run.model).shape == (1, 4, 5)
-    assert len(run.recipe.subject(run).tokens) == 3
-    assert run.recipe.subject(run, str(run.recipe.data)).tokens == ("The", "dogs", ".")  # the first of a file
+    assert len(subject_of(run).tokens) == 3
+    assert subject_of(run, str(run.recipe.data)).tokens == ("The", "dogs", ".")  # the first of a file
     with pytest.raises(ValueError, match=r"a sentence to look at must have a word, got none"):
-        run.recipe.subject(run, " ")
+        subject_of(run, " ")
 
 
 def test_columns_keys_and_files_of_their_own(tmp_path):

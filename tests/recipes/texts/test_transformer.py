@@ -15,6 +15,7 @@ import cutaway as cut
 from cutaway.models import Transformer
 from cutaway.recipes.texts.transformer import TransformerRecipe
 from cutaway.runs import execution, report_run
+from cutaway.tasks.subjects import subject_of
 
 
 @pytest.fixture(autouse=True)
@@ -110,10 +111,10 @@ def test_the_report_looks_inside(own_run: Callable[[str], Any]):
 
 def test_what_is_looked_at(own_run: Callable[[str], Any]):
     run = own_run("transformer")
-    seen = run.recipe.subject(run)
+    seen = subject_of(run)
     assert (seen.words, seen.tokens[0], seen.written[0]) == ("a pair that it was not trained on", "I", "<start>")
     assert seen.written[-1] == "."  # what a decoder is given: all but the end
-    assert run.recipe.subject(run, "I see 5 cats.").words == "your text, and what the model makes of it"
+    assert subject_of(run, "I see 5 cats.").words == "your text, and what the model makes of it"
 
 
 @pytest.mark.parametrize(

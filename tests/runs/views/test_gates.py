@@ -13,6 +13,7 @@ import cutaway as cut
 from cutaway.models import SeriesClassifier, TextClassifier
 from cutaway.runs import execution
 from cutaway.runs.views.gates import gates, has_gates, only_has_gates, recurrent_cells
+from cutaway.tasks.subjects import subject_of
 
 QUICK: dict[str, Any] = dict(steps=2, evaluate_every=2, checkpoint_every=2, show="quiet")
 
@@ -78,7 +79,7 @@ def steps_beneath(picture: Any) -> list[str]:
 )
 def test_every_family_that_declares_recurrent_layers(make, titles, beneath, tmp_path):
     run = make(tmp_path)
-    subject = run.subject()
+    subject = subject_of(run)
     assert has_gates(run)
     assert only_has_gates(run)
     pictures = gates(run, subject)

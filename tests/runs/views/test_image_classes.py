@@ -9,6 +9,7 @@ import cutaway as cut
 from cutaway.registry import views
 from cutaway.runs.pages import make_page
 from cutaway.runs.views.image_classes import has_feature_maps, has_filters
+from cutaway.tasks.subjects import subject_of
 
 
 @pytest.fixture
@@ -17,7 +18,7 @@ def run(trained: Callable[[str], Path]) -> cut.runs.Run:
 
 
 def test_every_picture_has_its_words(run: cut.runs.Run):
-    _, placed = make_page(run, run.recipe.subject(run))
+    _, placed = make_page(run, subject_of(run))
     ours = {one.source: one.picture for one in placed}
     names = ("image_mistakes", "hardest_images", "image_evidence", "first_filters", "feature_maps", "receptive_fields")
     for name in names:
@@ -28,7 +29,7 @@ def test_every_picture_has_its_words(run: cut.runs.Run):
 
 
 def test_an_address_shows_what_a_unit_there_sees(run: cut.runs.Run):
-    _, placed = make_page(run, run.recipe.subject(run), "stages.0.0.output")
+    _, placed = make_page(run, subject_of(run), "stages.0.0.output")
     titles = [one.picture.title for one in placed]
     assert "What a unit in the middle of stages.0.0.output sees" in titles
 

@@ -5,6 +5,7 @@ import pytest
 
 import cutaway as cut
 from cutaway.registry import views
+from cutaway.tasks.subjects import subject_of
 
 EXPECTED = {
     "autoencoder": {"samples", "nearest_images", "reconstructions", "interpolation", "latent_map"},
@@ -26,7 +27,7 @@ OURS = set().union(*EXPECTED.values())
 @pytest.mark.parametrize(("labelled", "channels"), [(True, 1), (False, 3)])
 def test_every_view_that_suits_draws(recipe: str, labelled: bool, channels: int):
     run = generative.little_run(recipe, labelled, channels)
-    subject = run.recipe.subject(run)
+    subject = subject_of(run)
     fitting = {view.name: view for view in views() if view.name in OURS and view.fits(run)}
     assert set(fitting) == EXPECTED[recipe]
     for name, view in fitting.items():

@@ -6,6 +6,7 @@ import pytest
 
 import cutaway as cut
 from cutaway.runs.views.series import forecasts, given_series
+from cutaway.tasks.subjects import subject_of
 
 
 def waves(shift: float = 0.0, steps: int = 90) -> np.ndarray:
@@ -32,7 +33,7 @@ def given(folder, ahead: int) -> str:
 @pytest.mark.parametrize(("ahead", "shown"), [(7, 7), (3, 3)])
 def test_a_given_file_is_forecast_as_far_as_its_covariates_reach(run, tmp_path, ahead, shown):
     assert forecasts(run)
-    picture = given_series(run, run.subject(given(tmp_path, ahead)))
+    picture = given_series(run, subject_of(run, given(tmp_path, ahead)))
     median = [row for row in picture.spec()["datasets"]["rows"] if row["part"] == "median"]
     assert len(median) == shown + 1  # joined to the last value
     assert median[1]["at"].startswith("2025-04-30")
@@ -42,5 +43,5 @@ def test_a_given_file_is_forecast_as_far_as_its_covariates_reach(run, tmp_path, 
 
 
 def test_without_a_file_or_covariates_ahead_there_is_nothing_to_draw(run, tmp_path):
-    assert given_series(run, run.subject()) == []
-    assert given_series(run, run.subject(given(tmp_path, 0))) == []
+    assert given_series(run, subject_of(run)) == []
+    assert given_series(run, subject_of(run, given(tmp_path, 0))) == []

@@ -11,7 +11,7 @@ from cutaway.models import TableNet
 from cutaway.recipes.tables.linear_models import LinearRecipe, LogisticRecipe, SoftmaxRecipe
 from cutaway.recipes.tables.mlp import MLPRecipe
 from cutaway.runs.views.table_results import confusion, input_names, output_names, pictures_of, weight_picture
-from cutaway.tasks.tables.predict import outputs_of
+from cutaway.tasks.tables.rows import outputs_of
 
 
 def data_of(picture) -> list[dict]:
@@ -28,7 +28,7 @@ def test_confusion_by_hand():
 def test_every_input_has_its_name(tmp_path: Path):
     """A one-hot row of a linear model: turning on one entry gives the output that entry's weight."""
     recipe = LogisticRecipe(data=str(little_table(tmp_path, "sold")))
-    table, model = recipe.table(), recipe.job().model
+    table, model = recipe.read().parts, recipe.job().model
     names = input_names(table.schema)
     assert len(names) == model.spec.inputs
     torch.nn.init.normal_(model.head.linear.weight)
@@ -78,6 +78,6 @@ def test_the_pictures_of_each_task(tmp_path: Path):
         (MLPRecipe, "sold", ["What sold is, and what it is taken for"]),
     ):
         made = recipe(data=data, target=target)
-        table, model = made.table(), made.job().model
+        table, model = made.read().parts, made.job().model
         pictures = pictures_of(model, table.schema, table.validation, outputs_of(model, table.validation))
         assert [p.title.split(":")[0] for p in pictures] == titles

@@ -16,6 +16,7 @@ from cutaway.models.tables import TableNet
 from cutaway.registry import views
 from cutaway.runs.views import tables
 from cutaway.runs.views.tables import kinks_of
+from cutaway.tasks.subjects import subject_of
 
 
 def one_number(**more: Any) -> TableNet:
@@ -64,7 +65,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def drawn(run: Any, name: str) -> Any:
     (view,) = [view for view in views() if view.name == name]
     assert view.fits(run)
-    return view.pictures(run, run.recipe.subject(run))
+    return view.pictures(run, subject_of(run))
 
 
 @pytest.mark.parametrize("recipe", ["mlp", "logistic", "perceptron"])
@@ -100,4 +101,4 @@ def test_mixed_columns_have_no_map_but_saliency(folder: Path):
     with pytest.raises(ValueError, match="a table to look at must have a row, got none"):
         empty = folder / "empty.csv"
         pd.read_csv(folder / "table.csv").head(0).to_csv(empty, index=False)
-        run.recipe.subject(run, str(empty))
+        subject_of(run, str(empty))

@@ -7,11 +7,12 @@ import numpy as np
 import torch
 
 from cutaway.runs.views import text_classes
+from cutaway.tasks.subjects import subject_of
 
 
 def test_the_telling_word_is_the_one_that_tells(own_run: Callable[[str], Any]):
     run = own_run("classifier")
-    subject = run.recipe.subject(run, "a good film number 7")
+    subject = subject_of(run, "a good film number 7")
     without = text_classes.hidden_one_by_one(run, subject)
     assert without.shape == (5, 2)
     logits = subject.output(run.model)[0]
@@ -24,16 +25,16 @@ def test_the_telling_word_is_the_one_that_tells(own_run: Callable[[str], Any]):
 
 def test_hiding_a_word_hides_its_ngrams(own_run: Callable[[str], Any]):
     run = own_run("classifier")
-    subject = run.recipe.subject(run, "good film")
+    subject = subject_of(run, "good film")
     hidden = text_classes.hidden_one_by_one(run, subject)
-    alone = run.recipe.subject(run, "film").arguments[1]
+    alone = subject_of(run, "film").arguments[1]
     tokens = torch.tensor([[1, int(subject.arguments[0][0, 1])]])
     torch.testing.assert_close(hidden[0], run.model(tokens, alone)[0].detach())
 
 
 def test_ngrams_and_results(own_run: Callable[[str], Any]):
     run = own_run("classifier")
-    subject = run.recipe.subject(run)
+    subject = subject_of(run)
     rows = text_classes.telling_ngrams(run, subject).spec()["datasets"]["rows"]
     first = {row["group"]: row["name"] for row in rows if row["at"] == 0}
     assert "bad" in first["bad"]

@@ -7,6 +7,7 @@ from tiny_bases import reviews, tiny_bert
 
 import cutaway as cut
 from cutaway.runs.views import tuned
+from cutaway.tasks.subjects import subject_of
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> cut.runs.Run:
 
 def test_every_view(run: cut.runs.Run):
     assert tuned.is_tuned(run)
-    subject = run.recipe.subject(run)
+    subject = subject_of(run)
     moved, ranks = tuned.weight_updates(run, subject)
     assert moved.alt.startswith("Heat map of |ΔW| / |W|: 2 × ")
     assert "directions" in ranks.caption
@@ -39,7 +40,7 @@ def test_nothing_moved(run: cut.runs.Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(tuned, "base_of", lambda run: run.model)
     kept = {"step": 6, "split": "validation-whole", "loss": 0.5, "weights_of": 0}
     monkeypatch.setattr(type(run), "metrics", [*run.metrics, kept])
-    subject = run.recipe.subject(run)
+    subject = subject_of(run)
     with pytest.raises(ValueError, match="no matrix of the base moved: validation was best before the first step"):
         tuned.weight_updates(run, subject)
     assert tuned.changed_representations(run, subject) == []

@@ -8,6 +8,7 @@ import cutaway as cut
 from cutaway.data.text.vector_files import write_vectors
 from cutaway.runs.checkpoints_in_and_out import import_checkpoint
 from cutaway.runs.pages import make_page
+from cutaway.tasks.subjects import subject_of
 
 WORDS = [f"animal{'abcdefghij'[i]}" for i in range(10)] + [f"number{'abcdefghij'[i]}" for i in range(10)]
 
@@ -22,7 +23,7 @@ def run(tmp_path_factory):
 
 
 def test_the_page_has_the_views_of_words(run):
-    _, placed = make_page(run, run.recipe.subject(run))
+    _, placed = make_page(run, subject_of(run))
     pictures = {one.source: one.picture for one in placed}
     assert {"similar_words", "nearest_words", "frequent_words"} <= set(pictures)
     assert len({row["label"] for row in rows_of(pictures["frequent_words"])}) == 20
@@ -30,7 +31,7 @@ def test_the_page_has_the_views_of_words(run):
 
 
 def test_given_words_are_compared(run):
-    subject = run.recipe.subject(run, "animala, animalb numbera")
+    subject = subject_of(run, "animala, animalb numbera")
     assert subject.tokens == ("animala", "animalb", "numbera")
     found = {one.source: one.picture for one in make_page(run, subject)[1]}
     values = [row["values"] for row in rows_of(found["similar_words"])]
@@ -38,7 +39,7 @@ def test_given_words_are_compared(run):
     near = [row for row in rows_of(found["nearest_words"]) if row["of"] == "numbera"]
     assert all(row["name"].startswith("number") for row in near)
     with pytest.raises(ValueError, match="did you mean 'animala'"):
-        run.recipe.subject(run, "animalla")
+        subject_of(run, "animalla")
 
 
 def test_the_run_opens_again(run):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from walks import WalkRecipe
-from waves import held, sines
+from waves import sines
 
 import cutaway as cut
 from cutaway.recipes.series.deepar import DeepARRecipe
@@ -82,18 +82,18 @@ def test_the_test_windows_are_read_once_beside_the_simple_methods(run):
 
 def test_series_shorter_than_their_windows(tmp_path):
     data = {"long": np.arange(30.0), "short": np.arange(6.0)}
-    parts = WalkRecipe(data=data, horizon=4).read().parts
+    parts = WalkRecipe.make(data=data, horizon=4).read().parts
     assert parts.table.names == ["long"]
     assert "left out 1 of 2 series with at most 9 values: short" in parts.table.summary()
     with pytest.raises(
         ValueError,
         match=r"2 series of at most 30 values for 1 \+ 1 windows of horizon=20, which take 41; lower horizon to 14",
     ):
-        WalkRecipe(data=data, horizon=20).read()
+        WalkRecipe.make(data=data, horizon=20).read()
 
 
 def test_windows_may_be_none():
-    parts = WalkRecipe(data={"a": np.arange(30.0)}, horizon=4, validation=0, windows=0).read().parts
+    parts = WalkRecipe.make(data={"a": np.arange(30.0)}, horizon=4, validation=0, windows=0).read().parts
     assert parts.train.lengths.tolist() == [30]
 
 
@@ -125,7 +125,7 @@ def test_other_runs_cannot_forecast(tmp_path):
 
 
 def test_few_long_series_have_several_validation_windows():
-    few = DeepARRecipe(data=held(sines(3, 700)), frequency="D", horizon=7)
+    few = DeepARRecipe.make(data=sines(3, 700), frequency="D", horizon=7)
     assert few.read().parts.validation_windows == 19  # a fifth of 693 values
     assert replace(few, validation=2).read().parts.validation_windows == 2
-    assert DeepARRecipe(data=held(sines(3, 60)), frequency="D", horizon=14).read().parts.validation_windows == 1
+    assert DeepARRecipe.make(data=sines(3, 60), frequency="D", horizon=14).read().parts.validation_windows == 1

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from waves import held, sines
+from waves import sines
 
 from cutaway.data.series.series_reading import read_series
 from cutaway.recipes.series.deepar import DeepARRecipe
@@ -39,14 +39,14 @@ def test_counts_given_to_a_gaussian_are_told():
 
 @pytest.mark.parametrize("kind", [DeepARRecipe, ForecasterRecipe])
 def test_the_design_follows_from_the_frequency(kind: type):
-    recipe = kind(data=held(sines()), frequency="D", horizon=10)
+    recipe = kind.make(data=sines(), frequency="D", horizon=10)
     spec = recipe.build(recipe.read()).model.spec
     assert spec.lags == (1, 2, 3, 7, 8, 14)
     assert spec.seasons == (7,)
     assert (spec.context, spec.horizon) == (24, 10)
-    hourly = kind(data=held(sines(1, 600)), frequency="h")
+    hourly = kind.make(data=sines(1, 600), frequency="h")
     spec = hourly.build(hourly.read()).model.spec
     assert spec.horizon == 48
     assert spec.lags == (1, 2, 3, 24, 25, 48, 168, 169, 336)
-    without = kind(data=held(sines()))
+    without = kind.make(data=sines())
     assert without.build(without.read()).model.spec.lags == (1, 2, 3)

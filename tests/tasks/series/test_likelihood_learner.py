@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from waves import held, sines
+from waves import sines
 
 from cutaway.recipes.series.deepar import DeepARRecipe
 from cutaway.recipes.series.forecaster import ForecasterRecipe
@@ -12,7 +12,7 @@ from cutaway.recipes.series.forecaster import ForecasterRecipe
 
 @pytest.mark.parametrize("kind", [DeepARRecipe, ForecasterRecipe])
 def test_a_job_has_windows_an_objective_and_measures(kind: type):
-    recipe = kind(data=held(sines()), frequency="D", horizon=5, batch=4, width=8, depth=1, samples=10)
+    recipe = kind.make(data=sines(), frequency="D", horizon=5, batch=4, width=8, depth=1, samples=10)
     learner = recipe.build(recipe.read())
     job = learner.job()
     cost = job.objective(job.model, job.batches.at(0))
@@ -28,7 +28,7 @@ def test_a_job_has_windows_an_objective_and_measures(kind: type):
 
 
 def test_series_that_stand_still_are_trained_on_and_forecast():
-    recipe = DeepARRecipe(data=held({"a": np.full(60, 7.5), "b": np.zeros(60)}), horizon=4, width=8, depth=1, samples=5)
+    recipe = DeepARRecipe.make(data={"a": np.full(60, 7.5), "b": np.zeros(60)}, horizon=4, width=8, depth=1, samples=5)
     learner = recipe.build(recipe.read())
     job = learner.job()
     job.objective(job.model, job.batches.at(0)).backward()

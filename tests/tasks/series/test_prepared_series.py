@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from cutaway.data.series.series_reading import as_series_frame, read_series
+from cutaway.data.series.series_reading import read_series
 from cutaway.recipes.series.deepar import DeepARRecipe
 from cutaway.tasks.series.prepared_series import find_freaks, freak_note, prepare, without_freaks
-from cutaway.tasks.tables.in_memory import TableInMemory
 
 METER = 1e9 + np.cumsum(1 + np.sin(np.arange(120.0)))  # steps of 0 to 2
 
@@ -32,18 +31,18 @@ def test_logarithms_there_and_back():
 
 def test_paths_of_logarithms_are_above_0():
     prices = np.exp(np.cumsum(np.random.default_rng(0).normal(0, 0.3, 80)))
-    held = TableInMemory.of(as_series_frame({"price": prices}))
-    recipe = DeepARRecipe(data=held, horizon=5, frequency="D", logarithm=True)
+    held = {"price": prices}
+    recipe = DeepARRecipe.make(data=held, horizon=5, frequency="D", logarithm=True)
     learner = recipe.build(recipe.read())
     model = learner.model.eval()
     paths = learner.sample_paths(model, read_series({"price": prices}, frequency="D"), 5, 300, seed=0)
     assert paths.min() > 0
     with pytest.raises(ValueError, match="a logarithm is no count"):
-        DeepARRecipe(data=held, logarithm=True, likelihood="negative-binomial").build(recipe.read())
+        DeepARRecipe.make(data=held, logarithm=True, likelihood="negative-binomial").build(recipe.read())
 
 
 def test_paths_of_a_meter_go_on_in_its_small_steps():
-    recipe = DeepARRecipe(data=TableInMemory.of(as_series_frame({"meter": METER})), horizon=5, frequency="D")
+    recipe = DeepARRecipe.make(data={"meter": METER}, horizon=5, frequency="D")
     learner = recipe.build(recipe.read())
     model = learner.model.eval()  # untrained: the linear expert
     paths = learner.sample_paths(model, read_series({"meter": METER}, frequency="D"), 5, 50, seed=0)

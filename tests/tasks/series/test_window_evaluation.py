@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from waves import held, sines
+from waves import sines
 
 from cutaway.recipes.series.deepar import DeepARRecipe
 from cutaway.tasks.series.window_batches import series_tensors
@@ -12,7 +12,7 @@ from cutaway.tasks.series.window_evaluation import negative_log_likelihood
 
 
 def test_missing_values_do_not_count_in_the_cost():
-    recipe = DeepARRecipe(data=held(sines()), frequency="D", horizon=5, width=8, depth=1, dropout=0.0)
+    recipe = DeepARRecipe.make(data=sines(), frequency="D", horizon=5, width=8, depth=1, dropout=0.0)
     task = recipe.read()
     job = recipe.build(task).job()
     tensors = series_tensors(task.parts.train, job.model.spec)
@@ -25,7 +25,7 @@ def test_missing_values_do_not_count_in_the_cost():
 
 
 def test_weights_are_chosen_by_large_and_small_series_and_paths_are_calibrated():
-    job = DeepARRecipe(data=held(sines()), horizon=7, width=8).job()
+    job = DeepARRecipe.make(data=sines(), horizon=7, width=8).job()
     job.model.eval()
     found = job.evaluate(job.model)
     assert found[job.better] == pytest.approx((found["wql"] * found["unweighted_wql"]) ** 0.5)

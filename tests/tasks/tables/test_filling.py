@@ -8,16 +8,13 @@ import pytest
 
 from cutaway.recipes.tables.masked_table import MaskedTableRecipe
 from cutaway.tasks.tables.filling import fill_table
-from cutaway.tasks.tables.in_memory import TableInMemory
 
 
 def filled(frame: pd.DataFrame, rows: pd.DataFrame, **settings: Any) -> pd.DataFrame:
     """Rows filled by an untrained model of a table: what matters is how, not with what."""
-    recipe = MaskedTableRecipe(
-        data=TableInMemory.of(frame), validation=0.0, test=0.0, patience=0, width=8, depth=1, **settings
-    )
-    table = recipe.table()
-    return fill_table(recipe.build(table).eval(), table.schema, rows, table.whole)
+    recipe = MaskedTableRecipe.make(data=frame, validation=0.0, test=0.0, patience=0, width=8, depth=1, **settings)
+    task = recipe.read()
+    return fill_table(recipe.build(task).model.eval(), task.schema, rows, task.whole)
 
 
 def test_dates_are_written_as_before():

@@ -12,8 +12,9 @@ from cutaway.blocks import Head, Task
 from cutaway.data import read_table
 from cutaway.data.tables.schema import Column, Schema
 from cutaway.models import TableNet
-from cutaway.tasks.tables import predict as rows
-from cutaway.tasks.tables.predict import RowBatches, describe, encode_rows, outputs_of, read_rows, row_cost
+from cutaway.tasks.tables import rows
+from cutaway.tasks.tables.predict import describe, encode_rows, read_rows
+from cutaway.tasks.tables.rows import RowBatches, outputs_of, row_cost
 
 
 def test_a_batch_as_large_as_the_table_is_the_table(tmp_path: Path):

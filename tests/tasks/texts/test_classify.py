@@ -45,7 +45,7 @@ def rows() -> pd.DataFrame:
 def test_a_file_and_a_table_in_memory_give_the_same_parts(tmp_path: Path):
     rows().to_csv(tmp_path / "reviews.csv", index=False)
     from_file = parts_of(ClassifierRecipe(data=str(tmp_path / "reviews.csv")))
-    in_memory = parts_of(ClassifierRecipe(data=rows()))
+    in_memory = parts_of(ClassifierRecipe.make(data=rows()))
     assert list(from_file.train.texts) == list(in_memory.train.texts)
     assert list(from_file.validation.texts) == list(in_memory.validation.texts)
     assert set(from_file.labels) == {"good", "bad"}

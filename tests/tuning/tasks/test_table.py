@@ -10,10 +10,7 @@ import torch
 from killing import expect_same_after_death
 
 import cutaway as cut
-from cutaway.tasks.tables.in_memory import TableInMemory
-from cutaway.tuning.tasks.table import TunedTableRecipe, cells_of_run
-
-held = TableInMemory.of
+from cutaway.tuning.tasks.table import TunedTableRecipe
 
 
 def houses(rows: int, seed: int = 0) -> pd.DataFrame:
@@ -34,13 +31,13 @@ def houses(rows: int, seed: int = 0) -> pd.DataFrame:
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("base")
     sizes: dict[str, Any] = dict(width=16, depth=2, steps=150, batch=64, evaluate_every=50, rate=0.005, cell=4)
-    cut.train("masked-table", data=held(houses(400)), leave_out="pool", out=folder / "run", **sizes)
+    cut.train("masked-table", data=houses(400), leave_out="pool", out=folder / "run", **sizes)
     return folder / "run"
 
 
 @pytest.mark.parametrize("way", [dict(head_only=True), dict(last=1), dict(full=True)], ids=["head", "last", "full"])
 def test_every_way_learns_from_few_rows(way: dict[str, Any], base: Path, tmp_path: Path):
-    data = held(houses(60, seed=1))
+    data = houses(60, seed=1)
     run = cut.tune(base, data=data, target="pool", out=tmp_path / "run", steps=60, rate=0.02, **way)
     truth = houses(300, seed=2)
     found = run.predict(truth.drop(columns="pool"))
@@ -51,7 +48,7 @@ def test_every_way_learns_from_few_rows(way: dict[str, Any], base: Path, tmp_pat
 
 
 def test_head_only_leaves_the_body_as_it_was(base: Path, tmp_path: Path):
-    run = cut.tune(base, data=held(houses(60, 1)), target="pool", out=tmp_path / "run", steps=5, head_only=True)
+    run = cut.tune(base, data=houses(60, 1), target="pool", out=tmp_path / "run", steps=5, head_only=True)
     before, after = cut.load(base).model.state_dict(), run.model.state_dict()
     kept = [name for name in before if not name.startswith("restore.")]
     assert all(torch.equal(before[name], after[name]) for name in kept)
@@ -62,10 +59,9 @@ def test_rows_are_read_as_those_of_the_base(base: Path, tmp_path: Path):
     """Means and lists of categories are the base's, whatever the few rows hold."""
     few = houses(40, 1)
     few.loc[0, "town"] = "island"  # never seen by the base: not known
-    run = cut.tune(base, data=held(few), target="pool", out=tmp_path / "run", steps=5, validation=0.0, test=0.0)
-    recipe: Any = run.recipe
-    schema = cells_of_run(run)
-    cells = recipe.table(schema).splits.train
+    run = cut.tune(base, data=few, target="pool", out=tmp_path / "run", steps=5, validation=0.0, test=0.0)
+    schema = run.task.cells
+    cells = run.task.parts.splits.train
     size = next(column for column in schema.columns if column.name == "size")
     np.testing.assert_allclose(cells.numbers[:, 0] * size.std + size.mean, few["size"], rtol=1e-4)
     assert cells.known.sum() == cells.known.size - 1
@@ -73,7 +69,7 @@ def test_rows_are_read_as_those_of_the_base(base: Path, tmp_path: Path):
 
 def test_numbers_and_a_column_that_the_base_knows(base: Path, tmp_path: Path):
     data = houses(120, 1).drop(columns="pool")
-    run = cut.tune(base, data=held(data), target="size", out=tmp_path / "run", steps=80, rate=0.02, head_only=True)
+    run = cut.tune(base, data=data, target="size", out=tmp_path / "run", steps=80, rate=0.02, head_only=True)
     assert "the base has seen the column 'size'" in run.about["data"]["summary"]
     assert run.metrics[-1]["r2"] > 0.3
     found = run.test()
@@ -83,21 +79,21 @@ def test_numbers_and_a_column_that_the_base_knows(base: Path, tmp_path: Path):
 
 
 def test_the_steps_and_the_rate_that_nobody_chose(base: Path):
-    data = held(houses(60, 1))
-    recipe = TunedTableRecipe(base=str(base), data=data, target="pool", head_only=True).settled()
+    data = houses(60, 1)
+    recipe = TunedTableRecipe.make(base=str(base), data=data, target="pool", head_only=True).begin().recipe
     assert (recipe.steps, recipe.rate) == (100, 0.01)
-    assert TunedTableRecipe(base=str(base), data=data, target="pool").settled().full
+    assert TunedTableRecipe.make(base=str(base), data=data, target="pool").begin().recipe.full
 
 
 def test_bad_input(base: Path, tmp_path: Path):
     with pytest.raises(ValueError, match="must have the columns of training, got one without 'rooms'"):
-        cut.tune(base, data=held(houses(40).drop(columns="rooms")), target="pool", out=tmp_path / "a")
+        cut.tune(base, data=houses(40).drop(columns="rooms"), target="pool", out=tmp_path / "a")
     with pytest.raises(ValueError, match="target must be a column of the table, got 'poool'"):
-        cut.tune(base, data=held(houses(40)), target="poool", out=tmp_path / "b")
+        cut.tune(base, data=houses(40), target="poool", out=tmp_path / "b")
     with pytest.raises(ValueError, match="a target must vary, got 'with'"):
-        cut.tune(base, data=held(houses(40).assign(pool="with")), target="pool", out=tmp_path / "c")
+        cut.tune(base, data=houses(40).assign(pool="with"), target="pool", out=tmp_path / "c")
     with pytest.raises(ValueError, match="penalty must be at least 0, got -1"):
-        TunedTableRecipe(base=str(base), penalty=-1.0)
+        TunedTableRecipe.make(base=str(base), penalty=-1.0)
 
 
 @pytest.mark.long

@@ -18,8 +18,9 @@ from jaxtyping import Int
 from cutaway.atomic_files import parse_json
 from cutaway.data.files import open_plain, read_pieces
 from cutaway.data.fingerprints import Fingerprint, fingerprint_files
-from cutaway.data.labelled.labelled_sources import read_columns
 from cutaway.data.splits import Splits, split_groups, text_key, told_repeats
+from cutaway.data.tables.endings import JSON_LINES
+from cutaway.data.tables.text_tables import read_columns
 from cutaway.data.text.chat.chat_templates import ROLES, Message, expect_roles
 from cutaway.data.text.token_rows import TokenRows
 from cutaway.data.text.tokenizers import Tokenizer
@@ -36,7 +37,6 @@ PLAIN_TEMPLATE = (
     "{% if message['role'] == 'assistant' and eos_token %}{{ eos_token }}{% endif %}\n{% endfor %}"
     "{% if add_generation_prompt %}assistant: {% endif %}"
 )
-_LINES = (".jsonl", ".ndjson", ".json")
 
 Conversation = list[Message]
 
@@ -111,7 +111,7 @@ def _different(keys: Sequence[Hashable]) -> str:
 
 
 def _conversations(path: Path, encoding: str, template: str) -> Iterator[Conversation]:
-    if any(ending in path.name.casefold() for ending in _LINES):
+    if any(ending in path.name.casefold() for ending in JSON_LINES):
         for number, row in _json_rows(path, encoding):
             yield as_conversation(row, f"line {number} of {path.name}", template)
         return

@@ -23,7 +23,6 @@ from cutaway.tasks.tables.masked_cells import (
     scores_of,
     true_outcomes,
 )
-from cutaway.tuning.tasks.table import cells_of_run
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
@@ -39,9 +38,8 @@ def restores_cells(run: "Run") -> bool:
 
 
 def _rows(run: "Run") -> tuple[CellNet, tuple[Column, ...], Cells, list[torch.Tensor], str]:
-    recipe: Any = run.recipe
     model: Any = run.model
-    table = recipe.table(run)
+    table = run.task.parts
     cells = table.train if table.validation is None else table.validation
     words = "trained on" if table.validation is None else "not trained on"
     return model, cell_columns(table.schema), cells, outcome_frequencies(model, table.train), words
@@ -121,9 +119,8 @@ def predicts_cells(run: "Run") -> bool:
 
 def tuned_results(run: "Run", subject: Subject) -> list[Picture]:
     """Predictions of the column that a model was tuned to, against the truth, on rows not trained on."""
-    recipe: Any = run.recipe
     model: Any = run.model
-    table = recipe.table(cells_of_run(run), run)
+    table = run.task.parts
     rows = table.splits.validation
     if rows is None:
         return []

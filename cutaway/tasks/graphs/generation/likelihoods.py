@@ -6,7 +6,7 @@ It is exact for a graph with an order; −log p of the graph in any order is sma
 the bandwidth in no order tried has probability 0: it is left out, and ``beyond`` counts such graphs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ import torch
 
 from cutaway.blocks.graphs.breadth_first import graph_of_rows
 from cutaway.blocks.graphs.graph import Graph
+from cutaway.data.graphs.graph_set import is_graph_list, open_graphs
+from cutaway.data.stored import Stored, store_graphs
 from cutaway.tasks.graphs.generation.random_graphs import by_distance, erdos_renyi
 from cutaway.tasks.graphs.generation.sequences import (
     GraphSequences,
@@ -29,7 +31,6 @@ from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
     from cutaway.data.graphs.graph_set import GraphSet
-    from cutaway.data.graphs.raw_graph_sets import RawGraphSet
 
 _DRAWN = 200  # graphs that drawn ones are judged by
 _SHOWN = 40  # vertices of a graph that is looked at
@@ -69,17 +70,16 @@ class GraphParts:
         return cls([graph for graph, fit in zip(train, fits) if fit], held, found, tuple(notes))
 
 
-def open_several(source: Any) -> "RawGraphSet":
-    """Graphs in memory; a single one is refused."""
-    from cutaway.data.graphs.graph_set import is_graph_list, open_graphs
-
+def keep_several(kind: type, settings: Mapping[str, Any]) -> tuple[Stored, dict[str, Any]]:
+    """Graphs in memory, as `cutaway.data.stored.plain` keeps them; a single one is refused."""
+    source = settings["data"]
     if not is_graph_list(source):
         raise ValueError(
             f"a generator learns from many graphs, got one {type(source).__name__}; give a list of graphs, or a folder"
         )
     found = open_graphs(source)
     expect_undirected(found.graphs, found.names)
-    return found
+    return store_graphs(found), {}
 
 
 @torch.no_grad()
@@ -164,7 +164,7 @@ __all__ = [
     "drawn_metrics",
     "graph_rules",
     "graph_scores",
+    "keep_several",
     "likelihood_metrics",
     "one_graph",
-    "open_several",
 ]

@@ -12,6 +12,7 @@ from cutaway.cli import run as cli
 from cutaway.data.graphs.graph_set import open_graphs, read_graphs
 from cutaway.data.graphs.raw_graph_sets import write_graph_set
 from cutaway.runs.views.graph_views import drawn_graphs
+from cutaway.tasks.subjects import subject_of
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +33,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> cut.runs.Run:
 
 
 def test_pictures(run: cut.runs.Run):
-    subject = run.recipe.subject(run)
+    subject = subject_of(run)
     assert drawn_graphs.draws_graphs(run)
     groups = drawn_graphs.drawn_and_real(run, subject)
     assert "held out" in groups.alt

@@ -7,6 +7,7 @@ import pytest
 import cutaway as cut
 from cutaway.runs.views import tuned
 from cutaway.runs.views.graph_views import hidden_parts, vertices, whole_graphs
+from cutaway.tasks.subjects import subject_of
 
 VIEWS = (hidden_parts.restored_parts, hidden_parts.restored_edges, hidden_parts.vector_map)
 
@@ -36,7 +37,7 @@ def chains(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def titles(run: cut.runs.Run, views: tuple) -> list[str]:
-    subject = run.recipe.subject(run)
+    subject = subject_of(run)
     found = [picture for view in views for picture in view(run, subject)]
     assert all(picture.caption for picture in found)
     return [picture.title for picture in found]

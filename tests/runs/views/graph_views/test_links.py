@@ -8,6 +8,7 @@ import pytest
 from graph_runs import train
 
 from cutaway.runs.views.graph_views import links
+from cutaway.tasks.subjects import subject_of
 
 VIEWS = (links.link_scores, links.best_pairs, links.links_in_the_graph)
 
@@ -28,7 +29,7 @@ def pictures(folder: Path, column: str | None, **settings: str) -> dict[str, str
     run = train(
         "links", data=str(folder / "edges.csv"), validation=0.2, width=8, steps=10, out=folder / "run", **settings
     )
-    subject = run.recipe.subject(run)
+    subject = subject_of(run)
     found = {view.__name__: view(run, subject) for view in VIEWS}
     assert all(picture.caption for made in found.values() for picture in made)
     return {name: made[0].title for name, made in found.items() if made}

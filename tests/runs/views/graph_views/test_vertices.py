@@ -9,6 +9,7 @@ from graph_runs import train
 import cutaway as cut
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.runs.views.graph_views import vertices
+from cutaway.tasks.subjects import subject_of
 
 PATH = Graph(torch.tensor([[0, 1, 2, 3], [1, 2, 3, 4]]))
 
@@ -27,7 +28,7 @@ def test_neighbourhood_of_a_path():
 
 
 def test_a_cut_edge_changes_what_it_said(run: cut.runs.Run):
-    subject = run.recipe.subject(run, "9")
+    subject = subject_of(run, "9")
     assert subject.vertices == (9,)
     (picture,) = vertices.cut_edges(run, subject)
     assert "9" in picture.title
@@ -45,9 +46,9 @@ def test_pages_of_values(tmp_path: Path):
         graph.nodes[v].update(sensor=int(v[0]) + 0.3 * int(v[1]), target=int(v[0]) * int(v[1]) + 0.5)
     nx.write_graphml(graph, tmp_path / "grid.graphml")
     run = train("gat", data=str(tmp_path / "grid.graphml"), steps=20, width=8, heads=2, out=tmp_path / "run")
-    _, placed = make_page(run, run.recipe.subject(run), None)
+    _, placed = make_page(run, subject_of(run), None)
     assert {one.source for one in placed} >= {"vertex_mistakes", "predicted_graph", "cut_edges", "neighbours_heard"}
-    subject = run.recipe.subject(run, "22")
+    subject = subject_of(run, "22")
     (picture,) = vertices.cut_edges(run, subject)
     (answer,) = run.predict("22")
     assert f"target is {answer['target']:.3g}" in picture.title
@@ -57,7 +58,7 @@ def test_pages_of_values(tmp_path: Path):
 
 def test_a_large_graph_is_cut_out_around_the_vertex(run: cut.runs.Run, monkeypatch: pytest.MonkeyPatch):
     """What a vertex is told does not change if only its surroundings are passed through."""
-    subject = run.recipe.subject(run, "16")
+    subject = subject_of(run, "16")
     whole = vertices.cut_edges(run, subject)[0].alt
     monkeypatch.setattr(vertices, "_WHOLE", 10)
     assert vertices.cut_edges(run, subject)[0].alt == whole
@@ -65,7 +66,7 @@ def test_a_large_graph_is_cut_out_around_the_vertex(run: cut.runs.Run, monkeypat
 
 
 def test_every_view_draws(run: cut.runs.Run):
-    subject = run.recipe.subject(run)
+    subject = subject_of(run)
     for view in (vertices.vertex_mistakes, vertices.smoothing, vertices.vertex_map):
         for picture in view(run, subject):
             assert picture.caption
@@ -75,6 +76,6 @@ def test_every_view_draws(run: cut.runs.Run):
 def test_a_page_of_a_vertex(run: cut.runs.Run, tmp_path: Path):
     from cutaway.runs.pages import make_page
 
-    page, placed = make_page(run, run.recipe.subject(run, "5"), None)
+    page, placed = make_page(run, subject_of(run, "5"), None)
     assert {one.source for one in placed} >= {"vertex_mistakes", "cut_edges", "smoothing", "vertex_map"}
     assert page.save(tmp_path / "page.html").stat().st_size > 10_000

@@ -9,6 +9,7 @@ from graph_runs import train
 import cutaway as cut
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.runs.views.graph_views import vertices, whole_graphs
+from cutaway.tasks.subjects import subject_of
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +19,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> cut.runs.Run:
 
 
 def test_every_picture(run: cut.runs.Run):
-    subject = run.recipe.subject(run)
+    subject = subject_of(run)
     for view in (whole_graphs.graph_answers, whole_graphs.telling_vertices, whole_graphs.graph_map, vertices.smoothing):
         (picture,) = view(run, subject)
         assert picture.caption
@@ -47,7 +48,7 @@ def test_values(tmp_path: Path):
     lines = [f"{'C' * n},{n}.5" for n in range(1, 31)]
     (tmp_path / "m.csv").write_text("smiles,size\n" + "\n".join(lines))
     run = train("gin", data=str(tmp_path / "m.csv"), validation=0.3, width=8, depth=2, steps=5, out=tmp_path / "run")
-    subject = run.recipe.subject(run)
+    subject = subject_of(run)
     assert "predicted beside true" in whole_graphs.graph_answers(run, subject)[0].title
     (gallery,) = whole_graphs.telling_vertices(run, subject)
     assert "true" in gallery.spec()["datasets"]["words"][0]["head"]

@@ -9,6 +9,7 @@ import pytest
 import cutaway as cut
 from cutaway.look.pages.picture import Picture
 from cutaway.runs.views.pretraining import pretrained_images as views
+from cutaway.tasks.subjects import subject_of
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def test_pairs_of_views(contrasted: cut.runs.Run):
 def test_alike_images_and_the_map(masked: cut.runs.Run, contrasted: cut.runs.Run):
     for run in (masked, contrasted):
         assert views.learns_from_images_alone(run)
-        subject = run.recipe.subject(run)
+        subject = subject_of(run)
         (picture,) = views.alike_images(run, subject)
         sentence(picture)
         assert len(picture.spec()["datasets"]["rows"]) == 8 * 7
@@ -76,5 +77,5 @@ def test_without_labels_and_with_few_images(place: Path):
     np.savez(place / "few.npz", images=x)
     sizes: dict[str, Any] = dict(width=8, depth=1, heads=2, decoder_width=8, steps=2, validation=0.0, test=0.0)
     run = cut.train("masked-image", data=str(place / "few.npz"), out=place / "few", show="quiet", **sizes)
-    (picture,) = views.alike_images(run, run.recipe.subject(run))
+    (picture,) = views.alike_images(run, subject_of(run))
     assert "class" not in picture.caption

@@ -10,7 +10,6 @@ from look.rendered import rows_of
 import cutaway as cut
 from cutaway.runs.views.pretraining import table_cells
 from cutaway.tasks.subjects import Subject
-from cutaway.tasks.tables.in_memory import TableInMemory
 
 
 @pytest.fixture(scope="module")
@@ -19,9 +18,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Any:
     kind = draw.choice(["a", "b", "c"], 300)
     frame = pd.DataFrame({"kind": kind, "same": kind, "other": draw.choice(["p", "q"], 300)})
     settings: dict[str, Any] = dict(width=16, depth=1, steps=120, batch=64, evaluate_every=60, rate=0.01, dropout=0.0)
-    return cut.train(
-        "masked-table", data=TableInMemory.of(frame), out=tmp_path_factory.mktemp("views") / "run", **settings
-    )
+    return cut.train("masked-table", data=frame, out=tmp_path_factory.mktemp("views") / "run", **settings)
 
 
 def test_restored_columns(run: Any):

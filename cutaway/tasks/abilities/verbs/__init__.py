@@ -1,0 +1,1 @@
+"""One file a verb: its name is the verb, its docstring the line of help, ``ABILITY`` the description."""

@@ -189,7 +189,7 @@ TESTED_THROUGH = {
     "data/graphs/graph_sources.py": "data/graphs/test_graph_data.py: each form of a graph is read as a whole",
     "data/graphs/raw_graph_sets.py": "data/graphs/test_graph_set.py: what every reader of many graphs makes",
     "data/images/image_sources.py": "data/images/test_image_data.py: each form of data is read as a whole",
-    "models/forecasting/series_windows.py": "models/forecasting/test_predictive.py: every forecaster reads a window",
+    "models/forecasting/series_windows.py": "models/forecasting/test_likelihood_model.py: forecasters read windows",
     "data/readers.py": "data/samples/test_embedded.py: it opens every sample by its name",
     "data/tables/endings.py": "data/test_kinds.py: by these endings data is known",
     "data/series/covariates.py": "data/series/test_series_reading.py: covariates are read with their series",

@@ -12,7 +12,7 @@ from cutaway.recipes.series.forecast_settings import ForecastRecipe
 from cutaway.recipes.settings import FIRST, MODEL, setting
 
 if TYPE_CHECKING:
-    from cutaway.models.forecasting.predictive import ForecastSpec
+    from cutaway.models.forecasting.likelihood_model import ForecastSpec
     from cutaway.tasks.series.likelihood_learner import LikelihoodLearner
 
 

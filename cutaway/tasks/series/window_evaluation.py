@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from cutaway.models.forecasting.predictive import ForecastSpec, modelled_values
+from cutaway.models.forecasting.likelihood_model import ForecastSpec, modelled_values
 from cutaway.models.forecasting.series_windows import SeriesWindow
 from cutaway.tasks.series.backtesting import LEVELS, Quantiles, measure
 from cutaway.tasks.series.calibration import widening

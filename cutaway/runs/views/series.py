@@ -104,9 +104,11 @@ def _day(time: Any) -> str:
 
 def simple_methods(run: "Run", subject: Subject) -> Picture | list[Picture]:
     """The loss of the model beside those of simple methods."""
-    known = run.about["data"].get("baselines", {})
-    losses = {run.recipe.name: _backtest(run).metrics["wql"]}
-    losses |= {name: one["metrics"]["wql"] for name, one in known.items()}
+    known = {name: one["metrics"] for name, one in run.about["data"].get("baselines", {}).items()}
+    simple = {name: metrics["wql"] for name, metrics in known.items() if "wql" in metrics}
+    if not simple:  # a run of anomaly, measured beside a z-score, which forecasts nothing
+        return []
+    losses = {run.recipe.name: _backtest(run).metrics["wql"]} | simple
     title = "The model beside simple methods, on the validation windows"
     return method_bars(losses, title=title, unit="mean weighted quantile loss")
 

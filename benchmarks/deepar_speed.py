@@ -59,8 +59,8 @@ def ours(values: list[list[float]]) -> float:
 
     from cutaway.data.series.series_reading import read_series
     from cutaway.models import DeepAR
-    from cutaway.recipes.series.probabilistic import negative_log_likelihood
     from cutaway.tasks.series.window_batches import WindowBatches, covariate_names, series_tensors
+    from cutaway.tasks.series.window_evaluation import negative_log_likelihood
     from cutaway.training.freed_memory import keep_freed_memory
     from cutaway.training.optimizers.groups import build_optimizers
 

@@ -81,7 +81,7 @@ def origins(of: Set, horizon: int) -> Histories:
 
 def told(run: Any, histories: Histories, horizon: int) -> str:
     """Coverage within the horizon and beyond, and the loss within."""
-    backtest = run.recipe.backtest_windows(run.model, histories, SAMPLES)
+    backtest = run.learner.backtest_windows(run.model, histories, SAMPLES)
     inside = (backtest.truth >= backtest.quantiles[..., 0]) & (backtest.truth <= backtest.quantiles[..., -1])
     there = ~np.isnan(backtest.truth)
     shares = []

@@ -66,8 +66,8 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as folder:
                 settings = dict(horizon=HORIZON, windows=origins, out=Path(folder) / "run", show="quiet")
                 run = cut.train("deepar", data=str(DATA / file), **settings)
-                recipe: Any = run.recipe
-                found = recipe.measure(run.model, recipe.parts(run).test(), 200)
+                learner: Any = run.learner
+                found = learner.backtest_windows(run.model, run.task.parts.test(), 200).metrics
             losses[f"deepar ({time.process_time() - start:.0f} s of processor time)"] = found
         for method, metrics in sorted(losses.items(), key=lambda one: one[1]["wql"]):
             print(

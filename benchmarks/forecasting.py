@@ -85,8 +85,8 @@ def first_windows(histories: Histories, windows: int) -> Histories:
 
 def simple_methods(of: Set) -> dict[str, dict[str, float]]:
     """The metrics of every simple method on the test windows, fitted to what came before them."""
-    recipe = DeepARRecipe.make(data=of.series, **of.settings)
-    parts = recipe.parts()
+    recipe: Any = DeepARRecipe.make(data=of.series, **of.settings)
+    parts = recipe.read().parts
     histories, found = parts.test(), {}
     for method in fit_simple_methods(parts.before_test, parts.horizon):
         quantiles = method.quantiles(histories, parts.horizon, LEVELS)
@@ -103,8 +103,8 @@ def trained(name: str, of: Set, seed: int) -> tuple[dict[str, float], float]:
         start = time.process_time()
         run = cut.train(name, data=of.series, seed=seed, out=Path(folder) / "run", show="quiet", **of.settings)
         seconds = time.process_time() - start
-        recipe: Any = run.recipe
-        backtest = recipe.backtest_windows(run.model, recipe.parts(run).test(), 200)
+        learner: Any = run.learner
+        backtest = learner.backtest_windows(run.model, run.task.parts.test(), 200)
         found = backtest.metrics
         if of.usual:
             first = first_windows(backtest.histories, of.usual)

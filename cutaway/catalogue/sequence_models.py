@@ -6,8 +6,8 @@ from typing import Any
 import torch
 
 from cutaway.models import DeepAR, Forecaster, SeriesDensity, SeriesWindow
+from cutaway.models.forecasting.likelihood_model import LIKELIHOODS, PredictiveModel
 from cutaway.models.forecasting.linear_expert import fit_local
-from cutaway.models.forecasting.predictive import LIKELIHOODS, PredictiveModel
 from cutaway.models.sequences.tagger import Tagger, TaggerInput
 from cutaway.models.sequences.text_classifier import TextClassifier
 from cutaway.registry import register

@@ -3,7 +3,7 @@ r"""DeepAR: an LSTM reads a series step by step and puts out the distribution of
     h_t, c_t = LSTM(x_t, h_{t−1}, c_{t−1}),    p(y_t | y_{<t}) = likelihood(h_t, x_t)
 
 One model for many series, each in its own scale. Salinas et al. 2020; notes: N3 §5.3 (forecasting). What is ours:
-see predictive.py.
+see likelihood_model.py.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from torch import Tensor
 from cutaway.blocks.recurrence.lstm import LSTM
 from cutaway.blocks.recurrence.states import LSTMState
 from cutaway.models.base import choose_spec
-from cutaway.models.forecasting.predictive import ForecastSpec, PredictiveModel
+from cutaway.models.forecasting.likelihood_model import ForecastSpec, PredictiveModel
 from cutaway.models.specs.plain_data import NamedSpec
 
 

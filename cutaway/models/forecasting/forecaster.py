@@ -22,7 +22,7 @@ from cutaway.blocks.dense.mlps import MLP
 from cutaway.blocks.norms.rms import RMSNorm
 from cutaway.blocks.positions.rotary import Rotary
 from cutaway.models.base import choose_spec
-from cutaway.models.forecasting.predictive import ForecastSpec, PredictiveModel
+from cutaway.models.forecasting.likelihood_model import ForecastSpec, PredictiveModel
 from cutaway.models.specs.plain_data import NamedSpec
 from cutaway.models.transformers.construction import Prepare, initialise_transformer
 

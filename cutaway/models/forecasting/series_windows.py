@@ -9,6 +9,7 @@ is given the covariates of the steps to come.
 
 from typing import NamedTuple
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -24,3 +25,7 @@ class SeriesWindow(NamedTuple):
     local: Float[Tensor, "b p"]
     covariates: Float[Tensor, "b m c"]
     static: Int[Tensor, "b k"]
+
+    def to(self, device: torch.device | str) -> "SeriesWindow":
+        """The same window on a device."""
+        return SeriesWindow(*(part.to(device) for part in self))

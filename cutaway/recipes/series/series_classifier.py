@@ -1,7 +1,6 @@
 r"""`series-classifier`: the class of a whole series, from examples: gestures, heartbeats, machines, shapes."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cutaway.recipes.base import Recipe
@@ -10,12 +9,8 @@ from cutaway.recipes.settings import DATA, FIRST, setting
 from cutaway.tasks.abilities.ability import Offer
 
 if TYPE_CHECKING:
-    import pandas
-
-    from cutaway.data.series.labelled_series import LabelledSeries
-    from cutaway.runs.run import Run
-    from cutaway.tasks.subjects import Subject
-    from cutaway.training.jobs import Job
+    from cutaway.tasks.series.classifier_learner import ClassifierLearner
+    from cutaway.tasks.series.classify import SeriesClasses
 
 
 @dataclass(frozen=True)
@@ -32,6 +27,7 @@ class SeriesClassifierRecipe(Recipe):
         Offer("predict", takes="series.csv", gives="series in; a class for each out"),
         Offer("look", takes="series.csv"),
     )
+    kind: ClassVar[str] = "series/classify"
     quality: ClassVar[str] = (
         "Test accuracy on archive data, beside the published InceptionTime and the nearest training series: GunPoint "
         "1.00 (1.00, 0.91), ItalyPowerDemand 0.959 (0.966, 0.955), ArrowHead 0.82 (0.86, 0.80), OSULeaf 0.84 (0.92, "
@@ -93,98 +89,17 @@ class SeriesClassifierRecipe(Recipe):
                 "set patience=0 too"
             )
 
-    def dataset(self, run: "Run | None" = None) -> "LabelledSeries":
-        """The series in their three parts; those of a ``run`` must be as they were."""
-        from cutaway.data.series.labelled_series import read_labelled_series
+    def read(self, base: Any = None) -> "SeriesClasses":
+        from cutaway.tasks.series.classify import SeriesClasses
 
-        found = read_labelled_series(
-            self.data,
-            target=self.target,
-            group=self.series,
-            time=self.time,
-            validation=self.validation,
-            test=self.test_file or self.test,
-            seed=self.seed,
-            encoding=self.encoding,
-            header=self.header,
-        )
-        if run is not None:
-            run.expect_same_data(found.fingerprint)
-        return found
+        task = SeriesClasses(self)
+        task.parts  # noqa: B018 -- reads them
+        return task
 
-    def job(self, rank: int = 0, world: int = 1) -> "Job":
-        import torch
+    def build(self, task: Any, base: Any = None, model: Any = None) -> "ClassifierLearner":
+        from cutaway.tasks.series.classifier_learner import ClassifierLearner
 
-        from cutaway.atomic_files import write_json
-        from cutaway.models.sequences.series_classifier import SeriesClassifier
-        from cutaway.tasks.series.classify import SeriesBatches, neighbour_baseline, series_cost, series_metrics
-        from cutaway.training.jobs import Job
-
-        data = self.dataset()
-        torch.manual_seed(self.seed)
-        model = SeriesClassifier(
-            classes=len(data.labels),
-            channels=len(data.channels),
-            design=self.design,
-            width=self.width,
-            depth=self.depth,
-            dropout=self.dropout,
-        )
-        model.set_scale(torch.from_numpy(data.train.values), torch.from_numpy(data.train.lengths))
-        facts = {"summary": data.summary(), "fingerprint": data.fingerprint.to_dict(), "source": self.data}
-        if data.validation is not None:
-            facts["baseline"] = neighbour_baseline(data.train, data.validation)
-        batch = min(self.batch, len(data.train.targets))
-        classes = {
-            "labels": list(data.labels),
-            "channels": list(data.channels),
-            "target": data.target,
-            "columns": data.columns,
-            "left_out": list(data.left_out),
-        }
-        return Job(
-            model=model,
-            batches=SeriesBatches(data.train, batch, self.seed, rank, world),
-            objective=partial(series_cost, augment=self.augment),
-            evaluate=lambda m: {} if data.validation is None else series_metrics(m, data.validation),
-            units=batch,
-            unit="series",
-            files={"classes.json": lambda path: write_json(path, classes)},
-            data=facts,
-            better="accuracy",
-            more_is_better=True,
-        )
+        return ClassifierLearner.new(self, task) if model is None else ClassifierLearner(self, task, model)
 
     def smaller(self) -> str:
         return f"lower batch={self.batch} or width={self.width}"
-
-    def test_metrics(self, run: "Run") -> dict[str, float]:
-        from cutaway.tasks.series.classify import neighbour_baseline, series_metrics
-
-        data = self.dataset(run)
-        rows = data.open_test()
-        naive = neighbour_baseline(data.train, rows)["metrics"]
-        return series_metrics(run.model, rows) | {"baseline_accuracy": naive["accuracy"]}
-
-    def predict(self, run: "Run", inputs: Any) -> "pandas.DataFrame":
-        """The class of each series of a file or a DataFrame, and its probabilities."""
-        from cutaway.extras import need
-        from cutaway.tasks.series.classify import classes_of, read_new_series, series_outputs
-
-        pd = need("pandas", "tables", "predicting for series")
-        rows = read_new_series(self, run, inputs)
-        p = series_outputs(run.model, rows).softmax(-1).double().numpy()
-        labels = classes_of(run)["labels"]
-        columns = {"class": [labels[i] for i in p.argmax(1)]}
-        return pd.DataFrame(columns | {f"P({label})": p[:, j] for j, label in enumerate(labels)})
-
-    def subject(self, run: "Run", given: str | None = None) -> "Subject":
-        """Series of a file; without one, series that it was not trained on (or was, if there are no others)."""
-        from cutaway.tasks.series.classify import choose_each, read_new_series, series_subject
-
-        if given is not None:
-            return series_subject(run, read_new_series(self, run, given), "your series")
-        data = self.dataset(run)
-        rows = data.train if data.validation is None else data.validation
-        words = "series that it was trained on" if data.validation is None else "series that it was not trained on"
-        return series_subject(run, rows.take(choose_each(rows.targets)), f"one of each class, {words}")

@@ -6,7 +6,6 @@ import numpy as np
 
 from cutaway.look.pages.picture import Picture
 from cutaway.look.series.marks import marked_series
-from cutaway.recipes.series.anomaly import AnomalyRecipe
 from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
@@ -19,19 +18,19 @@ _CLOSE = 3  # stretches that are drawn close up, the oddest
 
 def looks_for_oddities(run: "Run") -> bool:
     """Runs that look for odd points."""
-    return isinstance(run.recipe, AnomalyRecipe)
+    return run.recipe.kind == "series/anomalies"
 
 
 def odd_stretches(run: "Run", subject: Subject) -> list[Picture]:
     """The series with the most alarms, and its oddest stretches close up; of training's, up to the test windows."""
-    recipe: Any = run.recipe
-    table, found = recipe.detections(run, subject.source)
-    ends = (table if subject.source else recipe.parts(run).before_test).lengths.tolist()
+    learner: Any = run.learner
+    table, found = learner.detections(subject.source)
+    ends = (table if subject.source else run.task.parts.before_test).lengths.tolist()
     counts = [sum(one.start < end for one in each.stretches) for each, end in zip(found, ends)]
     i = int(np.argmax(counts))
     end, one = ends[i], found[i]
     stretches = [stretch for stretch in one.stretches if stretch.start < end]
-    note = f"The threshold allows {recipe.alarms_per_year:g} false alarms a year."
+    note = f"The threshold allows {learner.settings.alarms_per_year:g} false alarms a year."
     note += "" if subject.source else " The test windows are not shown."
 
     def drawn(start: int, stop: int, title: str, note: str = "", width: int = 680) -> Picture:

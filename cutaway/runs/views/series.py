@@ -9,33 +9,33 @@ import numpy as np
 from cutaway.look.pages.picture import Picture
 from cutaway.look.series.fans import Fan, fan_chart
 from cutaway.look.series.forecast_errors import calibration, errors_by_horizon, method_bars
-from cutaway.recipes.series.forecast_settings import ForecastRecipe
 from cutaway.tasks.series.backtesting import LEVELS, Backtest, mean_of_known
 from cutaway.tasks.series.baselines.simple_methods import fit_simple_methods
-from cutaway.tasks.series.forecasts import Forecast
-from cutaway.tasks.series.series_subjects import SeriesSubject
+from cutaway.tasks.series.forecast_paths import Forecast
+from cutaway.tasks.series.likelihood_learner import SeriesSubject
 from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
     from cutaway.runs.run import Run
 
+_KINDS = ("series/forecast", "series/anomalies")  # of tasks whose learners forecast
 _PANELS = 6
 _HISTORY = 4  # horizons before a forecast that are drawn
 
 
 def forecasts_windows(run: "Run") -> bool:
     """Runs that forecast series and have windows that they were not trained on."""
-    return isinstance(run.recipe, ForecastRecipe) and run.recipe.validation > 0
+    return forecasts(run) and run.task.settings.validation > 0
 
 
 def forecasts(run: "Run") -> bool:
     """Runs that forecast series."""
-    return isinstance(run.recipe, ForecastRecipe)
+    return run.recipe.kind in _KINDS
 
 
 @lru_cache(maxsize=2)  # several views of a page look at one backtest
 def _backtest(run: "Run") -> Backtest:
-    return run.backtest(None, samples=200)
+    return run.backtest(samples=200)
 
 
 def _spread(errors: np.ndarray) -> list[int]:
@@ -60,9 +60,9 @@ def given_series(run: "Run", subject: Subject) -> Picture | list[Picture]:
     horizon = min([run.about["data"]["horizon"], *ahead])
     if horizon < 1:
         return []
-    recipe: Any = run.recipe
-    paths = recipe.sample_paths(run.model, chosen, horizon, 200, 0)
-    drawn = Forecast(chosen, paths, (0.1, 0.3, 0.5, 0.7, 0.9), recipe.counted(run.model, chosen))
+    learner: Any = run.learner
+    paths = learner.sample_paths(run.model, chosen, horizon, 200, 0)
+    drawn = Forecast(chosen, paths, (0.1, 0.3, 0.5, 0.7, 0.9), learner.whole_series(run.model, chosen))
     more = f"The first {len(chosen)} of {len(table):,} series." if len(chosen) < len(table) else ""
     return forecast_picture(drawn, title=f"What comes after your series: {horizon} steps", note=more)
 
@@ -104,9 +104,11 @@ def _day(time: Any) -> str:
 
 def simple_methods(run: "Run", subject: Subject) -> Picture | list[Picture]:
     """The loss of the model beside those of simple methods."""
-    known = run.about["data"].get("baselines", {})
-    losses = {run.recipe.name: _backtest(run).metrics["wql"]}
-    losses |= {name: one["metrics"]["wql"] for name, one in known.items()}
+    known = {name: one["metrics"] for name, one in run.about["data"].get("baselines", {}).items()}
+    simple = {name: metrics["wql"] for name, metrics in known.items() if "wql" in metrics}
+    if not simple:  # a run of anomaly, measured beside a z-score, which forecasts nothing
+        return []
+    losses = {run.recipe.name: _backtest(run).metrics["wql"]} | simple
     title = "The model beside simple methods, on the validation windows"
     return method_bars(losses, title=title, unit="mean weighted quantile loss")
 
@@ -117,10 +119,8 @@ def by_horizon(run: "Run", subject: Subject) -> Picture | list[Picture]:
     horizon = backtest.truth.shape[1]
     if horizon < 2:
         return []
-    recipe: Any = run.recipe
-    parts = recipe.parts(run)
     lines = {run.recipe.name: backtest.losses()}
-    for method in fit_simple_methods(parts.train, horizon):
+    for method in fit_simple_methods(run.task.parts.train, horizon):
         quantiles = method.quantiles(backtest.histories, horizon, LEVELS)
         lines[method.name] = Backtest(backtest.histories, quantiles).losses()
     size = np.nanmean(np.abs(backtest.truth)) or 1.0

@@ -8,12 +8,9 @@ import torch
 from cutaway.look import confusion_matrix
 from cutaway.look.pages.picture import Picture
 from cutaway.look.series.evidence import evidence_picture
-from cutaway.models.sequences.series_classifier import SeriesClassifier
-from cutaway.tasks.series.classify import classes_of, series_outputs
 from cutaway.tasks.subjects import Subject
 
 if TYPE_CHECKING:
-    from cutaway.data.series.labelled_series import SeriesRows
     from cutaway.runs.run import Run
 
 _PANELS = 6
@@ -21,17 +18,18 @@ _PANELS = 6
 
 def classifies_series(run: "Run") -> bool:
     """Runs of models that give a whole series one class."""
-    return isinstance(run.model, SeriesClassifier)
+    return run.recipe.kind == "series/classify"
 
 
 def mistakes(run: "Run", subject: Subject) -> list[Picture]:
     """How many held-out series of each class are taken for which."""
-    rows = _held_out(run)
+    rows = run.task.parts.validation
     if rows is None:
         return []
-    labels = classes_of(run)["labels"]
+    learner: Any = run.learner
+    labels = learner.task.labels
     counts = np.zeros((len(labels),) * 2, dtype=np.int64)
-    np.add.at(counts, (rows.targets, series_outputs(run.model, rows).argmax(-1).numpy()), 1)
+    np.add.at(counts, (rows.targets, learner.outputs(rows).argmax(1)), 1)
     return [
         confusion_matrix(counts, labels, title=f"What each class is taken for: {len(rows.targets):,} held-out series")
     ]
@@ -45,25 +43,21 @@ def speaking_parts(run: "Run", subject: Subject) -> Picture:
 
 def hardest(run: "Run", subject: Subject) -> list[Picture]:
     """The held-out series whose true class the model finds least likely."""
-    rows = _held_out(run)
+    rows = run.task.parts.validation
     if rows is None:
         return []
-    logs = series_outputs(run.model, rows).log_softmax(-1).numpy()[np.arange(len(rows.targets)), rows.targets]
-    chosen = rows.take(np.argsort(logs)[:_PANELS])
+    learner: Any = run.learner
+    likely = learner.outputs(rows)[np.arange(len(rows.targets)), rows.targets]
+    chosen = rows.take(np.argsort(likely)[:_PANELS])
     lengths = torch.from_numpy(chosen.lengths)
     picture = _evidence(run, torch.from_numpy(chosen.values), lengths, "The hardest held-out series", chosen.targets)
     return [picture.captioned("The true class of these was least likely to the model: mistakes, or close to one.")]
 
 
-def _held_out(run: "Run") -> "SeriesRows | None":
-    recipe: Any = run.recipe
-    return recipe.dataset(run).validation
-
-
 def _evidence(run: "Run", values: Any, lengths: Any, title: str, truth: Any = None) -> Picture:
     """The evidence for the predicted class at every step: exact terms of the logit, or gradient × input."""
     model: Any = run.model
-    labels = classes_of(run)["labels"]
+    labels = run.task.labels  # type: ignore[attr-defined]
     values = values[:_PANELS].to(model.device)
     lengths = torch.full((len(values),), values.shape[1]) if lengths is None else lengths[:_PANELS].cpu()
     inputs = (values, lengths.to(model.device))

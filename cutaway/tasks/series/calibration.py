@@ -21,7 +21,10 @@ less than half of the history before it says nothing about how narrow paths may 
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 from jaxtyping import Bool, Float, Int
+
+from cutaway.blocks.losses.quantiles import quantile_loss
 
 _FACTORS = 2.0 ** (np.arange(-20, 41) / 20)  # s, from a half to four times
 _CASES = 6  # independent errors in a window, about
@@ -36,14 +39,14 @@ def widening(
     levels: Sequence[float],
 ) -> Float[np.ndarray, "horizon"]:
     """The factor w_h of every step; 1 where nothing is known. ``levels`` rise, and their middle one is .5."""
-    q, horizon = np.asarray(levels), truth.shape[1]
+    q, horizon = np.asarray(levels, truth.dtype), truth.shape[1]
     middle = quantiles[..., len(q) // 2, None]
     width = (quantiles[..., -1] - quantiles[..., 0]).mean(1)
     moves = width > 0
     losses = np.empty((len(_FACTORS), horizon))
     for i, factor in enumerate(_FACTORS):
-        over = truth[..., None] - (middle + factor * (quantiles - middle))
-        loss = np.maximum(q * over, (q - 1) * over).sum(-1)
+        stretched = torch.from_numpy(middle + factor * (quantiles - middle))
+        loss = quantile_loss(stretched, torch.from_numpy(truth), torch.from_numpy(q)).numpy().sum(-1)
         losses[i] = np.nansum(loss[moves] / width[moves, None], 0)
     apart = np.abs(np.subtract.outer(np.arange(horizon), np.arange(horizon)))
     near = np.maximum(1 - apart / (max(horizon // _NEAR, 1) + 1), 0.0)

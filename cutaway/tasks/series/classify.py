@@ -1,84 +1,139 @@
-r"""Series into a classifier and back out: batches, the cost, metrics, and the nearest training series as a baseline.
+r"""The task of classifying whole series: gestures, heartbeats, machines, shapes, each with one class.
 
-baseline: a series has the class of the training series that is nearest to it, ‖x − y‖, all stretched to one length
+P(label)      a row for each series, by a learner (`classifier_learner.py`)
+metrics       mean −log P of the true label, accuracy, the mean of the classes' F1
+baseline      the class of the training series that is nearest, ‖x − y‖, all stretched to one length
 """
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
 
-from cutaway.atomic_files import read_json
+from cutaway.atomic_files import read_json, write_json
 from cutaway.blocks.losses.metrics import accuracy, macro_f1
-from cutaway.data.batches import Batches, ShuffledRows
-from cutaway.data.series.labelled_series import SeriesRows, as_rows, expect_channels
+from cutaway.data.series.labelled_series import (
+    LabelledSeries,
+    SeriesRows,
+    as_rows,
+    expect_channels,
+    read_labelled_series,
+)
 from cutaway.data.series.wide_and_long import load_series
-from cutaway.tasks.subjects import SHOWN, Subject
-from cutaway.training.augmentation.series import jitter, scaling, time_warp
+from cutaway.extras import need
+from cutaway.tasks.classes import class_metrics, label_rows
+from cutaway.tasks.subjects import SHOWN
+from cutaway.tasks.task import Files, Task
 
 if TYPE_CHECKING:
-    from cutaway.recipes.base import Recipe
-    from cutaway.runs.run import Run
+    import pandas
 
-_TOGETHER = 256  # series evaluated in one pass
-
-
-class SeriesBatches(Batches[SeriesRows]):
-    """Series in batches, every one once in each epoch, padded to the longest of the batch."""
-
-    def __init__(self, rows: SeriesRows, batch: int, seed: int = 0, rank: int = 0, world: int = 1) -> None:
-        super().__init__(batch, seed, rank, world)
-        self.rows = rows
-        self.order = ShuffledRows(len(rows.targets), batch, seed)
-
-    def at(self, step: int) -> SeriesRows:
-        whole = self.order.at(step)
-        steps = int(self.rows.lengths[whole].max())
-        found = self.rows.take(self.share(whole))
-        return SeriesRows(found.values[:, :steps], found.lengths, found.targets)
+CLASSES = "classes.json"  # in the run folder
+_TOGETHER = 256  # series that are compared with those of training at a time
 
 
-def _arguments(model: nn.Module, rows: SeriesRows) -> tuple[Tensor, Tensor | None]:
-    """What the model is given; lengths only where they differ, as the way without is shorter."""
-    device = next(model.parameters()).device
-    lengths = None if (rows.lengths == rows.values.shape[1]).all() else torch.from_numpy(rows.lengths).to(device)
-    return torch.from_numpy(rows.values).to(device), lengths
+class SeriesClasses(Task):
+    """Series with a class each, from a table or a .ts file; they may be of different lengths."""
+
+    kind: ClassVar[str] = "series/classify"
+    figure = "accuracy"
+    more_is_better = True
+    parts: LabelledSeries
+
+    def read_parts(self) -> LabelledSeries:
+        settings = self.settings
+        return read_labelled_series(
+            settings.data,
+            target=settings.target,
+            group=settings.series,
+            time=settings.time,
+            validation=settings.validation,
+            test=settings.test_file or settings.test,
+            seed=settings.seed,
+            encoding=settings.encoding,
+            header=settings.header,
+        )
+
+    def count(self) -> int:
+        return len(self.parts.train.targets)
+
+    @cached_property
+    def columns(self) -> dict[str, Any]:
+        """The labels and channels, and what the file had as columns."""
+        if self.run is not None:
+            return read_json(self.file_of_run(CLASSES, "of series"), "labels", "channels", "target", "columns")
+        parts = self.parts
+        return {
+            "labels": list(parts.labels),
+            "channels": list(parts.channels),
+            "target": parts.target,
+            "columns": parts.columns,
+            "left_out": list(parts.left_out),
+        }
+
+    @property
+    def labels(self) -> Sequence[str]:
+        return self.columns["labels"]
+
+    def facts(self) -> dict[str, Any]:
+        facts = super().facts()
+        if self.parts.validation is not None:
+            facts["baseline"] = self.baseline(self.parts.validation)
+        return facts
+
+    def files(self) -> Files:
+        return {CLASSES: lambda path: write_json(path, self.columns)}
+
+    def baseline(self, rows: SeriesRows) -> dict[str, Any]:
+        """A rule in words, and its metrics on some series."""
+        return neighbour_baseline(self.parts.train, rows)
+
+    def metrics(self, p: Float[np.ndarray, "n c"], rows: SeriesRows) -> dict[str, float]:
+        """Loss, accuracy and macro F1 of P(label)."""
+        return class_metrics(p, rows.targets)
+
+    def test_metrics(self, learner: Any) -> dict[str, float]:
+        """Metrics of the test part, beside the accuracy of the baseline."""
+        rows = self.parts.open_test()
+        naive = self.baseline(rows)["metrics"]
+        return self.metrics(learner.outputs(rows), rows) | {"baseline_accuracy": naive["accuracy"]}
+
+    # What a person gives, and what they get.
+
+    def inputs(self, source: Any) -> SeriesRows:
+        """New series, read as those of training were; their classes, if they have any, are not looked at."""
+        known, settings = self.columns, self.settings
+        trained = known["target"], known["columns"], known.get("left_out", ())
+        raw = load_series(
+            source, "", settings.series, settings.time, settings.encoding, settings.header, trained=trained
+        )
+        expect_channels(raw.channels, known["channels"], source if isinstance(source, str) else "the table")
+        rows = as_rows(raw.values, None, self.labels, "the series")
+        numbers = {label: number for number, label in enumerate(self.labels)}
+        return rows._replace(targets=np.array([numbers.get(label, -1) for label in raw.labels]))
+
+    def answers(self, p: Float[np.ndarray, "n c"], rows: SeriesRows) -> "pandas.DataFrame":
+        """The class of each series and P(label) for every label."""
+        pd = need("pandas", "tables", "predicting for series")
+        return pd.DataFrame(label_rows([{} for _ in p], "class", self.labels, p))
+
+    def series_to_show(self, given: str | None) -> tuple[SeriesRows, str]:
+        """Series for a look and what they are: those of a file, else one of each class, if possible not trained on."""
+        if given is not None:
+            return self.inputs(given), "your series"
+        rows, words = self.parts.train, "series that it was trained on"
+        if self.parts.validation is not None:
+            rows, words = self.parts.validation, "series that it was not trained on"
+        return rows.take(choose_each(rows.targets)), f"one of each class, {words}"
 
 
-def series_cost(model: nn.Module, rows: SeriesRows, augment: float = 0.0) -> Tensor:
-    """Mean of −log p(class | series) over the batch, in nats; ``augment`` changes the series first."""
-    values, lengths = _arguments(model, rows)
-    outputs = model(changed(values, lengths, augment) if augment else values, lengths)
-    return nn.functional.cross_entropy(outputs.float(), torch.from_numpy(rows.targets).to(outputs.device))
-
-
-def changed(values: Tensor, lengths: Tensor | None, strength: float) -> Tensor:
-    """Other series of the same class: a little noise, another size, another speed. ``strength`` 1 is the usual."""
-    values = jitter(values, 0.05 * strength, lengths)
-    return time_warp(scaling(values, 0.1 * strength), 0.2 * strength, lengths=lengths)
-
-
-@torch.no_grad()
-def series_outputs(model: nn.Module, rows: SeriesRows) -> Float[Tensor, "n classes"]:
-    """The logits of any number of series, on the CPU."""
-    parts = []
-    for first in range(0, len(rows.targets), _TOGETHER):
-        here = rows.take(np.arange(first, min(first + _TOGETHER, len(rows.targets))))
-        parts.append(model(*_arguments(model, here)).float().cpu())
-    return torch.cat(parts)
-
-
-def series_metrics(model: nn.Module, rows: SeriesRows) -> dict[str, float]:
-    """Loss, accuracy and macro F1."""
-    outputs, targets = series_outputs(model, rows), torch.from_numpy(rows.targets)
-    predicted = outputs.argmax(-1)
-    return {
-        "loss": nn.functional.cross_entropy(outputs, targets).item(),
-        "accuracy": accuracy(predicted, targets),
-        "macro_f1": macro_f1(predicted, targets),
-    }
+def choose_each(targets: Int[np.ndarray, "n"], most: int = SHOWN) -> Int[np.ndarray, "m"]:
+    """The first series of every class."""
+    _, first = np.unique(targets, return_index=True)
+    return first[:most]
 
 
 def neighbour_baseline(train: SeriesRows, rows: SeriesRows) -> dict[str, Any]:
@@ -87,8 +142,8 @@ def neighbour_baseline(train: SeriesRows, rows: SeriesRows) -> dict[str, Any]:
     known, asked = (torch.from_numpy(_stretched(part, steps)).flatten(1) for part in (train, rows))
     nearest = torch.cat([torch.cdist(part, known).argmin(1) for part in asked.split(_TOGETHER)])
     predicted, targets = torch.from_numpy(train.targets)[nearest], torch.from_numpy(rows.targets)
-    found = {"accuracy": accuracy(predicted, targets), "macro_f1": macro_f1(predicted, targets)}
-    return {"rule": "the class of the nearest training series (Euclidean)", "metrics": found}
+    metrics = {"accuracy": accuracy(predicted, targets), "macro_f1": macro_f1(predicted, targets)}
+    return {"rule": "the class of the nearest training series (Euclidean)", "metrics": metrics}
 
 
 def _stretched(rows: SeriesRows, steps: int) -> Float[np.ndarray, "n s c"]:
@@ -101,46 +156,3 @@ def _stretched(rows: SeriesRows, steps: int) -> Float[np.ndarray, "n s c"]:
         for j in range(out.shape[2]):
             out[i, :, j] = np.interp(places, np.arange(n), rows.values[i, :n, j])
     return out
-
-
-def classes_of(run: "Run") -> dict[str, Any]:
-    """The names of the classes and channels that a run was trained with."""
-    path = run.file("classes.json")
-    if path is None:
-        raise ValueError(f"a run of series needs classes.json, got none in {run.path}; take the folder from a copy")
-    return read_json(path, "labels", "channels", "target", "columns")
-
-
-def read_new_series(recipe: "Recipe", run: "Run", inputs: Any) -> SeriesRows:
-    """New series, read as those of training were; their classes, if they have any, are not looked at."""
-    known, settings = classes_of(run), recipe.to_dict()
-    raw = load_series(
-        inputs,
-        "",
-        settings["series"],
-        settings["time"],
-        settings["encoding"],
-        settings["header"],
-        trained=(known["target"], known["columns"], known.get("left_out", ())),
-    )
-    expect_channels(raw.channels, known["channels"], str(inputs) if isinstance(inputs, str) else "the table")
-    labels = [label if label in known["labels"] else None for label in raw.labels]
-    rows = as_rows(raw.values, None, known["labels"], "the series")
-    targets = np.array([-1 if label is None else known["labels"].index(label) for label in labels])
-    return SeriesRows(rows.values, rows.lengths, targets)
-
-
-def choose_each(targets: Int[np.ndarray, "n"], most: int = SHOWN) -> Int[np.ndarray, "m"]:
-    """The first series of every class."""
-    _, first = np.unique(targets, return_index=True)
-    return first[:most]
-
-
-def series_subject(run: "Run", rows: SeriesRows, words: str) -> Subject:
-    """Some series for their model."""
-    count = len(rows.targets)
-    if count > SHOWN:
-        words, rows = f"the first {SHOWN} of {count:,} {words}", rows.take(np.arange(SHOWN))
-    values, lengths = _arguments(run.model, rows)
-    steps = tuple(map(str, range(int(rows.lengths[0]) if count else 0)))
-    return Subject((values,) if lengths is None else (values, lengths), words, steps=steps)

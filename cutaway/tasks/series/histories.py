@@ -1,4 +1,6 @@
-r"""Histories at the origins of forecasts: what was known of a series when a forecast of it was made.
+r"""Parts of series in time, and histories at the origins of forecasts: what was known when a forecast was made.
+
+    |———————— train ————————|·· validation ··|·· test ··|        windows of one horizon each, at the end of every series
 
     row 0    series 0 up to step 100          row 2    series 1 up to step 90
     row 1    series 0 up to step 130          …
@@ -13,7 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from cutaway.data.fingerprints import Fingerprint
 from cutaway.data.series.series_table import SeriesTable
+
+_VALUES_NEEDED = 0.25  # share of the values of validation windows that must be there
 
 
 class Histories(NamedTuple):
@@ -25,6 +30,70 @@ class Histories(NamedTuple):
     table: SeriesTable
     series: Int[np.ndarray, "rows"]
     truth: Float[np.ndarray, "rows horizon"]
+
+
+class SeriesParts(NamedTuple):
+    """Series with the windows at their ends that are kept for validation and test."""
+
+    table: SeriesTable
+    horizon: int
+    validation_windows: int
+    test_windows: int
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """What the series were when they were read."""
+        return self.table.fingerprint
+
+    def summary(self) -> str:
+        """The series in words."""
+        return self.table.summary()
+
+    def _without(self, windows: int) -> SeriesTable:
+        return self.table.cut(-windows * self.horizon) if windows else self.table
+
+    @property
+    def train(self) -> SeriesTable:
+        """The series without the windows of validation and test."""
+        return self._without(self.validation_windows + self.test_windows)
+
+    @property
+    def before_test(self) -> SeriesTable:
+        """The series without the windows of the test."""
+        return self._without(self.test_windows)
+
+    def validation(self) -> Histories:
+        """The validation windows that have values, each with its history and what came."""
+        return with_values(histories_before(self.before_test, self.horizon, self.validation_windows))
+
+    def test(self) -> Histories:
+        """The test windows that have values, each with its history and what came."""
+        return with_values(histories_before(self.table, self.horizon, self.test_windows))
+
+    def before_outage(self) -> "SeriesParts":
+        """More validation windows, where most values of those are missing: enough to reach back before the outage.
+
+        A choice of weights and a calibration need values to measure by.
+        """
+        before, count = self.before_test, self.validation_windows
+        for windows in range(count, int(before.lengths.max()) // self.horizon):
+            truth = histories_before(before, self.horizon, windows).truth
+            if not truth.size:
+                break
+            if (truth == truth).sum() >= _VALUES_NEEDED * count * self.horizon * len(before):
+                return self if windows == count else self._replace(validation_windows=windows)._noting_outage(count)
+        end = f"the {count * self.horizon:,} steps before the test"
+        raise ValueError(
+            f"validation windows must hold values, got too few of them in {end} of {before.name}, and no room before "
+            "them; fill them with --missing interpolate, lower horizon, or train without: --validation 0"
+        )
+
+    def _noting_outage(self, count: int) -> "SeriesParts":
+        missing = (
+            f"most values of the {count:,} validation window{'s' * (count > 1)} of {self.horizon} steps are missing"
+        )
+        note = f"{missing}: {self.validation_windows:,} are kept for validation, which reach back before that"
+        return self._replace(table=replace(self.table, notes=(*self.table.notes, note)))
 
 
 def histories_before(table: SeriesTable, horizon: int, windows: int, stride: int | None = None) -> Histories:
@@ -88,6 +157,3 @@ def carried_forward(x: Float[np.ndarray, "rows steps"]) -> Float[np.ndarray, "ro
     """Missing values replaced by the last one before them; NaN before the first stays."""
     places = np.where(np.isnan(x), 0, np.arange(x.shape[1]))
     return np.take_along_axis(x, np.maximum.accumulate(places, 1), 1)
-
-
-__all__ = ["Histories", "carried_forward", "histories_at", "histories_before", "shortened", "tails", "with_values"]

@@ -20,6 +20,13 @@ from cutaway.tasks.series.prepared_series import without_freaks
 _STILL = 12  # values, at least, and a season and one more, that a series that stands still has
 
 Paths = Float[np.ndarray, "series samples steps"]
+SUPPORTS = {  # in words
+    "real": "any number, as there are values below 0",
+    "nonnegative": "no value below 0, as there is none",
+    "counts": "whole numbers from 0 up, as all values are",
+    "unit": "numbers from 0 to 1",
+    "own": "each series by its own values: those never below 0 stay there, counts stay counts",
+}
 
 
 def find_support(table: SeriesTable) -> str:

@@ -19,8 +19,8 @@ from torch import Tensor
 from cutaway.data.batches import Batches
 from cutaway.data.seeded_draws import draw_uniform
 from cutaway.data.series.series_table import SeriesTable
+from cutaway.models.forecasting.likelihood_model import ForecastSpec
 from cutaway.models.forecasting.linear_expert import Coefficients, fit_coefficients, fit_local, window_constants
-from cutaway.models.forecasting.predictive import ForecastSpec
 from cutaway.models.forecasting.series_windows import SeriesWindow
 from cutaway.tasks.series.histories import tails
 

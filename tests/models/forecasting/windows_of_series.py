@@ -2,8 +2,8 @@
 
 import torch
 
+from cutaway.models.forecasting.likelihood_model import PredictiveModel
 from cutaway.models.forecasting.linear_expert import fit_local
-from cutaway.models.forecasting.predictive import PredictiveModel
 from cutaway.models.forecasting.series_windows import SeriesWindow
 
 SIZES = {"lags": (1, 2, 4, 5), "seasons": (4,), "context": 6, "horizon": 3, "covariates": 2, "static": (3,), "width": 8}

@@ -80,7 +80,7 @@ def test_mistakes_are_told(tmp_path):
     path = tmp_path / "short.csv"
     path.write_text("ds,y\n2024-01-01,1\n2024-01-02,2\n2024-01-03,3\n")
     with pytest.raises(ValueError, match="odd points need a history to stand out from, at least 71 values, got series"):
-        AnomalyRecipe(data=str(path)).parts()
+        AnomalyRecipe(data=str(path)).read()
 
 
 def test_a_look_at_series_of_yours(run, tmp_path):
@@ -107,7 +107,7 @@ def test_an_alarm_says_why_and_how_rare_that_is(run, tmp_path):
     path = tmp_path / "why.csv"
     new.rename("sensor").rename_axis("ds").reset_index().to_csv(path, index=False)
     frame = run.predict(str(path))
-    table, found = run.recipe.detections(run, str(path))
+    table, found = run.learner.detections(str(path))
     spike = next(s for s in found[0].stretches if s.start <= 200 < s.stop)
     assert POINT in spike.why
     assert spike.peak == 200
@@ -120,8 +120,8 @@ def test_a_quiet_stretch_is_called_quiet(run):
     usual = np.random.default_rng(0).exponential(size=5000)
     scores = usual[:400].copy()
     scores[200:260] = 0.01  # every value where it is expected
-    table = run.recipe.parts(run).table
-    quiet = [s for s in run.recipe.detect(scores, usual, table) if s.stop > 205 and s.start < 260]
+    table = run.task.parts.table
+    quiet = [s for s in run.task.detect(scores, usual, table) if s.stop > 205 and s.start < 260]
     assert [s.why for s in quiet] == [QUIET]
     assert quiet[0].probability < 1e-3
     assert np.exp(-scores[quiet[0].peak]) > 0.9  # which alone says that it is ordinary
@@ -129,7 +129,7 @@ def test_a_quiet_stretch_is_called_quiet(run):
 
 def test_an_outage_over_the_validation_windows_is_reached_over(tmp_path):
     values = _series(1500, seed=3)
-    parts = AnomalyRecipe(data=_file(tmp_path)).parts()
+    parts = AnomalyRecipe(data=_file(tmp_path)).read().parts
     first = 1500 - (parts.validation_windows + parts.test_windows) * parts.horizon
     values.iloc[first : 1500 - parts.test_windows * parts.horizon] = np.nan
     path = tmp_path / "outage.csv"

@@ -60,19 +60,6 @@ def test_files_without_names_are_predicted_with_and_without_the_class(tmp_path: 
     assert set(with_class["class"]) <= {"1", "2"}
 
 
-def test_batches_are_a_function_of_the_step():
-    from cutaway.data.series.labelled_series import SeriesRows
-    from cutaway.tasks.series.classify import SeriesBatches
-
-    values = np.arange(10, dtype=np.float32)[:, None, None] + np.zeros((10, 4, 1), np.float32)
-    rows = SeriesRows(values, np.array([4, 2] * 5), np.arange(10) % 2)
-    one, other = SeriesBatches(rows, 4, seed=3), SeriesBatches(rows, 4, seed=3)
-    third = [next(one) for _ in range(3)][2]
-    np.testing.assert_array_equal(third.values, other.at(2).values)
-    seen = np.concatenate([other.at(i).values[:, 0, 0] for i in range(5)])
-    assert sorted(seen.tolist()) == sorted([*range(10)] * 2)
-
-
 def test_mistakes_at_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch):
     monkeypatch.chdir(tmp_path)
     waves(tmp_path)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import cutaway as cut
-from cutaway.runs.views.series import forecasts, given_series
+from cutaway.runs.views.series import forecasts, forecasts_windows, given_series, simple_methods
 from cutaway.tasks.subjects import subject_of
 
 
@@ -45,3 +45,9 @@ def test_a_given_file_is_forecast_as_far_as_its_covariates_reach(run, tmp_path, 
 def test_without_a_file_or_covariates_ahead_there_is_nothing_to_draw(run, tmp_path):
     assert given_series(run, subject_of(run)) == []
     assert given_series(run, subject_of(run, given(tmp_path, 0))) == []
+
+
+def test_a_run_of_anomaly_with_windows_has_no_simple_methods_to_draw(tmp_path):
+    run = cut.train("anomaly", data={"a": waves(steps=200)}, validation=3, steps=2, out=tmp_path / "run", show="quiet")
+    assert forecasts_windows(run)
+    assert simple_methods(run, subject_of(run)) == []

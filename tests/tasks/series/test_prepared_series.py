@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-import torch
 
 from cutaway.data.series.series_reading import read_series
-from cutaway.models.by_spec import from_spec
 from cutaway.recipes.series.deepar import DeepARRecipe
 from cutaway.tasks.series.prepared_series import find_freaks, freak_note, prepare, without_freaks
 
@@ -35,19 +33,19 @@ def test_paths_of_logarithms_are_above_0():
     prices = np.exp(np.cumsum(np.random.default_rng(0).normal(0, 0.3, 80)))
     held = {"price": prices}
     recipe = DeepARRecipe.make(data=held, horizon=5, frequency="D", logarithm=True)
-    model = from_spec(recipe.spec(recipe.parts())).eval()
-    paths = recipe.sample_paths(model, read_series({"price": prices}, frequency="D"), 5, 300, seed=0)
+    learner = recipe.build(recipe.read())
+    model = learner.model.eval()
+    paths = learner.sample_paths(model, read_series({"price": prices}, frequency="D"), 5, 300, seed=0)
     assert paths.min() > 0
     with pytest.raises(ValueError, match="a logarithm is no count"):
-        DeepARRecipe.make(data=held, logarithm=True, likelihood="negative-binomial").spec(recipe.parts())
+        DeepARRecipe.make(data=held, logarithm=True, likelihood="negative-binomial").build(recipe.read())
 
 
 def test_paths_of_a_meter_go_on_in_its_small_steps():
     recipe = DeepARRecipe.make(data={"meter": METER}, horizon=5, frequency="D")
-    spec = recipe.spec(recipe.parts())
-    torch.manual_seed(0)
-    model = from_spec(spec).eval()  # untrained: the linear expert
-    paths = recipe.sample_paths(model, read_series({"meter": METER}, frequency="D"), 5, 50, seed=0)
+    learner = recipe.build(recipe.read())
+    model = learner.model.eval()  # untrained: the linear expert
+    paths = learner.sample_paths(model, read_series({"meter": METER}, frequency="D"), 5, 50, seed=0)
     steps = np.diff(np.median(paths[0], 0), prepend=METER[-1])
     assert (np.abs(steps - 1) < 1.5).all()  # float32 alone would go in steps of 64
     assert len(np.unique(paths)) > 200

@@ -8,7 +8,7 @@ from cutaway.tasks.abilities.flag import Flag
 from cutaway.tasks.abilities.index import headline
 
 if TYPE_CHECKING:
-    from cutaway.tasks.series.forecasts import Forecast
+    from cutaway.tasks.series.forecast_paths import Forecast
 
 
 def forecast(

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from cutaway.data.series.series_table import SeriesTable
-from cutaway.tasks.series.baselines.naive_forecasts import Quantiles, pinball
+from cutaway.tasks.series.baselines.naive_forecasts import Quantiles, trial_loss
 from cutaway.tasks.series.histories import Histories, carried_forward, tails
 
 _WINDOWS = 12_000  # at most, spread over all series
@@ -58,7 +58,9 @@ def fit_lag_regression(train: SeriesTable, trials: Histories, horizon: int, leve
         x, y = _windows(train, lags, horizon)
         return _fit(x, y, levels, _RIDGES[-1])
     models = [_fit(x, y, levels, ridge) for ridge in _RIDGES]
-    losses = [pinball(model.quantiles(trials, trials.truth.shape[1], levels), trials.truth, levels) for model in models]
+    losses = [
+        trial_loss(model.quantiles(trials, trials.truth.shape[1], levels), trials.truth, levels) for model in models
+    ]
     chosen = _fit(*_windows(train, lags, horizon), levels, _RIDGES[int(np.argmin(losses))])
     return replace(chosen, trial=min(losses))
 

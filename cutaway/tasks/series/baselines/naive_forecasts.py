@@ -11,8 +11,10 @@ from collections.abc import Callable, Sequence
 from statistics import NormalDist
 
 import numpy as np
+import torch
 from jaxtyping import Float
 
+from cutaway.blocks.losses.quantiles import quantile_loss
 from cutaway.tasks.series.histories import Histories, carried_forward, histories_before, tails
 
 WINDOWS = (10, 20, 50, 100, 250, 1000)  # steps that σ is taken from
@@ -62,19 +64,18 @@ def _root_mean_square(x: Float[np.ndarray, "rows n"]) -> Float[np.ndarray, "rows
     return np.sqrt((total**2).sum(1) / np.maximum(there.sum(1), 1))
 
 
-def pinball(quantiles: Quantiles, truth: Float[np.ndarray, "rows horizon"], levels: Sequence[float]) -> float:
-    """The mean weighted quantile loss, for choosing between settings."""
-    over = truth[..., None] - quantiles
-    q = np.asarray(levels)
-    losses = np.maximum(q * over, (q - 1) * over)
-    if np.isnan(losses[~np.isnan(truth)]).any():  # no forecast for some
+def trial_loss(quantiles: Quantiles, truth: Float[np.ndarray, "rows horizon"], levels: Sequence[float]) -> float:
+    """The mean weighted quantile loss, for choosing between settings; infinite where there is no forecast for some."""
+    q = torch.tensor(levels, dtype=torch.float64)
+    losses = quantile_loss(torch.from_numpy(quantiles), torch.from_numpy(truth), q).numpy()
+    if np.isnan(losses[~np.isnan(truth)]).any():
         return float("inf")
     return float(2 * np.nansum(losses) / len(q) / max(np.nansum(np.abs(truth)), 1e-300))
 
 
 def fitted_random_walk(train: Histories, horizon: int, levels: Sequence[float]) -> tuple[Method, str]:
     """The random walk with the σ window that was best on the last windows of the training part, and its rule."""
-    losses = {w: pinball(random_walk(train, horizon, levels, w), train.truth, levels) for w in WINDOWS}
+    losses = {w: trial_loss(random_walk(train, horizon, levels, w), train.truth, levels) for w in WINDOWS}
     window = min(losses, key=losses.__getitem__)
     rule = f"the last value, σ from the last {window} differences"
     return (lambda histories, steps, q: random_walk(histories, steps, q, window)), rule
@@ -84,7 +85,7 @@ def fitted_seasonal_naive(
     train: Histories, horizon: int, levels: Sequence[float], seasons: Sequence[int]
 ) -> tuple[Method, str]:
     """The seasonal naive with the season that was best on the last windows of the training part, and its rule."""
-    losses = {m: pinball(seasonal_naive(train, horizon, levels, m), train.truth, levels) for m in seasons}
+    losses = {m: trial_loss(seasonal_naive(train, horizon, levels, m), train.truth, levels) for m in seasons}
     season = min(losses, key=losses.__getitem__)
     rule = f"the value of {season} steps before, with Gaussian residuals"
     return (lambda histories, steps, q: seasonal_naive(histories, steps, q, season)), rule
@@ -97,7 +98,7 @@ __all__ = [
     "fitted_seasonal_naive",
     "gaussian_quantiles",
     "histories_before",
-    "pinball",
     "random_walk",
     "seasonal_naive",
+    "trial_loss",
 ]

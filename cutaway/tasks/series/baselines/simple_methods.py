@@ -18,8 +18,8 @@ from cutaway.tasks.series.baselines.naive_forecasts import (
     Quantiles,
     fitted_random_walk,
     fitted_seasonal_naive,
-    pinball,
     random_walk,
+    trial_loss,
 )
 from cutaway.tasks.series.histories import Histories, histories_before, with_values
 
@@ -71,7 +71,7 @@ def _choose_own(train: SeriesTable, trials: Histories) -> tuple[tuple[int, ...],
     """Lags and ridge of the autoregressions that were best on the trials, and their loss."""
     steps = trials.truth.shape[1]
     losses = {
-        (lags, ridge): pinball(autoregression(trials, steps, LEVELS, lags, ridge), trials.truth, LEVELS)
+        (lags, ridge): trial_loss(autoregression(trials, steps, LEVELS, lags, ridge), trials.truth, LEVELS)
         for lags in own_lags(train.seasons)
         for ridge in RIDGES
     }
@@ -81,7 +81,7 @@ def _choose_own(train: SeriesTable, trials: Histories) -> tuple[tuple[int, ...],
 
 def _smoothing(trials: Histories, horizon: int, seasons: Sequence[int]) -> SimpleMethod:
     """Exponential smoothing, with a season if that was better on the trials."""
-    losses = {m: pinball(exponential_smoothing(trials, horizon, LEVELS, m), trials.truth, LEVELS) for m in seasons}
+    losses = {m: trial_loss(exponential_smoothing(trials, horizon, LEVELS, m), trials.truth, LEVELS) for m in seasons}
     season = min(losses, key=losses.__getitem__)
     told = f"level, trend and a season of {season}" if season > 1 else "level and trend"
     return SimpleMethod(

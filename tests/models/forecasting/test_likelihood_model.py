@@ -8,8 +8,8 @@ import torch
 import cutaway as cut
 from cutaway.models.forecasting.deepar import DeepAR, DeepARSpec
 from cutaway.models.forecasting.forecaster import Forecaster
+from cutaway.models.forecasting.likelihood_model import LIKELIHOODS, PredictiveModel, modelled_values
 from cutaway.models.forecasting.linear_expert import Local
-from cutaway.models.forecasting.predictive import LIKELIHOODS, PredictiveModel, modelled_values
 
 from .windows_of_series import SIZES, window
 

@@ -1,11 +1,15 @@
-"""What recipes that forecast share, seen through the smallest of them: a random walk with a learned spread."""
+"""The task of forecasting, seen through the smallest recipe of it: a random walk with a learned spread."""
+
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from walks import WalkRecipe
+from waves import sines
 
 import cutaway as cut
+from cutaway.recipes.series.deepar import DeepARRecipe
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +38,7 @@ def test_a_run_has_its_series_and_the_simple_methods(run):
     assert {"random walk", "seasonal naive", "exponential smoothing", "linear on lags"} == set(told["baselines"])
     assert told["baselines"]["random walk"]["rule"].startswith("the last value, σ from the last ")
     again = cut.load(run.path)
-    assert again.recipe.parts(again).train.lengths.tolist() == [70, 70]
+    assert again.task.parts.train.lengths.tolist() == [70, 70]
     assert "Results" in (run.path / "report.html").read_text()
 
 
@@ -78,18 +82,18 @@ def test_the_test_windows_are_read_once_beside_the_simple_methods(run):
 
 def test_series_shorter_than_their_windows(tmp_path):
     data = {"long": np.arange(30.0), "short": np.arange(6.0)}
-    parts = WalkRecipe.make(data=data, horizon=4).parts()
+    parts = WalkRecipe.make(data=data, horizon=4).read().parts
     assert parts.table.names == ["long"]
     assert "left out 1 of 2 series with at most 9 values: short" in parts.table.summary()
     with pytest.raises(
         ValueError,
         match=r"2 series of at most 30 values for 1 \+ 1 windows of horizon=20, which take 41; lower horizon to 14",
     ):
-        WalkRecipe.make(data=data, horizon=20).parts()
+        WalkRecipe.make(data=data, horizon=20).read()
 
 
 def test_windows_may_be_none():
-    parts = WalkRecipe.make(data={"a": np.arange(30.0)}, horizon=4, validation=0, windows=0).parts()
+    parts = WalkRecipe.make(data={"a": np.arange(30.0)}, horizon=4, validation=0, windows=0).read().parts
     assert parts.train.lengths.tolist() == [30]
 
 
@@ -109,7 +113,7 @@ def test_test_windows_in_a_file_of_their_own(tmp_path):
     (tmp_path / "train.csv").write_text("id,V1,V2,V3,V4,V5,V6,V7\n" + "a,1,2,3,4,5,6,7\nb,2,3,4,5,6,7,\n")
     (tmp_path / "test.csv").write_text("id,V1,V2\nb,8,9\na,8,9\n")
     recipe = WalkRecipe(data=str(tmp_path / "train.csv"), test_file=str(tmp_path / "test.csv"), horizon=2)
-    parts = recipe.parts()
+    parts = recipe.read().parts
     assert parts.test().truth.tolist() == [[8, 9], [8, 9]]
     assert parts.before_test.lengths.tolist() == [7, 6]
 
@@ -118,3 +122,10 @@ def test_other_runs_cannot_forecast(tmp_path):
     run = cut.train("linear", data="diabetes", steps=2, out=tmp_path / "r", show="quiet")
     with pytest.raises(ValueError, match="a run of 'linear' cannot forecast"):
         run.forecast()
+
+
+def test_few_long_series_have_several_validation_windows():
+    few = DeepARRecipe.make(data=sines(3, 700), frequency="D", horizon=7)
+    assert few.read().parts.validation_windows == 19  # a fifth of 693 values
+    assert replace(few, validation=2).read().parts.validation_windows == 2
+    assert DeepARRecipe.make(data=sines(3, 60), frequency="D", horizon=14).read().parts.validation_windows == 1

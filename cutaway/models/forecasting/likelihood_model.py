@@ -1,4 +1,4 @@
-r"""What all forecasters share: a distribution of the next value, given those before it, and paths drawn from it.
+r"""DeepAR's likelihood: a distribution of the next value, given those before it, and paths drawn from it.
 
     p(y_{1:T}) = Π_t p(y_t | y_{<t}, covariates)                    the product rule
     h_t = network(x_t, h_{<t})                                      x_t: lags, running scales, calendar, covariates

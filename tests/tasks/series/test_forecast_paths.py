@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from cutaway.data import read_series
-from cutaway.tasks.series.forecasts import Forecast, expect_count, expect_levels
+from cutaway.tasks.series.forecast_paths import Forecast, expect_count, expect_levels
 
 
 def _forecast():

@@ -38,5 +38,5 @@ def test_data(capsys: pytest.CaptureFixture[str]):
 def test_what_cannot_be_listed(capsys: pytest.CaptureFixture[str]):
     assert cli.run(["list", "cheese"]) == 2
     error = capsys.readouterr().err
-    assert "blocks,recipes,views,data" in error.replace(" ", "").replace("'", "")
+    assert "blocks,recipes,abilities,views,data" in error.replace(" ", "").replace("'", "")
     assert error.count("\n") == 1

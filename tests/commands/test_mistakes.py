@@ -90,7 +90,7 @@ MISTAKES = {
     "demo --stepz 3": "got --stepz; did you mean --steps?",
     "demo --steps few": "--steps must be a whole number, got 'few'; try --steps 400",
     "demo now": "`cutaway demo` takes flags alone, got the word 'now' too; leave it out",
-    "list cheese": "WHAT must be one of blocks, recipes, views, data, got 'cheese'; try blocks",
+    "list cheese": "WHAT must be one of blocks, recipes, abilities, views, data, got 'cheese'; try blocks",
     "list block": "did you mean blocks?",
     "list --jsn": "got --jsn; did you mean --json?",
     "list --json=yes": "--json must stand alone, got '--json=yes'",

@@ -15,7 +15,7 @@ from forked import server
 from safetensors.numpy import load_file
 
 import cutaway as cut
-from cutaway.recipes.base import Recipe
+from cutaway.runs import embedded_items
 from cutaway.runs.embedded_items import (
     EmbeddedPiece,
     embed_pieces,
@@ -41,12 +41,12 @@ def texts(tmp_path):
     return str(path)
 
 
-def in_small_pieces(self, run, source, column="", encoding="utf-8"):
+def in_small_pieces(run, source, column="", encoding="utf-8"):
     return ((TEXTS[i : i + 2], TEXTS[i : i + 2]) for i in range(0, len(TEXTS), 2))
 
 
 def test_pieces_are_the_vectors_of_the_whole(run, texts, monkeypatch):
-    monkeypatch.setattr(Recipe, "embedded_items", in_small_pieces)
+    monkeypatch.setattr(embedded_items, "items_to_embed", in_small_pieces)
     with pytest.warns(UserWarning, match=r"1 of 5 lines of .*texts\.txt are empty"):
         pieces = list(embed_pieces(run, texts))
     assert [name for piece in pieces for name in piece.names] == TEXTS
@@ -56,7 +56,9 @@ def test_pieces_are_the_vectors_of_the_whole(run, texts, monkeypatch):
 
 
 def test_texts_that_are_cut_are_told_once(run, texts, monkeypatch):
-    monkeypatch.setattr(Recipe, "embedded_items", lambda *_: iter([(["x " * 900, "y"],) * 2, (["z " * 900],) * 2]))
+    monkeypatch.setattr(
+        embedded_items, "items_to_embed", lambda *_: iter([(["x " * 900, "y"],) * 2, (["z " * 900],) * 2])
+    )
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         list(embed_pieces(run, texts))

@@ -17,7 +17,7 @@ class AnomalyRecipe(ForecastRecipe):
     """Odd points and stretches of series, found by how unlikely they are given what came before."""
 
     name: ClassVar[str] = "anomaly"
-    kind: ClassVar[str] = "series/anomalies"
+    task_kind: ClassVar[str] = "series/anomalies"
     abilities: ClassVar[tuple[Offer, ...]] = (
         Offer("test"),
         Offer("predict", takes="series.csv", gives="series in; their odd stretches out"),

@@ -35,7 +35,7 @@ class ForecastRecipe(Recipe):
 
     unit: ClassVar[str] = "nats a value"
     memory: ClassVar[str] = "cutaway.data.stored:keep_series"
-    kind: ClassVar[str] = "series/forecast"
+    task_kind: ClassVar[str] = "series/forecast"
     validation_rows: ClassVar[int] = 1  # windows of all series together that `validation=1` stands for
 
     data: str = "shop-sales"  # in Python a DataFrame, a dict of arrays or an array, too

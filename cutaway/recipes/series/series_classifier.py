@@ -27,7 +27,7 @@ class SeriesClassifierRecipe(Recipe):
         Offer("predict", takes="series.csv", gives="series in; a class for each out"),
         Offer("look", takes="series.csv"),
     )
-    kind: ClassVar[str] = "series/classify"
+    task_kind: ClassVar[str] = "series/classify"
     quality: ClassVar[str] = (
         "Test accuracy on archive data, beside the published InceptionTime and the nearest training series: GunPoint "
         "1.00 (1.00, 0.91), ItalyPowerDemand 0.959 (0.966, 0.955), ArrowHead 0.82 (0.86, 0.80), OSULeaf 0.84 (0.92, "

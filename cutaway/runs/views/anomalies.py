@@ -18,7 +18,7 @@ _CLOSE = 3  # stretches that are drawn close up, the oddest
 
 def looks_for_oddities(run: "Run") -> bool:
     """Runs that look for odd points."""
-    return run.recipe.kind == "series/anomalies"
+    return run.recipe.task_kind == "series/anomalies"
 
 
 def odd_stretches(run: "Run", subject: Subject) -> list[Picture]:

@@ -30,7 +30,7 @@ def forecasts_windows(run: "Run") -> bool:
 
 def forecasts(run: "Run") -> bool:
     """Runs that forecast series."""
-    return run.recipe.kind in _KINDS
+    return run.recipe.task_kind in _KINDS
 
 
 @lru_cache(maxsize=2)  # several views of a page look at one backtest

@@ -18,7 +18,7 @@ _PANELS = 6
 
 def classifies_series(run: "Run") -> bool:
     """Runs of models that give a whole series one class."""
-    return run.recipe.kind == "series/classify"
+    return run.recipe.task_kind == "series/classify"
 
 
 def mistakes(run: "Run", subject: Subject) -> list[Picture]:

@@ -93,7 +93,7 @@ ALLOWED = {
     "look": TOOLS | {"inside", "blocks"},
     "training": TOOLS | {"inside", "blocks", "models", "data", "look"},
     "hub": TOOLS | {"inside", "blocks", "models", "data", "training"},
-    "tasks": TOOLS | {"inside", "blocks", "models", "hub", "data", "training", "recipes"},
+    "tasks": TOOLS | {"inside", "blocks", "models", "hub", "data", "training"},
     "recipes": TOOLS | {"inside", "blocks", "models", "hub", "data", "training", "tasks"},
     "tuning": TOOLS | {"inside", "blocks", "models", "hub", "data", "training", "tasks", "recipes"},
     "runs": TOOLS

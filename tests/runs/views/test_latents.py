@@ -5,6 +5,7 @@ import pytest
 
 import cutaway as cut
 from cutaway.registry import views
+from cutaway.tasks.images.image_task import image_subject
 
 EXPECTED = {
     "autoencoder": {"samples", "nearest_images", "reconstructions", "interpolation", "latent_map"},
@@ -48,6 +49,6 @@ def test_three_images_are_enough_for_a_report(recipe: str, tmp_path):
 def test_your_own_images_go_in():
     run = generative.little_run("vae")
     images, _ = generative.shapes(3)
-    subject = run.subject(images)
+    subject = image_subject(run.model, *run.task.images_to_show(images))
     (picture,) = next(view for view in views() if view.name == "reconstructions").pictures(run, subject)
     assert picture.note == "Your images."

@@ -31,7 +31,7 @@ for name, found in zip(("two communities", "a random graph"), run.predict([pair,
     print(f"{name}: log p = {found['log p']:.0f}, {found['nats an edge']:.2f} nats an edge")
 
 # 3. Under the covers: P(edge) of the last vertex to those before it, nearest first, and the edges that it has.
-subject = run.recipe.subject(run)
+subject = run.subject()
 with cut.trace(run.model, "edges", "states") as seen, torch.no_grad():
     run.model(*subject.arguments)
 rows, sizes = subject.arguments

@@ -2,7 +2,7 @@ r"""The model of a run folder with its trained weights, as the run itself and tu
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from torch import Tensor, nn
 
@@ -13,6 +13,7 @@ from cutaway.training.run_folder.checkpoints import read_weights, run_of_weights
 from cutaway.training.run_folder.weights import find_misfit
 
 
+@runtime_checkable
 class WeightsElsewhere(Protocol):
     """Weights of a run that stand in another file than its own."""
 

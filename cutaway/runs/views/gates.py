@@ -104,7 +104,7 @@ def _long_text(run: "Run", subject: Subject) -> tuple[torch.Tensor, tuple[str, .
     ids: list[int] = []
     if run.recipe.task_kind == "texts/next_token":
         with suppress(OSError, ValueError):  # the text is no longer there, or another one
-            ids = [int(i) for i in run.task.held_out[:_READ]]  # type: ignore[attr-defined]
+            ids = [int(i) for i in run.task.held_out[:_READ]]
     if len(ids) > len(subject.tokens):
         device = next(run.model.parameters()).device
         return torch.tensor([ids], device=device), token_names(run.tokenizer, ids)

@@ -189,7 +189,7 @@ def _heats(values: Tensor) -> list[np.ndarray]:
 
 
 def _parts_of(run: "Run") -> "tuple[ImageClasses, ImageClassifier]":
-    return run.task, run.learner  # type: ignore[return-value]
+    return run.task, run.learner
 
 
 __all__ = [

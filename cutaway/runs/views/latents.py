@@ -47,7 +47,7 @@ def denoises_in_steps(run: "Run") -> bool:
 
 
 def _task(run: "Run") -> "ImageTask":
-    return run.task  # type: ignore[return-value]
+    return run.task
 
 
 def _labels(run: "Run") -> list[str]:

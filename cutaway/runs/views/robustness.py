@@ -77,7 +77,7 @@ def attack_picture(
 
     Those that lose it are shown first, one of each class; how many do, of the first ones, is said.
     """
-    names = run.task.labels  # type: ignore[attr-defined]
+    names = run.task.labels
     model: Any = run.model
     tried = _right(model, images, labels)
     found = attack(model, images[tried], labels[tried], "pgd", epsilon, steps=steps, step=step, seed=seed)

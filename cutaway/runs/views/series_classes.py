@@ -57,7 +57,7 @@ def hardest(run: "Run", subject: Subject) -> list[Picture]:
 def _evidence(run: "Run", values: Any, lengths: Any, title: str, truth: Any = None) -> Picture:
     """The evidence for the predicted class at every step: exact terms of the logit, or gradient × input."""
     model: Any = run.model
-    labels = run.task.labels  # type: ignore[attr-defined]
+    labels = run.task.labels
     values = values[:_PANELS].to(model.device)
     lengths = torch.full((len(values),), values.shape[1]) if lengths is None else lengths[:_PANELS].cpu()
     inputs = (values, lengths.to(model.device))

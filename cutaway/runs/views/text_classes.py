@@ -70,7 +70,7 @@ def text_results(run: "Run", subject: Subject) -> list[Picture]:
 
 def telling_words(run: "Run", subject: Subject) -> Picture:
     """Which words of the text speak for its class, and which against: what changes when one is hidden."""
-    labels = run.task.labels  # type: ignore[attr-defined]
+    labels = run.task.labels
     logits = subject.output(run.model)[0]
     best, second = logits.topk(2).indices.tolist()
     without = hidden_one_by_one(run, subject)
@@ -126,7 +126,7 @@ def telling_ngrams(run: "Run", subject: Subject) -> Picture:
     strength = strength - strength.mean(1, keepdim=True)
     kinds = [parts_of(name)[0] for name in names]
     words_alone = torch.tensor([kind in ("word", "pair") for kind in kinds])
-    labels = run.task.labels  # type: ignore[attr-defined]
+    labels = run.task.labels
     groups = {}
     for number, label in enumerate(labels[:_CLASSES]):
         column = strength[:, number].masked_fill(~words_alone, -torch.inf)

@@ -112,7 +112,7 @@ class SeriesClasses(Task):
         )
         expect_channels(raw.channels, known["channels"], source if isinstance(source, str) else "the table")
         rows = as_rows(raw.values, None, self.labels, "the series")
-        numbers = {label: number for number, label in enumerate(self.labels)}
+        numbers: dict[Any, int] = {label: number for number, label in enumerate(self.labels)}
         return rows._replace(targets=np.array([numbers.get(label, -1) for label in raw.labels]))
 
     def answers(self, p: Float[np.ndarray, "n c"], rows: SeriesRows) -> "pandas.DataFrame":

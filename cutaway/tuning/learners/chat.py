@@ -53,7 +53,7 @@ class TunedChat(TunedLearner):
     @property
     def room(self) -> int:
         """Tokens of a conversation that are read, at most."""
-        return min(self.settings.context, self.model.spec.context)  # type: ignore[union-attr]
+        return min(self.settings.context, self.model.spec.context)
 
     def encode(self, conversations: list[Conversation]) -> MarkedTexts:
         """Conversations as the chat template writes them, with the tokens of answers marked."""

@@ -19,7 +19,7 @@ class TunedNextToken(TunedLearner, NextTokenLearner):
 
     @property
     def room(self) -> int:
-        return min(self.settings.context, self.model.spec.context)  # type: ignore[union-attr]
+        return min(self.settings.context, self.model.spec.context)
 
     def files(self) -> Files:
         return {}  # the tokenizer is written with the base's own files

@@ -30,7 +30,7 @@ def draws_graphs(run: "Run") -> bool:
 
 
 def _parts(run: "Run") -> SimpleGraphs:
-    return run.task.simple  # type: ignore[attr-defined]
+    return run.task.simple
 
 
 def _learner(run: "Run") -> Any:

@@ -43,7 +43,7 @@ def graph_answers(run: "Run", subject: Subject) -> list[Picture]:
     """What held-out graphs are taken for: class by class, or each value beside the true one."""
     data, rows, _ = _held_out(run)
     assert rows.targets is not None
-    outputs = run.learner.outputs(rows)  # type: ignore[attr-defined]
+    outputs = run.learner.outputs(rows)
     if data.classes:
         counts = np.zeros((len(data.classes),) * 2, dtype=np.int64)
         np.add.at(counts, (rows.targets.numpy(), outputs.argmax(1).numpy()), 1)
@@ -62,7 +62,7 @@ def telling_vertices(run: "Run", subject: Subject) -> list[Picture]:
     """Some held-out graphs, mistakes first, with what changes in the answer when a vertex is taken out."""
     data, rows, scale = _held_out(run)
     assert rows.targets is not None
-    outputs = run.learner.outputs(rows)  # type: ignore[attr-defined]
+    outputs = run.learner.outputs(rows)
     wrong = outputs.argmax(1) != rows.targets if data.classes else (outputs[:, 0] - rows.targets).abs()
     order = np.argsort(-wrong.numpy().astype(np.float64), kind="stable")
     small = [int(i) for i in order if 1 < rows.graphs[i].vertices <= _LARGE]

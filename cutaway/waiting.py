@@ -18,6 +18,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from cutaway.overriding import override
+
 T = TypeVar("T")
 FIRST = 1.5  # seconds until something is said
 _LONGEST = 20.0
@@ -29,6 +31,7 @@ class _Part:
     began: float = field(default_factory=time.monotonic)
     share: float | None = None  # of the part that is done, where it is counted
 
+    @override
     def __str__(self) -> str:
         share = "" if self.share is None else f"{self.share:.0%}, "
         return f"{self.what}: {share}{time.monotonic() - self.began:.0f} s so far"

@@ -13,6 +13,7 @@ from jaxtyping import Int, Integer, Shaped
 
 from cutaway.data.seeded_draws import draw_integers, draw_permutation
 from cutaway.data.text.token_files import Tokens
+from cutaway.overriding import override
 
 B = TypeVar("B")
 
@@ -94,6 +95,7 @@ class Windows(Batches[Window]):
         expect_context(len(self.tokens), context, "the training text")
         self.context = context
 
+    @override
     def at(self, step: int) -> Window:
         starts = draw_integers(self.seed, "windows", step, self.batch, len(self.tokens) - self.context)
         x = self.tokens.windows(self.share(starts), self.context + 1)
@@ -137,6 +139,7 @@ class ShuffledRows(Batches[Int[np.ndarray, "b"]]):
         """How often every row was seen before batch ``step``."""
         return step * self.batch / self.count
 
+    @override
     def at(self, step: int) -> Int[np.ndarray, "b"]:
         epochs, places = np.divmod(np.arange(step * self.batch, (step + 1) * self.batch), self.count)
         rows = np.empty(self.batch, np.int64)

@@ -14,6 +14,7 @@ from jaxtyping import Int
 
 from cutaway.data.batches import Batches
 from cutaway.data.seeded_draws import draw_permutation
+from cutaway.overriding import override
 
 _POOL = 16  # batches that are sorted by length together: more need less padding, fewer are more random
 
@@ -29,6 +30,7 @@ class SimilarLengths(Batches[Int[np.ndarray, "b"]]):
         self.per_epoch = -(-len(lengths) // batch)
         self._known: tuple[int, Int[np.ndarray, "n b"]] | None = None
 
+    @override
     def at(self, step: int) -> Int[np.ndarray, "b"]:
         return self.share(self.whole(step))
 

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Int, Shaped
 
 from cutaway.data.seeded_draws import draw_permutation
+from cutaway.overriding import override
 
 T = TypeVar("T")
 
@@ -45,6 +46,7 @@ class Splits(Generic[T]):
         self.test_reads += 1
         return self._test()
 
+    @override
     def __repr__(self) -> str:
         test = "none" if self._test is None else f"read {self.test_reads}×" if self.test_reads else "closed"
         validation = "none" if self.validation is None else "open"

@@ -19,6 +19,7 @@ from torch import nn
 
 from cutaway.inside.arguments import argument_names, matching_arguments
 from cutaway.inside.wrappers import INNER_NAMES, inner_name
+from cutaway.overriding import override
 
 
 class Site(NamedTuple):
@@ -135,17 +136,21 @@ class Addresses(Mapping[str, Any]):
         self._kinds = kinds
         self._shapes = shapes
 
+    @override
     def __getitem__(self, address: str) -> Any:
         if address not in self._kinds:
             raise UnknownAddress(unknown_address(address, self._kinds))
         return self._shapes.get(address)
 
+    @override
     def __iter__(self) -> Iterator[str]:
         return iter(self._kinds)
 
+    @override
     def __len__(self) -> int:
         return len(self._kinds)
 
+    @override
     def __repr__(self) -> str:
         if not self._kinds:
             return "no addresses but 'output' and 'input': the model has no sub-modules"

@@ -21,6 +21,7 @@ from cutaway.inside.arguments import Slot, find_slot
 from cutaway.inside.checkpoints import remember
 from cutaway.inside.results import LookError, rebuilt, tensors
 from cutaway.inside.taps import Tap, Unread, Watch, Whole, active_watches, open_watches
+from cutaway.overriding import override
 
 
 class HookedWatch(Watch):
@@ -119,12 +120,14 @@ class AddressedWatch(HookedWatch):
             names.setdefault(site, []).append(address)
         super().__init__(names, edits, gradients, only)
 
+    @override
     def open(self) -> None:
         if self.order:
             raise LookError(f"a {type(self).__name__} can be entered once, got a second time; make a new one")
         super().open()
         open_watches.set((*open_watches.get(), self))
 
+    @override
     def close(self) -> None:
         super().close()
         open_watches.set(tuple(watch for watch in open_watches.get() if watch.is_open))  # others may end elsewhere

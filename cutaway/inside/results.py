@@ -12,6 +12,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 from cutaway.inside.address_globs import UnknownAddress, unknown_address
 from cutaway.inside.tensor_layouts import sides_of
+from cutaway.overriding import override
 
 
 class LookError(ValueError, RuntimeError):
@@ -173,6 +174,7 @@ class _View(Mapping[str, Any]):
     ) -> None:
         self._kept, self._show, self._single = kept, show, single
 
+    @override
     def __getitem__(self, address: str) -> Any:
         if address not in self._kept:
             raise UnknownAddress(unknown_address(address, self._kept, rule="be one that the trace asked for"))
@@ -183,12 +185,15 @@ class _View(Mapping[str, Any]):
         shown = self._show(self._kept[address], address)
         return shown[0] if self._single and len(shown) == 1 else shown
 
+    @override
     def __contains__(self, address: object) -> bool:
         return any(address == one for one in self)
 
+    @override
     def __iter__(self) -> Iterator[str]:
         return (address for address, kept in self._kept.items() if kept)
 
+    @override
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
@@ -211,6 +216,7 @@ class Seen(_View):
             raise LookError("gradients must be asked for, got a trace without; use trace(..., gradients=True)")
         return _View(self._kept, _gradients)
 
+    @override
     def __repr__(self) -> str:
         lines = []
         for address in self:

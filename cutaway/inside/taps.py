@@ -22,6 +22,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
+from cutaway.overriding import override
+
 
 class Watch:
     """A trace, patch or flow, as far as taps need to know it. `hooks.HookedWatch` adds the hooks."""
@@ -102,12 +104,15 @@ class Tap(nn.Module):
         parts = [watch.only for watch in active_watches() if self in watch.watched]
         return parts[0] if parts and all(part == parts[0] for part in parts) else ()
 
+    @override
     def forward(self, value: Any) -> Any:
         return value
 
+    @override
     def __getstate__(self) -> dict[str, Any]:
         # A copy made while somebody looks is not itself looked at.
         return self.__dict__ | {"readers": 0, "editors": 0}
 
+    @override
     def extra_repr(self) -> str:
         return "live" if self.live else ""

@@ -25,6 +25,7 @@ from cutaway.inside.results import Keeping, Kept, LookError, Seen, rebuilt, shap
 from cutaway.inside.taps import Part, Whole
 from cutaway.inside.tensor_layouts import sides_of
 from cutaway.inside.wrappers import kind_of
+from cutaway.overriding import override
 
 Edit = Callable[[Any], Any]
 
@@ -80,9 +81,11 @@ class trace(AddressedWatch):  # noqa: N801 -- used like a function
         # A checkpoint is held by the graph, and what was seen holds the graph: it must not hold what was seen.
         self._without_seen = HookedWatch(self.names, self.edits, self.gradients, self.only)
 
+    @override
     def remembered(self) -> HookedWatch:
         return self._without_seen
 
+    @override
     def read(self, site: Site, value: Any) -> None:
         names, keeping = self.names[site], self.keeping
         if isinstance(value, Part):  # the block has left out the rest
@@ -112,6 +115,7 @@ class trace(AddressedWatch):  # noqa: N801 -- used like a function
         for name in names:
             self.seen._kept[name].append(kept)
 
+    @override
     def wants_to_stop(self) -> bool | None:
         return len(self.reached) == len(self.names) if self.stop else None
 
@@ -192,6 +196,7 @@ class patch(AddressedWatch):  # noqa: N801 -- used like a function
             for site, address in {site: address for address, site in self.patterns[pattern].items()}.items():
                 self.functions.setdefault(site, []).append(_as_function(edit, address))
 
+    @override
     def change(self, site: Site, value: Any) -> Any:
         address = self.names[site][0]
         if inside := enclosing_function():
@@ -217,6 +222,7 @@ class patch(AddressedWatch):  # noqa: N801 -- used like a function
                 f"patch of {next(iter(self.patterns))!r} was closed; call backward() inside the `with` block"
             )
 
+    @override
     def again(self) -> HookedWatch:
         self._must_be_open()
         return self
@@ -290,6 +296,7 @@ class _Shapes(AddressedWatch):
         super().__init__(_find(model, ["**"]))
         self.shapes: dict[str, Any] = {}
 
+    @override
     def read(self, site: Site, value: Any) -> None:
         value = value.value if isinstance(value, (Part, Whole)) else value
         for address in self.names[site]:

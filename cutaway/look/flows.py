@@ -32,6 +32,7 @@ from cutaway.look.gradient_flow.layers import Axes, Place, axes_of, default_plac
 from cutaway.look.gradient_flow.tallies import Call, Layer, Ledger, Tally, Times, magnitudes
 from cutaway.look.gradient_flow.verdicts import named, verdicts
 from cutaway.look.pages.picture import Picture
+from cutaway.overriding import override
 
 _COLUMNS = ("activation", "delta", "gradient", "weight", "ratio", "dead", "saturated")
 
@@ -115,6 +116,7 @@ class Flow:
         times = {address: self.times(address)._asdict() for address in self.timed}
         return {"layers": [layer.to_dict() for layer in self.layers], "times": times, "verdict": self.verdict}
 
+    @override
     def __repr__(self) -> str:
         if not any(tally.calls for tally in self._tallies.values()):
             return "no flow yet: run the model and backward() inside the `with` block"
@@ -178,6 +180,7 @@ class flow(AddressedWatch):  # noqa: N801 -- used like a function
         other._start()
         return other
 
+    @override
     def begin(self, undo: ExitStack) -> None:
         self._hooks_on_weights = undo
         for place in self.places.values():
@@ -195,6 +198,7 @@ class flow(AddressedWatch):  # noqa: N801 -- used like a function
                 handle = weight.register_post_accumulate_grad_hook(partial(self._take_gradient, tally, index))
                 self._hooks_on_weights.callback(handle.remove)
 
+    @override
     def close(self) -> None:
         """Removes the hooks from the model; the measurements stay, in the order of the pass."""
         super().close()
@@ -202,6 +206,7 @@ class flow(AddressedWatch):  # noqa: N801 -- used like a function
         self.reached = {tally.place.site for tally in came}
         self.seen._tallies = {tally.place.address: tally for tally in sorted(came, key=lambda t: t.calls[0].total)}
 
+    @override
     def prepare(self, value: Any) -> Any:
         if any(torch._C._functorch.is_functorch_wrapped_tensor(x) for x in tensors(value)):
             raise LookError(
@@ -211,6 +216,7 @@ class flow(AddressedWatch):  # noqa: N801 -- used like a function
         value = super().prepare(value)
         return watchable(value) if torch.is_grad_enabled() else value
 
+    @override
     def read(self, site: Site, value: Any) -> None:
         if site in self.places:
             source = value.source if isinstance(value, Whole) else None

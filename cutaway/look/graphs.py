@@ -38,6 +38,7 @@ from cutaway.look.graph_recording.inner_graphs import open_nodes, pass_on
 from cutaway.look.graph_recording.inputs import PreparedInputs, expect_inputs, name_inputs
 from cutaway.look.graph_recording.steps import backward_steps, forward_steps, to_json, to_table
 from cutaway.look.graph_recording.tensor_likes import contents
+from cutaway.overriding import override
 
 KEEP = ("all", "statistics", "shapes")
 
@@ -154,6 +155,7 @@ class Graph:
     def _repr_html_(self) -> str:
         return self.to_svg()
 
+    @override
     @unrecorded()
     def __repr__(self) -> str:
         return to_table(self)

@@ -11,6 +11,7 @@ from torch import nn
 
 from cutaway.models.specs.parts import HeadSpec
 from cutaway.models.specs.plain_data import NamedSpec
+from cutaway.overriding import override
 
 M = TypeVar("M", bound="Model")
 
@@ -52,6 +53,7 @@ class Model(nn.Module):
         """
         return ""
 
+    @override
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "kind" in vars(cls):

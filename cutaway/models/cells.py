@@ -28,6 +28,7 @@ from cutaway.inside.taps import Tap
 from cutaway.models.base import Model, choose_spec
 from cutaway.models.specs.plain_data import NamedSpec
 from cutaway.models.transformers.construction import drop
+from cutaway.overriding import override
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class CellNetSpec(NamedSpec):
     task: str = "restore"  # restore | regression | binary | multi-class | multi-label
     outputs: int = 1  # of a task
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.task != "restore":
@@ -70,6 +72,7 @@ class CellNetSpec(NamedSpec):
         """How many outcomes each column has, numbers first."""
         return self.bins + self.cardinalities
 
+    @override
     def layers_and_width(self) -> tuple[int, int]:
         return self.depth, self.width
 
@@ -84,6 +87,7 @@ class CellBlock(nn.Module):
         self.dropout = spec.dropout
         self.output = Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "*b w"]) -> Float[Tensor, "*b w"]:
         x = x + drop(self.dense(self.norm(x)), self.dropout, self.training)
         if self.output.live:
@@ -115,6 +119,7 @@ class CellNet(Model):
         self.restore = Linear(spec.width, sum(spec.outcomes)) if restores else None
         self.head = None if restores else Head(spec.width, Task(spec.task, spec.outputs))
 
+    @override
     def forward(
         self,
         numbers: Float[Tensor, "b p"],
@@ -164,10 +169,12 @@ class CellNet(Model):
         )
         return new.train(self.training)
 
+    @override
     def represent(self, *inputs: Any, **options: Any) -> Tensor:
         """What the head of a task reads of rows: see `encode`."""
         return self.encode(*inputs, **options)
 
+    @override
     def decide(self, representation: Tensor, mask: Tensor | None = None) -> Tensor:
         """The outputs of the task for what `represent` gave."""
         assert self.head is not None

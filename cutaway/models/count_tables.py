@@ -16,6 +16,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
+from cutaway.overriding import override
+
 UNSEEN = -1  # the number of a context that was never seen
 
 
@@ -80,6 +82,7 @@ class CountTable(nn.Module):
             self._sums = self.counts, nn.functional.pad(sums, (1, 0))
         return self._sums[1]
 
+    @override
     def extra_repr(self) -> str:
         return f"{len(self.contexts):,} contexts, {len(self.entries):,} entries"
 

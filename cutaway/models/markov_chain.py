@@ -28,6 +28,7 @@ from cutaway.models.count_tables import UNSEEN, Counts, CountTable, count_text
 from cutaway.models.generation.next_token import Prompt, left_mask
 from cutaway.models.specs.plain_data import NamedSpec
 from cutaway.models.transformers.token_inputs import expect_real, expect_tokens, real_first
+from cutaway.overriding import override
 
 SMOOTHINGS = ("kneser-ney", "additive")
 
@@ -45,6 +46,7 @@ class MarkovSpec(NamedSpec):
     entries: tuple[int, ...] = ()  # seen pairs of a context and a token
     end: tuple[int, ...] = ()  # tokens that end a text
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_positive(vocabulary=self.vocabulary)
@@ -65,6 +67,7 @@ class MarkovSpec(NamedSpec):
         """The probabilities that a chain of this order may choose, V^k (V − 1): 2^k for binary data."""
         return self.vocabulary**self.order * (self.vocabulary - 1)
 
+    @override
     def layers_and_width(self) -> tuple[int, int]:
         return self.order + 1, 0
 
@@ -116,10 +119,12 @@ class MarkovChain(Model):
                 model.discounts.copy_(torch.stack([_first_discounts(table.counts) for table in tables]))
         return model
 
+    @override
     @property
     def writes(self) -> str:
         return "continuations"
 
+    @override
     def forward(self, tokens: Int[Tensor, "b t"], mask: Bool[Tensor, "b t"] | None = None) -> Float[Tensor, "b t v"]:
         expect_tokens(tokens)
         expect_real(mask, tokens)

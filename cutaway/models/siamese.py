@@ -25,6 +25,7 @@ from cutaway.blocks.dense.affine import Linear
 from cutaway.inside.taps import Tap
 from cutaway.models.base import Model, choose_spec
 from cutaway.models.specs.plain_data import NamedSpec
+from cutaway.overriding import override
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class SiameseSpec(NamedSpec):
     embedding: int = 128
     centred: bool = False  # whether what stands out is brought to the middle and to one size first
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         sizes = ("channels", "squares", "width", "stages", "depth", "embedding")
@@ -53,6 +55,7 @@ class SiameseSpec(NamedSpec):
                 f"{self.image[1]}; lower stages={self.stages} or squares={self.squares}"
             )
 
+    @override
     def layers_and_width(self) -> tuple[int, int]:
         return self.stages * self.depth, self.width
 
@@ -96,6 +99,7 @@ class Siamese(Model):
         """The vector of each image, which is all that this model computes."""
         return self(images)
 
+    @override
     def forward(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b e"]:
         spec = self.spec
         if images.ndim != 4 or tuple(images.shape[1:]) != (spec.channels, *spec.image):

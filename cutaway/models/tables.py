@@ -29,6 +29,7 @@ from cutaway.inside.taps import Tap
 from cutaway.models.base import Model, choose_spec
 from cutaway.models.specs.plain_data import NamedSpec
 from cutaway.models.transformers.construction import drop
+from cutaway.overriding import override
 
 NORMS = {"none": None, "layer": LayerNorm, "batch": BatchNorm}
 _SPREAD = 0.3  # of the first embeddings: beside numbers of spread 1 a category has several entries
@@ -54,6 +55,7 @@ class TableNetSpec(NamedSpec):
     dropout: float = 0.0
     hide: float = 0.0  # share of categories taken for never seen while training, so that these are learned too
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         Task(self.task, self.outputs)
@@ -76,6 +78,7 @@ class TableNetSpec(NamedSpec):
         expect_choice("norm", self.norm, NORMS)
         expect_probability(dropout=self.dropout, hide=self.hide)
 
+    @override
     def layers_and_width(self) -> tuple[int, int]:
         return self.depth, self.width if self.depth else 0  # a linear model has no use for its width
 
@@ -123,6 +126,7 @@ class TableNet(Model):
             for parameter in self.head.parameters():
                 nn.init.zeros_(parameter)
 
+    @override
     def forward(
         self, numbers: Float[Tensor, "*b p"], categories: Int[Tensor, "*b q"] | None = None
     ) -> Float[Tensor, "*b o"]:

@@ -3,6 +3,7 @@ r"""`imported`: a checkpoint that was trained elsewhere, as a run that can be lo
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from cutaway.overriding import override
 from cutaway.recipes.base import Recipe
 from cutaway.tasks.abilities.ability import Offer
 
@@ -37,11 +38,13 @@ class ImportedRecipe(Recipe):
     data: str = ""
     """where the checkpoint came from"""
 
+    @override
     def open_model(self, config: dict[str, Any]) -> "nn.Module":
         model: Any = super().open_model(config)
         model.generation_config = config.get("generation")
         return model
 
+    @override
     def build(self, task: Any, base: Any = None, model: Any = None) -> "CheckpointLearner":
         from cutaway.tasks.checkpoint import CheckpointLearner
 

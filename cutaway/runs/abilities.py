@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cutaway.overriding import override
 from cutaway.recipes.index import find_recipe, is_known
 from cutaway.tasks.abilities.ability import Ability, columns, offers_of
 from cutaway.tasks.abilities.index import all_abilities
@@ -21,6 +22,7 @@ class Abilities(list[Ability]):
         super().__init__(abilities)
         self.reasons = reasons or {}
 
+    @override
     def __repr__(self) -> str:
         rows = [("verb", "takes", "gives", "what it does")]
         for one in self:

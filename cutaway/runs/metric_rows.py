@@ -7,6 +7,8 @@ run.metrics.to_pandas()                  for your own analysis
 
 from typing import TYPE_CHECKING, Any
 
+from cutaway.overriding import override
+
 if TYPE_CHECKING:
     import pandas
 
@@ -16,6 +18,7 @@ _SHOWN = 12  # rows: the last ones
 class MetricRows(list[dict[str, Any]]):
     """Rows with a ``step``, a ``split`` and figures such as the ``loss``, in the order in which they were written."""
 
+    @override
     def __repr__(self) -> str:
         """A table of the last rows."""
         if not self:

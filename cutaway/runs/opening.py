@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from cutaway.hub.checkpoint_files import read_json
+from cutaway.overriding import override
 from cutaway.recipes.imported import ImportedRecipe
 from cutaway.runs.run import Run
 
@@ -23,6 +24,7 @@ class CheckpointRun(Run):
         self._model = model
         self.__dict__["tokenizer"] = model.tokenizer  # instead of reading it from the run's folder
 
+    @override
     def file(self, name: str) -> Path | None:
         return None
 

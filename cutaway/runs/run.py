@@ -16,6 +16,7 @@ from torch import nn
 from cutaway.atomic_files import read_json, read_utf8
 from cutaway.checksums import crc32_of_json
 from cutaway.data.fingerprints import Fingerprint, expect_same_data
+from cutaway.overriding import override
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_settings
 from cutaway.recipes.index import IMPORTED, find_recipe
@@ -265,9 +266,11 @@ class Run:
             raise AttributeError(f"a run has no {name!r}; it has path, model, config, metrics …, and the verbs {verbs}")
         return MethodType(_by_config(_expecting(ability)), self)
 
+    @override
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *known_verbs()})
 
+    @override
     def __repr__(self) -> str:
         metrics = self.metrics
         done = f"step {metrics[-1].get('step')} of {self.recipe.steps}" if metrics else "not trained here"

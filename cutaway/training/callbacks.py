@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import torch
 from torch import Tensor, nn
 
+from cutaway.overriding import override
+
 if TYPE_CHECKING:
     from cutaway.training.loop import Loop
 
@@ -67,6 +69,7 @@ class EarlyStopping(Callback):
         self.least: dict[str, float] = {}  # of what is to fall: the metric, negated if it is to rise, and the loss
         self.waited = 0
 
+    @override
     def evaluate(self, loop: "Loop", metrics: dict[str, float]) -> None:
         better = False
         for name in {self.metric, "loss"} & set(metrics):
@@ -80,9 +83,11 @@ class EarlyStopping(Callback):
             have = "has" if names == self.metric else "have"
             loop.stop(f"validation {names} {have} not got better for {self.waited} evaluations")
 
+    @override
     def state(self) -> dict[str, Any]:
         return {"least": self.least, "waited": self.waited}
 
+    @override
     def restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
         self.waited = state["waited"]
         if "least" in state:
@@ -104,6 +109,7 @@ class Averaging(Callback):
         self.average: nn.Module | None = None
         self._left_out: frozenset[str] = frozenset()
 
+    @override
     def start(self, loop: "Loop") -> None:
         if loop.processes.strategy == "fsdp":
             refuse_shares(self.decay)
@@ -113,6 +119,7 @@ class Averaging(Callback):
         self.average = copy.deepcopy(loop.model, constant).eval().requires_grad_(False)
         loop.evaluated = self.average
 
+    @override
     @torch.no_grad()
     def step(self, loop: "Loop", metrics: dict[str, float]) -> None:
         assert self.average is not None
@@ -125,10 +132,12 @@ class Averaging(Callback):
             # What does not change stays exact, −∞ in a mask too; counts and indices are taken as they are.
             mean.copy_(torch.where(mean == now, now, mean.lerp(now, 1 - decay)) if mean.is_floating_point() else now)
 
+    @override
     def tensors(self) -> dict[str, Tensor]:
         assert self.average is not None
         return {name: x for name, x in self.average.state_dict().items() if name not in self._left_out}
 
+    @override
     def restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
         assert self.average is not None
         self.average.load_state_dict(tensors, strict=not self._left_out)

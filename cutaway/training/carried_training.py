@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from cutaway.data.text.continued_windows import ContinuedWindow
 from cutaway.models.generation.next_token import evaluating
 from cutaway.models.recurrent.carried_state import CarriedState
+from cutaway.overriding import override
 from cutaway.training.callbacks import Callback
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class CarriedTraining(Callback):
         self.number = -1  # of the batch between the two
         self.loop: Loop | None = None
 
+    @override
     def start(self, loop: "Loop") -> None:
         self.loop = loop
 
@@ -57,9 +59,11 @@ class CarriedTraining(Callback):
         self.present = state
         return nn.functional.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
 
+    @override
     def state(self) -> dict[str, Any]:
         return {"number": self.number}
 
+    @override
     def tensors(self) -> dict[str, Tensor]:
         parts = self.present.parts()
         if self.loop is not None and self.loop.processes.world > 1:  # the rows of all processes, one after another
@@ -67,6 +71,7 @@ class CarriedTraining(Callback):
             parts = {name: torch.cat([one[name] for one in every]) for name in parts}
         return {name: part.contiguous() for name, part in parts.items()}
 
+    @override
     def restore(self, state: dict[str, Any], tensors: dict[str, Tensor]) -> None:
         self.number = state["number"]
         if tensors:

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from cutaway.atomic_files import write_bytes
+from cutaway.overriding import override
 from cutaway.training.callbacks import Callback
 from cutaway.training.run_folder.checkpoints import writing_to
 from cutaway.training.run_folder.folder import expect_final, json_line, read_lines
@@ -51,6 +52,7 @@ class FlowCallback(Callback):
         self._before: dict[Tensor, Tensor] = {}  # weights as they were before the step
         self._file: int | None = None
 
+    @override
     def start(self, loop: "Loop") -> None:
         if sum(isinstance(callback, FlowCallback) for callback in loop.callbacks.values()) > 1:
             raise ValueError("a run keeps one flow, got two FlowCallbacks; leave one out, or use --flow-every 0")
@@ -66,6 +68,7 @@ class FlowCallback(Callback):
                 flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
                 self._file = os.open(path, flags, 0o644)
 
+    @override
     def before(self, loop: "Loop") -> None:
         step = loop.step + 1
         if not loop.processes.is_first or (step > 1 and step % self.every):
@@ -79,6 +82,7 @@ class FlowCallback(Callback):
         self._before = {w: w.detach().clone() for w in weights}
         self._flow.open()
 
+    @override
     def step(self, loop: "Loop", metrics: dict[str, float]) -> None:
         if self._flow is None:
             return
@@ -114,12 +118,14 @@ class FlowCallback(Callback):
             while left:  # a full disk takes a part first
                 left = left[os.write(self._file, left) :]
 
+    @override
     def state(self) -> dict[str, Any]:
         """Returns nothing to save. It is called before a checkpoint, so it puts what was logged so far on disk."""
         if self._file is not None:
             os.fsync(self._file)
         return {}
 
+    @override
     def end(self, loop: "Loop") -> None:
         if self._flow is not None:  # the step failed
             self._flow.close()

@@ -8,6 +8,7 @@ So a run shows what it is and begins at once; the baseline says that it is being
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from cutaway.overriding import override
 from cutaway.training.callbacks import Callback
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ class Announcer(Callback):
 
     loop: "Loop | None" = None
 
+    @override
     def start(self, loop: "Loop") -> None:
         self.loop = loop
 
@@ -43,10 +45,12 @@ class LateBaseline(Announcer):
         self.measure = measure
         self.done = False
 
+    @override
     def before(self, loop: "Loop") -> None:
         if loop.step:  # the first step is done and shown
             self._measure(loop)
 
+    @override
     def step(self, loop: "Loop", metrics: dict[str, float]) -> None:
         if loop.step == loop.steps:  # the first one is the last
             self._measure(loop)
@@ -60,9 +64,11 @@ class LateBaseline(Announcer):
             self.note_baseline(found)
             self.say(f"baseline: {shown_baseline(found)}")
 
+    @override
     def state(self) -> dict[str, Any]:
         return {"done": self.done}
 
+    @override
     def restore(self, state: dict[str, Any], tensors: dict[str, Any]) -> None:
         self.done = state["done"]
 

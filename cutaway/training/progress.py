@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from cutaway.overriding import override
 from cutaway.training.callbacks import Callback
 from cutaway.training.run_folder.folder import json_line
 from cutaway.visible_text import raw_stream, visible
@@ -99,6 +100,7 @@ class Bar(Callback):
         self.pace = Pace()
         self.progress: Any = None
 
+    @override
     def start(self, loop: "Loop") -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -112,6 +114,7 @@ class Bar(Callback):
         self.progress.start()
         self._last = 0.0
 
+    @override
     def step(self, loop: "Loop", metrics: dict[str, float]) -> None:
         self.pace.note(loop)
         now = time.perf_counter()
@@ -119,15 +122,18 @@ class Bar(Callback):
             self._last = now
             self._update(loop)
 
+    @override
     def evaluate(self, loop: "Loop", metrics: dict[str, float]) -> None:
         self._update(loop)
 
+    @override
     def note(self, loop: "Loop", text: str) -> None:
         self.progress.console.print(text, markup=False)
 
     def _update(self, loop: "Loop") -> None:
         self.progress.update(self.task, completed=loop.step, shown=self.pace.shown(loop))
 
+    @override
     def end(self, loop: "Loop") -> None:
         self._update(loop)
         self.progress.stop()
@@ -139,18 +145,22 @@ class Lines(Callback):
     def __init__(self) -> None:
         self.pace = Pace()
 
+    @override
     def start(self, loop: "Loop") -> None:
         tell("\n".join(header(loop)))
         self._last = time.perf_counter()
 
+    @override
     def step(self, loop: "Loop", metrics: dict[str, float]) -> None:
         self.pace.note(loop)
         if loop.step % loop.plan.log_every == 0 and time.perf_counter() - self._last > _SILENCE:
             self._print(loop)
 
+    @override
     def evaluate(self, loop: "Loop", metrics: dict[str, float]) -> None:
         self._print(loop)
 
+    @override
     def note(self, loop: "Loop", text: str) -> None:
         self._last = time.perf_counter()
         tell(text)
@@ -166,6 +176,7 @@ class JsonLines(Callback):
     def __init__(self) -> None:
         self.pace = Pace()
 
+    @override
     def start(self, loop: "Loop") -> None:
         self._tell(
             loop,
@@ -178,21 +189,26 @@ class JsonLines(Callback):
             processes=loop.processes.world,
         )
 
+    @override
     def step(self, loop: "Loop", metrics: dict[str, float]) -> None:
         self.pace.note(loop)
         if loop.step % loop.plan.log_every == 0:
             speed, left = self.pace.speed(loop), self.pace.seconds_left(loop)
             self._tell(loop, "train", **metrics, speed=speed, unit=f"{loop.job.unit}/s", seconds_left=left)
 
+    @override
     def evaluate(self, loop: "Loop", metrics: dict[str, float]) -> None:
         self._tell(loop, "validation", **metrics)
 
+    @override
     def checkpoint(self, loop: "Loop") -> None:
         self._tell(loop, "checkpoint")
 
+    @override
     def note(self, loop: "Loop", text: str) -> None:
         self._tell(loop, "note", text=text)
 
+    @override
     def end(self, loop: "Loop") -> None:
         whole = {name: value for name, value in loop.metrics.items() if name.startswith("whole_validation_")}
         self._tell(loop, "end", finished=loop.finished, why_stopped=loop.why_stopped or None, **whole)

@@ -2,6 +2,7 @@ r"""A callback that writes a TensorBoard log of a run."""
 
 from typing import TYPE_CHECKING, Any
 
+from cutaway.overriding import override
 from cutaway.training.callbacks import Callback
 
 if TYPE_CHECKING:
@@ -30,10 +31,12 @@ class Board(Callback):
             self._writer = self._kind(str(loop.folder.path / "tensorboard"), purge_step=loop.step)
         return self._writer
 
+    @override
     def step(self, loop: "Loop", metrics: dict[str, float]) -> None:
         if loop.step % loop.plan.log_every == 0:
             self._add(loop, "train", metrics)
 
+    @override
     def evaluate(self, loop: "Loop", metrics: dict[str, float]) -> None:
         self._add(loop, "validation", metrics)
         for name, text in loop.samples.items():
@@ -43,9 +46,11 @@ class Board(Callback):
         for name, value in metrics.items():
             self._open(loop).add_scalar(f"{split}/{name}", value, loop.step)
 
+    @override
     def checkpoint(self, loop: "Loop") -> None:
         self._open(loop).flush()
 
+    @override
     def end(self, loop: "Loop") -> None:
         if self._writer is not None:
             self._writer.close()

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from torch import nn
 
 from cutaway.hub.adapters import write_adapter
+from cutaway.overriding import override
 from cutaway.tasks.learner import Learner
 from cutaway.tasks.task import Task
 from cutaway.training.adapters.layer_rates import rate_shares
@@ -76,15 +77,18 @@ class TunedLearner(Learner):
         """Whether the head was made for this task."""
         return self.start is not None and self.model is not self.start.base.model
 
+    @override
     def rate_shares(self) -> "dict[nn.Parameter, float] | None":
         decay = self.settings.layer_decay
         return rate_shares(self.model, decay) if decay < 1 else None
 
+    @override
     def finish(self, model: nn.Module, folder: Path) -> None:
         """What LoRA or adapters learned, alone, as peft keeps it."""
         if self.settings.way in ("lora", "adapter"):
             write_adapter(model, folder / ADAPTER)
 
+    @override
     def job(self, rank: int = 0, world: int = 1) -> Job:
         assert self.start is not None
         job, recipe, start = self.task_job(rank, world), self.settings, self.start
@@ -157,6 +161,7 @@ def tuned_learner(kind: Callable[..., TunedLearner], recipe: TunedRecipe, task: 
 class RecipeLearner(TunedLearner):
     """A task of yours, which makes its job itself: `TunedRecipe.task_job(model, base, data, rank, world)`."""
 
+    @override
     def task_job(self, rank: int, world: int) -> Job:
         assert self.start is not None
         recipe: Any = self.settings

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, RESULTS, SCHEDULE, setting
@@ -132,6 +133,7 @@ class TunedRecipe(Recipe):
     checkpoint_every: int = setting(0, RESULTS)
     """steps between checkpoints; 0 for one an epoch, and at most 4 in all"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 0, "lora", "adapter", "last", "lora_alpha", "features_memory")
@@ -193,6 +195,7 @@ class TunedRecipe(Recipe):
 
     # What is made of it.
 
+    @override
     def open_base(self) -> "Base":
         from cutaway.tuning.bases import open_base
 
@@ -202,6 +205,7 @@ class TunedRecipe(Recipe):
         base.expect_task(self.task)
         return base
 
+    @override
     def settled(self, task: Any, base: Any = None) -> "TunedRecipe":
         """New settings, in which what depends on base and data is chosen: way, rate, steps."""
         from cutaway.tuning.methods import usual_rank
@@ -237,6 +241,7 @@ class TunedRecipe(Recipe):
 
         return RecipeLearner
 
+    @override
     def build(self, task: Any, base: Any = None, model: "nn.Module | None" = None) -> "TunedLearner":
         import torch
 
@@ -247,6 +252,7 @@ class TunedRecipe(Recipe):
         torch.manual_seed(self.seed)
         return tuned_learner(self.learner_kind(), self, task, base)
 
+    @override
     def expect_resumable(self, run: "Run") -> None:
         from cutaway.tuning.bases import expect_same_base
 
@@ -272,6 +278,7 @@ class TunedRecipe(Recipe):
             f"({part:.{0 if part == 1 else 2}%})"
         )
 
+    @override
     def open_model(self, config: dict[str, Any]) -> "nn.Module":
         from cutaway.training.adapters.stacked_adapters import build_stack
         from cutaway.tuning.methods import apply_way
@@ -283,11 +290,13 @@ class TunedRecipe(Recipe):
         model.generation_config = base.get("generation")
         return model
 
+    @override
     def weights_elsewhere(self, about: dict[str, Any], folder: Path) -> "BaseOfRun":
         from cutaway.tuning.bases import BaseOfRun
 
         return BaseOfRun(about, folder)
 
+    @override
     def smaller(self) -> str:
         less = {"head_only": f"lower features_memory={self.features_memory}"}
         less |= dict.fromkeys(("lora", "adapter"), "train the head alone: head_only=True")
@@ -296,6 +305,7 @@ class TunedRecipe(Recipe):
             return f"the batch is 1 already: {told}"
         return f"lower batch={self.batch} (a higher accumulate={self.accumulate} makes up for it), or {told}"
 
+    @override
     def smaller_before(self) -> str:
         return "take a smaller base, or less data"
 

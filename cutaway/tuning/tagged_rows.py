@@ -23,6 +23,7 @@ from cutaway.data.text.tagged_sentences import Tagged
 from cutaway.data.text.token_rows import TokenRows
 from cutaway.data.text.tokenizers import Tokenizer
 from cutaway.data.text.whole_texts import TextFrame, text_frame
+from cutaway.overriding import override
 from cutaway.tasks.frozen_features import KeptFeatures
 from cutaway.tasks.linear_heads import even_rows
 from cutaway.tuning.labelled_rows import TextFeatures, call, token_batch
@@ -121,6 +122,7 @@ class TaggedBatches(Batches[TagRows]):
         self.order = SimilarLengths(texts.tokens.lengths, batch, seed)
         self.tagged = np.array([np.count_nonzero(texts.marks[i]) for i in range(len(texts))], np.int64)
 
+    @override
     def at(self, step: int) -> TagRows:
         rows = self.order.at(step)
         return TagRows(self.share(rows), float(self.tagged[rows].sum()) / self.world)

@@ -29,6 +29,7 @@ from cutaway.blocks.recurrence.lstm import LSTMCell
 from cutaway.blocks.recurrence.rnn import RNNCell
 from cutaway.blocks.recurrence.states import GRUState, LSTMState, RNNState, State
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 CELLS: dict[str, tuple[Any, Any]] = {
     "lstm": (LSTMCell, LSTMState),
@@ -106,6 +107,7 @@ class AdditiveDecoder(nn.Module):
         hidden = torch.tanh(self.map_first(source.values[:, 0]))[:, None, None]
         return self.State(hidden, *(torch.zeros_like(hidden) for _ in self.State._fields[1:]))
 
+    @override
     def forward(
         self,
         x: Float[Tensor, "b t i"],

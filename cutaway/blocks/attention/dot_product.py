@@ -27,6 +27,7 @@ from cutaway.blocks.attention_masks.patterns import window as window_pattern
 from cutaway.blocks.attention_masks.sparse import attend_sparse
 from cutaway.blocks.checks import expect_positive, expect_probability
 from cutaway.blocks.recurrence.loops import differentiate_again
+from cutaway.overriding import override
 
 
 class Attended(NamedTuple):
@@ -205,6 +206,7 @@ def attend(
 class _WrittenOutAgain(torch.autograd.Function):
     """`attend` by its fused kernel; its gradients, if they are differentiated again, by the written-out equation."""
 
+    @override
     @staticmethod
     def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, options: dict[str, Any]) -> Tensor:
         with torch.enable_grad():
@@ -214,6 +216,7 @@ class _WrittenOutAgain(torch.autograd.Function):
         ctx.save_for_backward(q, k, v, mask)
         return y.detach()
 
+    @override
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
         *inputs, mask = ctx.saved_tensors

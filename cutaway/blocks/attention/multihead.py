@@ -32,6 +32,7 @@ from cutaway.blocks.dense.affine import Linear, linear
 from cutaway.blocks.positions.rotary import PassPositions
 from cutaway.inside.quiet import equation_of
 from cutaway.inside.taps import Part, Tap
+from cutaway.overriding import override
 
 
 def multi_head_attention(x: Tensor, qkv: Tensor, out: Tensor, heads: int) -> Tensor:
@@ -94,6 +95,7 @@ class MultiHeadAttention(nn.Module):
         self.scores, self.weights = Tap(), Tap()
         self.head_outputs, self.output = Tap(), Tap()
 
+    @override
     def forward(
         self,
         x: Float[Tensor, "*b q w"],
@@ -251,6 +253,7 @@ class MultiHeadAttention(nn.Module):
         """W_Q, W_K and W_V side by side in one matrix, for optimizers that treat each by itself."""
         return {"qkv": tuple(self.sizes)}
 
+    @override
     def extra_repr(self) -> str:
         shared = "" if self.kv_heads == self.heads else f", kv_heads={self.kv_heads}"
         return f"width={self.width}, heads={self.heads}{shared}, head_width={self.head_width}"

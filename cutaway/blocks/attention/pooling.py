@@ -19,6 +19,7 @@ from cutaway.blocks.attention.weightings import soft_weights
 from cutaway.blocks.checks import expect_float
 from cutaway.blocks.dense.affine import Linear
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def pool_first(z: Float[Tensor, "*b t w"], mask: Bool[Tensor, "*#b t"] | None = None) -> Float[Tensor, "*b w"]:
@@ -100,6 +101,7 @@ class AttentionPool(nn.Module):
         self.map = Linear(width, 1, bias=False)
         self.weights, self.output = Tap(), Tap()
 
+    @override
     def forward(self, z: Float[Tensor, "*b t w"], mask: Bool[Tensor, "*#b t"] | None = None) -> Float[Tensor, "*b w"]:
         _expect_tokens(z, mask)
         e = self.map(z).squeeze(-1)

@@ -22,6 +22,7 @@ from cutaway.blocks.attention.weightings import soft_weights
 from cutaway.blocks.checks import expect_float, expect_positive, expect_width
 from cutaway.blocks.dense.affine import Linear
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def decay_weights(n: int, gamma: float | Float[Tensor, ""]) -> Float[Tensor, "{n}"]:
@@ -85,6 +86,7 @@ class Forgetting(nn.Module):
         self.gates = Tap()
         self.output = Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "*b t i"], mask: Bool[Tensor, "*#b t"] | None = None) -> Float[Tensor, "*b o"]:
         gates = torch.sigmoid(self.gate(x).squeeze(-1))
         if mask is not None:
@@ -112,6 +114,7 @@ class GatedSummary(nn.Module):
         self.weights = Tap()
         self.output = Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "*b t i"], mask: Bool[Tensor, "*#b t"] | None = None) -> Float[Tensor, "*b o"]:
         e = self.gate(x).squeeze(-1)
         if self.gates.live:

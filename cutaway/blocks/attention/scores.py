@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_choice
 from cutaway.blocks.dense.affine import Linear
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 Score = Callable[[Tensor, Tensor], Tensor]
 
@@ -61,6 +62,7 @@ class BilinearScores(nn.Module):
         self.map = Linear(query_width, key_width, bias=False)
         self.mapped = Tap()
 
+    @override
     def forward(self, q: Float[Tensor, "*#b q d"], k: Float[Tensor, "*#b k e"]) -> Float[Tensor, "*b q k"]:
         s = self.map(q)
         if self.mapped.live:
@@ -81,6 +83,7 @@ class AdditiveScores(nn.Module):
         self.map_hidden = Linear(hidden, 1, bias=False)
         self.hidden = Tap()
 
+    @override
     def forward(self, q: Float[Tensor, "*#b q d"], k: Float[Tensor, "*#b k e"]) -> Float[Tensor, "*b q k"]:
         h = torch.tanh(self.map_queries(q)[..., :, None, :] + self.map_keys(k)[..., None, :, :])
         if self.hidden.live:

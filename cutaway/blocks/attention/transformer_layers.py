@@ -18,6 +18,7 @@ from cutaway.blocks.attention.multihead import MultiHeadAttention
 from cutaway.blocks.checks import expect_choice, expect_probability
 from cutaway.inside.quiet import equation_of
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 ORDERS = ("pre", "post", "parallel")
 Norm = Callable[[], nn.Module]
@@ -49,6 +50,7 @@ class EncoderLayer(nn.Module):
         self.before, self.after = Tap(), Tap()
         self.between = None if order == "parallel" else Tap()
 
+    @override
     def forward(
         self, x: Float[Tensor, "*b t w"], cache: LayerCache | None = None, **options: Any
     ) -> Float[Tensor, "*b t w"]:
@@ -84,6 +86,7 @@ class EncoderLayer(nn.Module):
     def _drop(self, x: Tensor) -> Tensor:
         return nn.functional.dropout(x, self.dropout) if self.dropout and self.training else x
 
+    @override
     def extra_repr(self) -> str:
         return f"order={self.order}" + (f", dropout={self.dropout}" if self.dropout else "")
 
@@ -115,6 +118,7 @@ class DecoderLayer(nn.Module):
         self.norm_mlp, self.mlp = norm(), mlp
         self.before, self.between, self.beyond, self.after = Tap(), Tap(), Tap(), Tap()
 
+    @override
     def forward(
         self,
         x: Float[Tensor, "*b t w"],

@@ -19,6 +19,8 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from cutaway.overriding import override
+
 BLOCK = 64  # queries and keys per block: the fastest of 32, 64, 96 and 128 in benchmarks/window_attention.py
 
 DENSE = 0.75  # the share of blocks from which on one dense call is faster than tiles
@@ -139,10 +141,12 @@ class Pattern:
     def _repr_svg_(self) -> str:
         return self.to_svg()
 
+    @override
     def __repr__(self) -> str:
         text = self.spelling.format(*(f"<{'×'.join(map(str, t.shape))}>" for t in self.tensors))
         return text[1:-1] if text.startswith("(") else text
 
+    @override
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Pattern)
@@ -150,9 +154,11 @@ class Pattern:
             and all(torch.equal(s, t) for s, t in zip(self.tensors, other.tensors, strict=True))
         )
 
+    @override
     def __hash__(self) -> int:
         return hash(self.spelling)
 
+    @override
     def __reduce__(self) -> tuple[Any, ...]:
         from cutaway.blocks.attention_masks.patterns import (
             read_pattern,

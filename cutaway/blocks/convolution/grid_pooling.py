@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_choice, expect_float, expect_positive, near_divisors
 from cutaway.blocks.convolution.grids import Sizes, per_axis, shown
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 Pooling = Literal["max", "mean"]
 POOLINGS: tuple[str, ...] = Pooling.__args__  # type: ignore[attr-defined]
@@ -112,12 +113,14 @@ class MaxPool2d(nn.Module):
         self.stride = self.kernel if stride is None else per_axis("stride", stride, 2)
         self.output = Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "*b c h w"]) -> Float[Tensor, "*b c n m"]:
         y = max_pool(x, self.kernel, self.stride)
         if self.output.live:
             y = self.output(y)
         return y
 
+    @override
     def extra_repr(self) -> str:
         return f"kernel={shown(self.kernel)}, stride={shown(self.stride)}"
 
@@ -134,12 +137,14 @@ class MeanPool2d(nn.Module):
         self.stride = self.kernel if stride is None else per_axis("stride", stride, 2)
         self.output = Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "*b c h w"]) -> Float[Tensor, "*b c n m"]:
         y = mean_pool(x, self.kernel, self.stride)
         if self.output.live:
             y = self.output(y)
         return y
 
+    @override
     def extra_repr(self) -> str:
         return f"kernel={shown(self.kernel)}, stride={shown(self.stride)}"
 

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_choice, expect_float, expect_positive, near_divisors
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 GridPadding = Literal["valid", "same", "reflect"]
 PADDINGS: tuple[str, ...] = GridPadding.__args__  # type: ignore[attr-defined]
@@ -143,6 +144,7 @@ class ConvGrid(nn.Module):
             y = self.output(y)
         return y
 
+    @override
     def extra_repr(self) -> str:
         more = {"stride": self.stride, "dilation": self.dilation}
         changed = "".join(f", {name}={shown(value)}" for name, value in more.items() if set(value) != {1})
@@ -161,6 +163,7 @@ class Conv2d(ConvGrid):
 
     axes = convolved_axes = 2
 
+    @override
     def forward(self, x: Float[Tensor, "*b i h w"]) -> Float[Tensor, "*b o n m"]:
         return self._run(x)
 
@@ -173,6 +176,7 @@ class Conv3d(ConvGrid):
 
     axes = convolved_axes = 3
 
+    @override
     def forward(self, x: Float[Tensor, "*b i d h w"]) -> Float[Tensor, "*b o l n m"]:
         return self._run(x)
 

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import Lengths, as_lengths, expect_choice, expect_float, expect_positive, expect_width
 from cutaway.blocks.convolution.grids import expect_groups
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 Padding = Literal["valid", "same", "reflect", "causal"]
 
@@ -131,6 +132,7 @@ class Conv1d(nn.Module):
         """What these filters, of any number, give in place of its own: padding, stride and groups are the same."""
         return cross_correlate(x, filters, bias, self.padding, self.stride, self.dilation, self.groups, lengths)
 
+    @override
     def forward(self, x: Float[Tensor, "*b t i"], lengths: Lengths | None = None) -> Float[Tensor, "*b n o"]:
         y = self.correlate(x, self.weight, self.bias, lengths)
         if self.output.live:
@@ -143,6 +145,7 @@ class Conv1d(nn.Module):
         assert found is not None
         return found
 
+    @override
     def extra_repr(self) -> str:
         more = {"stride": self.stride, "dilation": self.dilation, "groups": self.groups}
         changed = "".join(f", {name}={value}" for name, value in more.items() if value != 1)

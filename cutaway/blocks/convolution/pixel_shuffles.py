@@ -12,6 +12,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_positive
+from cutaway.overriding import override
 
 
 def pixel_unshuffle(x: Float[Tensor, "*b c h w"], side: int) -> Float[Tensor, "*b d n m"]:
@@ -46,9 +47,11 @@ class PixelUnshuffle(nn.Module):
         expect_positive(side=side)
         self.side = side
 
+    @override
     def forward(self, x: Float[Tensor, "*b c h w"]) -> Float[Tensor, "*b d n m"]:
         return pixel_unshuffle(x, self.side)
 
+    @override
     def extra_repr(self) -> str:
         return f"side={self.side}"
 

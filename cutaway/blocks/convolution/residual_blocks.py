@@ -20,6 +20,7 @@ from cutaway.blocks.convolution.separable import SeparableConv2d
 from cutaway.blocks.dense.activations import find_activation
 from cutaway.blocks.norms.batch import BatchNorm
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 Norm = Literal["batch", "none"]
 NORMS: tuple[str, ...] = Norm.__args__  # type: ignore[attr-defined]
@@ -58,6 +59,7 @@ class ConvLayer2d(nn.Module):
         self.activation = find_activation(activation)
         self.output = Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "*b i h w"]) -> Float[Tensor, "*b o n m"]:
         y = self.conv(x)
         y = self.activation(y if self.norm is None else self.norm(y))
@@ -96,6 +98,7 @@ class ResidualConv2d(nn.Module):
         if self.second.norm is not None:
             nn.init.zeros_(self.second.norm.weight)
 
+    @override
     def forward(self, x: Float[Tensor, "*b i h w"]) -> Float[Tensor, "*b o n m"]:
         update = self.second(self.first(x))
         if self.branch.live:
@@ -133,6 +136,7 @@ class InvertedResidual2d(nn.Module):
         self.branch = Tap()
         self.output = Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "*b i h w"]) -> Float[Tensor, "*b o n m"]:
         y = self.project(self.depthwise(self.expand(x)))
         if self.branch.live:

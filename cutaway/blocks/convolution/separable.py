@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from cutaway.blocks.convolution.grids import Conv2d, GridPadding, Sizes
+from cutaway.overriding import override
 
 
 class SeparableConv2d(nn.Module):
@@ -40,6 +41,7 @@ class SeparableConv2d(nn.Module):
         self.depthwise = Conv2d(inputs, inputs, kernel, padding, stride, dilation, groups=inputs, bias=False)
         self.pointwise = Conv2d(inputs, outputs, 1, bias=bias)
 
+    @override
     def forward(self, x: Float[Tensor, "*b i h w"]) -> Float[Tensor, "*b o n m"]:
         return self.pointwise(self.depthwise(x))
 

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_choice, expect_width
 from cutaway.blocks.convolution.grids import Sizes, expect_grid, expect_groups, per_axis, shown
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 TransposedPadding = Literal["valid", "same"]
 PADDINGS: tuple[str, ...] = TransposedPadding.__args__  # type: ignore[attr-defined]
@@ -126,6 +127,7 @@ class TransposedConvGrid(nn.Module):
             y = self.output(y)
         return y
 
+    @override
     def extra_repr(self) -> str:
         more = {"stride": self.stride, "dilation": self.dilation}
         changed = "".join(f", {name}={shown(value)}" for name, value in more.items() if set(value) != {1})
@@ -144,6 +146,7 @@ class TransposedConv1d(TransposedConvGrid):
     axes = convolved_axes = 1
     channels_last: ClassVar[bool] = True
 
+    @override
     def forward(self, x: Float[Tensor, "*b t i"]) -> Float[Tensor, "*b n o"]:
         if x.ndim < 2:
             raise ValueError(
@@ -162,6 +165,7 @@ class TransposedConv2d(TransposedConvGrid):
 
     axes = convolved_axes = 2
 
+    @override
     def forward(self, x: Float[Tensor, "*b i h w"]) -> Float[Tensor, "*b o n m"]:
         return self._run(x)
 
@@ -174,6 +178,7 @@ class TransposedConv3d(TransposedConvGrid):
 
     axes = convolved_axes = 3
 
+    @override
     def forward(self, x: Float[Tensor, "*b i d h w"]) -> Float[Tensor, "*b o l n m"]:
         return self._run(x)
 

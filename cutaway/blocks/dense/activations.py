@@ -25,6 +25,7 @@ from torch.nn import functional as F
 
 from cutaway.blocks.checks import expect_float
 from cutaway.blocks.dense.curves import curves_svg
+from cutaway.overriding import override
 
 
 def as_tensor(x: Tensor | float) -> Tensor:
@@ -75,6 +76,7 @@ class Activation(ABC):
             return self.short
         return f"{type(self).__name__}({', '.join(f'{key}={value}' for key, value in constants.items())})"
 
+    @override
     def __repr__(self) -> str:
         return self.name
 
@@ -130,9 +132,11 @@ class Identity(Activation):
 
     short = "identity"
 
+    @override
     def _value(self, x: Tensor) -> Tensor:
         return x
 
+    @override
     def _derivative(self, x: Tensor) -> Tensor:
         return torch.ones_like(x)
 
@@ -148,9 +152,11 @@ class Logistic(Activation):
 
     short = "logistic"
 
+    @override
     def _value(self, x: Tensor) -> Tensor:
         return torch.sigmoid(x)
 
+    @override
     def _derivative(self, x: Tensor) -> Tensor:
         return torch.sigmoid(x) * torch.sigmoid(-x)  # 1 − σ(x) = σ(−x), without cancellation
 
@@ -166,9 +172,11 @@ class Tanh(Activation):
 
     short = "tanh"
 
+    @override
     def _value(self, x: Tensor) -> Tensor:
         return torch.tanh(x)
 
+    @override
     def _derivative(self, x: Tensor) -> Tensor:
         return 1 - torch.tanh(x) ** 2
 
@@ -185,9 +193,11 @@ class ReLU(Activation):
     short = "relu"
     kinks = (0.0,)
 
+    @override
     def _value(self, x: Tensor) -> Tensor:
         return torch.relu(x)
 
+    @override
     def _derivative(self, x: Tensor) -> Tensor:
         return (x > 0).to(x.dtype)
 
@@ -206,9 +216,11 @@ class LeakyReLU(Activation):
     short = "leaky_relu"
     kinks = (0.0,)
 
+    @override
     def _value(self, x: Tensor) -> Tensor:
         return F.leaky_relu(x, self.slope)
 
+    @override
     def _derivative(self, x: Tensor) -> Tensor:
         return torch.where(x > 0, torch.ones_like(x), self.slope)
 
@@ -227,9 +239,11 @@ class ELU(Activation):
     short = "elu"
     kinks = (0.0,)
 
+    @override
     def _value(self, x: Tensor) -> Tensor:
         return F.elu(x, self.alpha)
 
+    @override
     def _derivative(self, x: Tensor) -> Tensor:
         # the branch that is not taken must not overflow: its 0 · ∞ would be a NaN in the second derivative
         return torch.where(x > 0, 1.0, self.alpha * torch.exp(x.clamp(max=0)))
@@ -246,9 +260,11 @@ class GELU(Activation):
 
     short = "gelu"
 
+    @override
     def _value(self, x: Tensor) -> Tensor:
         return F.gelu(x)
 
+    @override
     def _derivative(self, x: Tensor) -> Tensor:
         return 0.5 * (1 + torch.erf(x / math.sqrt(2))) + x * torch.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)
 
@@ -264,9 +280,11 @@ class GELUTanh(Activation):
 
     short = "gelu_tanh"
 
+    @override
     def _value(self, x: Tensor) -> Tensor:
         return F.gelu(x, approximate="tanh")
 
+    @override
     def _derivative(self, x: Tensor) -> Tensor:
         c = math.sqrt(2 / math.pi)
         t = torch.tanh(c * (x + 0.044715 * x**3))
@@ -284,9 +302,11 @@ class SiLU(Activation):
 
     short = "silu"
 
+    @override
     def _value(self, x: Tensor) -> Tensor:
         return F.silu(x)
 
+    @override
     def _derivative(self, x: Tensor) -> Tensor:
         return torch.sigmoid(x) * (1 + x * torch.sigmoid(-x))
 
@@ -302,9 +322,11 @@ class ReLUSquared(Activation):
 
     short = "relu_squared"
 
+    @override
     def _value(self, x: Tensor) -> Tensor:
         return torch.relu(x).square()
 
+    @override
     def _derivative(self, x: Tensor) -> Tensor:
         return 2 * torch.relu(x)
 

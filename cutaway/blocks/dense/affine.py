@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_float, expect_positive, expect_width
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def linear(
@@ -54,6 +55,7 @@ class Linear(nn.Module):
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -bound, bound)
 
+    @override
     def forward(self, x: Float[Tensor, "*b i"]) -> Float[Tensor, "*b o"]:
         return linear(x, self.weight, self.bias)
 
@@ -64,6 +66,7 @@ class Linear(nn.Module):
             return linear(x, weight, bias)
         return torch.mv(weight.T, x) if bias is None else torch.addmv(bias, weight.T, x)
 
+    @override
     def extra_repr(self) -> str:
         return f"{self.inputs} → {self.outputs}" + ("" if self.bias is not None else ", no bias")
 
@@ -87,6 +90,7 @@ class Dense(nn.Module):
         self.sums = Tap()
         self.output = Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "*b i"]) -> Float[Tensor, "*b o"]:
         s = self.linear(x)
         if self.sums.live:
@@ -96,6 +100,7 @@ class Dense(nn.Module):
             y = self.output(y)
         return y
 
+    @override
     def extra_repr(self) -> str:
         if self.activation is None or isinstance(self.activation, nn.Module):
             return ""

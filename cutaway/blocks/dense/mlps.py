@@ -16,6 +16,7 @@ from cutaway.blocks.dense.activations import gelu, silu
 from cutaway.blocks.dense.affine import Linear
 from cutaway.inside.quiet import equation_of
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 class MLP(nn.Module):
@@ -44,6 +45,7 @@ class MLP(nn.Module):
         self.dropout = dropout
         self.sums, self.hidden, self.output = Tap(), Tap(), Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "*b w"]) -> Float[Tensor, "*b w"]:
         s = self.up(x)
         if self.sums.live:
@@ -54,6 +56,7 @@ class MLP(nn.Module):
         s = equation_of(self.up)(x)
         return equation_of(self.down)(self.activation(s))
 
+    @override
     def extra_repr(self) -> str:
         return _repr(self)
 
@@ -87,6 +90,7 @@ class GatedMLP(nn.Module):
         self.dropout = dropout
         self.gates, self.ups, self.hidden, self.output = Tap(), Tap(), Tap(), Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "*b w"]) -> Float[Tensor, "*b w"]:
         s, u = self.up(x).chunk(2, -1)
         g = self.activation(s)
@@ -100,6 +104,7 @@ class GatedMLP(nn.Module):
         s, u = equation_of(self.up)(x).chunk(2, -1)
         return equation_of(self.down)(self.activation(s) * u)
 
+    @override
     def extra_repr(self) -> str:
         return _repr(self)
 

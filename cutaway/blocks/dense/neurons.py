@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_float
 from cutaway.blocks.dense.activations import Activation, as_tensor, logistic, named
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def straight_through(hard: Float[Tensor, "*s"], soft: Float[Tensor, "*s"]) -> Float[Tensor, "*s"]:
@@ -47,9 +48,11 @@ class Threshold(Activation):
     short = "threshold"
     kinks = (0.0,)
 
+    @override
     def _value(self, x: Tensor) -> Tensor:
         return straight_through((x >= 0).to(x.dtype), x)
 
+    @override
     def _derivative(self, x: Tensor) -> Tensor:
         return torch.ones_like(x)
 
@@ -78,18 +81,23 @@ class StochasticSpike(Activation):
 
     short = "stochastic_binary"
 
+    @override
     def __call__(self, x: Float[Tensor, "*s"] | float, generator: torch.Generator | None = None) -> Float[Tensor, "*s"]:
         return bernoulli(torch.sigmoid(as_tensor(x)), generator)
 
+    @override
     def _value(self, x: Tensor) -> Tensor:
         return self(x)
 
+    @override
     def _derivative(self, x: Tensor) -> Tensor:
         return logistic.derivative(x)
 
+    @override
     def _drawn(self, x: Tensor) -> Tensor:
         return logistic(x)
 
+    @override
     def _equations(self) -> tuple[str, str]:
         return "mean, the probability of a spike: σ(x)", super()._equations()[1]
 
@@ -112,6 +120,7 @@ class StochasticBinary(nn.Module):
         self.probability = Tap()
         self.spike = Tap()
 
+    @override
     def forward(self, s: Float[Tensor, "*s"], generator: torch.Generator | None = None) -> Float[Tensor, "*s"]:
         expect_float("s", s)
         p = torch.sigmoid(s)
@@ -147,12 +156,14 @@ class Constant(nn.Module):
             self.register_buffer("value", value)
         self.output = Tap()
 
+    @override
     def forward(self) -> Float[Tensor, "*s"]:
         y = self.value
         if self.output.live:
             y = self.output(y)
         return y
 
+    @override
     def extra_repr(self) -> str:
         shape = tuple(self.value.shape)
         what = f"shape={shape}" if shape or self.value.is_meta else f"{self.value.item():g}"

@@ -16,6 +16,7 @@ from cutaway.blocks.checks import expect_items, expect_positive
 from cutaway.blocks.dense.affine import linear
 from cutaway.blocks.dense.neurons import threshold
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def perceptron_step(
@@ -60,6 +61,7 @@ class Perceptron(nn.Module):
         for parameter in self.parameters():
             nn.init.zeros_(parameter)
 
+    @override
     def forward(self, x: Float[Tensor, "*b i"]) -> Float[Tensor, "*b o"]:
         s = linear(x, self.weight, self.bias)
         if self.sums.live:
@@ -97,6 +99,7 @@ class Perceptron(nn.Module):
         self.bias.copy_(b)
         return mistakes
 
+    @override
     def extra_repr(self) -> str:
         return f"{self.weight.shape[0]} → {self.weight.shape[1]}"
 

@@ -16,6 +16,7 @@ from cutaway.blocks.checks import expect_axis, expect_float
 from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.dense.neurons import straight_through
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def _expect_temperature(temperature: float) -> None:
@@ -79,6 +80,7 @@ class SoftmaxLayer(nn.Module):
         self.logits = Tap()
         self.output = Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "*b i"]) -> Float[Tensor, "*b o"]:
         η = self.linear(x)
         if self.logits.live:
@@ -88,5 +90,6 @@ class SoftmaxLayer(nn.Module):
             y = self.output(y)
         return y
 
+    @override
     def extra_repr(self) -> str:
         return f"temperature={self.temperature:g}"

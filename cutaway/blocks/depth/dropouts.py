@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_float
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def dropout(x: Float[Tensor, "*s"], rate: float, generator: torch.Generator | None = None) -> Float[Tensor, "*s"]:
@@ -62,6 +63,7 @@ class Dropout(nn.Module):
         self.rate = rate
         self.kept = Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "*s"]) -> Float[Tensor, "*s"]:
         expect_float("x", x)
         if not self.training:
@@ -72,6 +74,7 @@ class Dropout(nn.Module):
         kept = self.kept(m.to(x.dtype))
         return x * kept / (1 - self.rate) if self.kept.edited else y
 
+    @override
     def extra_repr(self) -> str:
         return f"rate={self.rate}"
 

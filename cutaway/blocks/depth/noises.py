@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_float, expect_probability, expect_width
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def gaussian_noise(
@@ -44,6 +45,7 @@ class GaussianNoise(nn.Module):
         self.scale = scale
         self.noise = Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "*s"]) -> Float[Tensor, "*s"]:
         expect_float("x", x)
         if not self.training:
@@ -53,6 +55,7 @@ class GaussianNoise(nn.Module):
             noise = self.noise(noise)
         return x + noise
 
+    @override
     def extra_repr(self) -> str:
         return f"scale={self.scale}"
 

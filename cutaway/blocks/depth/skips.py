@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_choice, expect_float, expect_positive, expect_width
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 COMBINATIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "add": lambda x, update: x + update,
@@ -40,6 +41,7 @@ class Residual(nn.Module):
         self.branch = Tap()
         self.output = Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "*s"], *args: Any, **kwargs: Any) -> Float[Tensor, "*s"]:
         update = self.block(x, *args, **kwargs)
         if self.branch.live:
@@ -74,6 +76,7 @@ class Skip(nn.Module):
         self.branch = Tap()
         self.output = Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "..."], *args: Any, **kwargs: Any) -> Float[Tensor, "..."]:
         update = self.block(x, *args, **kwargs)
         if self.branch.live:
@@ -90,6 +93,7 @@ class Skip(nn.Module):
             y = self.output(y)
         return y
 
+    @override
     def extra_repr(self) -> str:
         if isinstance(self.combine, nn.Module):
             return ""
@@ -116,6 +120,7 @@ class SkipAttention(nn.Module):
     def reset_parameters(self) -> None:
         nn.init.zeros_(self.query)
 
+    @override
     def forward(self, *candidates: Float[Tensor, "*b w"]) -> Float[Tensor, "*b w"]:
         for c in candidates:
             expect_float("a candidate", c)
@@ -130,6 +135,7 @@ class SkipAttention(nn.Module):
             y = self.output(y)
         return y
 
+    @override
     def extra_repr(self) -> str:
         return str(self.width)
 
@@ -144,6 +150,7 @@ class DenselyConnected(nn.Module):
         super().__init__()
         self.blocks = nn.ModuleList(Skip(block, "concatenate", axis) for block in blocks)
 
+    @override
     def forward(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         for block in self.blocks:
             x = block(x)

@@ -33,6 +33,7 @@ from cutaway.blocks.embeddings.output_layers import (
 from cutaway.blocks.embeddings.tree_search import search_tree
 from cutaway.blocks.embeddings.trees import Tree
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 class HierarchicalSoftmax(OutputLayer):
@@ -96,6 +97,7 @@ class HierarchicalSoftmax(OutputLayer):
         self.owners = torch.repeat_interleave(torch.arange(tree.vertices, device="cpu"), rows).to(device)
         self._levels = tree.levels()
 
+    @override
     def losses(
         self, z: Float[Tensor, "*b w"], targets: Integer[Tensor, "*b"], generator: torch.Generator | None = None
     ) -> Float[Tensor, "*b"]:
@@ -127,6 +129,7 @@ class HierarchicalSoftmax(OutputLayer):
         s = in_float32(row_scores(z, self.weight, self.bias, rows.flatten(1), self.sparse)).view(rows.shape)
         return s if self._arity == 2 else s.masked_fill(step >= self.arities[vertices][..., None] - 1, -math.inf)
 
+    @override
     def log_probabilities(self, z: Float[Tensor, "*b w"]) -> Float[Tensor, "*b c"]:
         expect_vectors(z, self.width)
         s = nn.functional.linear(z.reshape(-1, self.width), self.weight, self.bias)
@@ -150,6 +153,7 @@ class HierarchicalSoftmax(OutputLayer):
         leaves = slice(vertices, None)
         return torch.cat(reached, 1)[:, self.parents[leaves]] + decided[:, self.decisions[leaves]]
 
+    @override
     def top(self, z: Float[Tensor, "*b w"], k: int) -> Top:
         """The ``k`` likeliest classes, exactly; where few vertices can hold them, the others are not looked at."""
         expect_count(k, self.classes)
@@ -167,6 +171,7 @@ class HierarchicalSoftmax(OutputLayer):
         """log p(branch j | z) at one vertex for each vector; −∞ where it has no branch j."""
         return _with_first(self._path_scores(z, vertices[:, None])[:, 0]).log_softmax(-1)
 
+    @override
     def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *rest: Any) -> None:
         """The weights belong to the tree that they were trained with, so it comes with them."""
         stored = [state_dict[key] for key in (f"{prefix}parents", f"{prefix}branches") if key in state_dict]
@@ -180,6 +185,7 @@ class HierarchicalSoftmax(OutputLayer):
             if tree.classes == self.classes:  # else the sizes of the weights misfit too, and are named
                 self._plant(tree)
 
+    @override
     def extra_repr(self) -> str:
         return f"{super().extra_repr()}, {self.tree!r}"
 

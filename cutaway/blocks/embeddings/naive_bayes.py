@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_positive
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def log_count_ratios(counts: Float[Tensor, "f c"], smoothing: float = 1.0) -> Float[Tensor, "f c"]:
@@ -75,12 +76,14 @@ class NaiveBayesBag(nn.Module):
         ratios[1:] = log_count_ratios(counts[1:].to(ratios)) * (1.0 if strength is None else strength[1:, None])
         self.ratios.copy_(ratios)
 
+    @override
     def forward(self, features: Int[Tensor, "*b n"]) -> Float[Tensor, "*b c"]:
         s = self.bias + sum_bag(features, self.ratios * self.weight)
         if self.output.live:
             s = self.output(s)
         return s
 
+    @override
     def extra_repr(self) -> str:
         return f"{self.features} features → {self.classes} classes"
 

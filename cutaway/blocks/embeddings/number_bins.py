@@ -17,6 +17,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_width
+from cutaway.overriding import override
 
 
 def choose_edges(values: Float[Tensor, "n"], bins: int) -> Float[Tensor, "e"]:
@@ -78,6 +79,7 @@ class NumberBins(nn.Module):
         self.edges.copy_(torch.cat(list(edges)) if len(self.edges) else self.edges)
         self.means.copy_(torch.cat(means) if means else self.means)
 
+    @override
     def forward(self, x: Float[Tensor, "*b i"]) -> Int[Tensor, "*b i"]:
         """The bin of each number."""
         expect_width("x", x, len(self.bins))
@@ -94,6 +96,7 @@ class NumberBins(nn.Module):
         place = (p.cumsum(-1) < level - 1e-6).sum(-1).clamp(max=p.shape[-1] - 1)
         return self.means.split(self.bins)[number].to(p.dtype)[place]
 
+    @override
     def extra_repr(self) -> str:
         return f"{len(self.bins)} numbers, {sum(self.bins)} bins"
 

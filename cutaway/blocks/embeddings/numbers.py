@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_float, expect_width
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def piecewise_encode(
@@ -116,6 +117,7 @@ class PiecewiseEncoding(nn.Module):
         self.low.copy_(torch.cat([own[:-1] for own in knots]))
         self.high.copy_(torch.cat([own[1:] for own in knots]))
 
+    @override
     def forward(self, x: Float[Tensor, "*b i"]) -> Float[Tensor, "*b o"]:
         expect_width("x", x, len(self.pieces))
         y = piecewise_encode(x, self.column, self.low, self.high)
@@ -123,5 +125,6 @@ class PiecewiseEncoding(nn.Module):
             y = self.output(y)
         return y
 
+    @override
     def extra_repr(self) -> str:
         return f"{len(self.pieces)} → {self.outputs}"

@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_float, expect_items, expect_positive, expect_width, flat_targets
 from cutaway.blocks.losses.linear_cross_entropy import linear_cross_entropy, score_losses
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 class Top(NamedTuple):
@@ -66,9 +67,11 @@ class OutputLayer(nn.Module, ABC):
         expect_count(k, self.classes)
         return Top(*self.log_probabilities(z).topk(k, -1))
 
+    @override
     def forward(self, z: Float[Tensor, "*b w"]) -> Float[Tensor, "*b c"]:
         return self.log_probabilities(z)
 
+    @override
     def extra_repr(self) -> str:
         return f"{self.width} → {self.classes:,}"
 
@@ -101,6 +104,7 @@ class ClassVectors(OutputLayer):
             s = self.scores(s)
         return s
 
+    @override
     def log_probabilities(self, z: Float[Tensor, "*b w"]) -> Float[Tensor, "*b c"]:
         return log_softmax(self.logits(z))
 
@@ -125,6 +129,7 @@ class FullSoftmax(ClassVectors):
     def __init__(self, width: int, classes: int, bias: bool = True) -> None:
         super().__init__(width, classes, bias)
 
+    @override
     def losses(
         self, z: Float[Tensor, "*b w"], targets: Integer[Tensor, "*b"], generator: torch.Generator | None = None
     ) -> Float[Tensor, "*b"]:
@@ -160,12 +165,14 @@ def look_up(table: Float[Tensor, "c *w"], rows: Integer[Tensor, "*b"], sparse: b
 
 
 class _SparseLookup(torch.autograd.Function):
+    @override
     @staticmethod
     def forward(ctx: Any, table: Tensor, rows: Tensor) -> Tensor:
         ctx.save_for_backward(rows)
         ctx.shape = table.shape
         return look_up(table, rows)
 
+    @override
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, δ: Tensor) -> tuple[Tensor, None]:
@@ -175,6 +182,7 @@ class _SparseLookup(torch.autograd.Function):
 class _SparseProducts(torch.autograd.Function):
     """z_b·w_r with its backward written out: one product for z, and the touched rows of W alone."""
 
+    @override
     @staticmethod
     def forward(ctx: Any, z: Tensor, weight: Tensor, rows: Tensor) -> Tensor:
         picked = look_up(weight, rows)
@@ -182,6 +190,7 @@ class _SparseProducts(torch.autograd.Function):
         ctx.shape = weight.shape
         return (picked * z[:, None]).sum(-1)
 
+    @override
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, δ: Tensor) -> tuple[Tensor, Tensor, None]:

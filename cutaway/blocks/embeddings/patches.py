@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_float, expect_positive
 from cutaway.blocks.dense.affine import Linear
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def cut_patches(images: Float[Tensor, "*b c H W"], side: int) -> Float[Tensor, "*b p n"]:
@@ -47,6 +48,7 @@ class PatchEmbedding(nn.Module):
         self.map = Linear(channels * side * side, width)
         self.output = Tap()
 
+    @override
     def forward(self, images: Float[Tensor, "*b c H W"]) -> Float[Tensor, "*b p w"]:
         if images.ndim < 3 or images.shape[-3] != self.channels:
             raise ValueError(
@@ -58,5 +60,6 @@ class PatchEmbedding(nn.Module):
             z = self.output(z)
         return z
 
+    @override
     def extra_repr(self) -> str:
         return f"side={self.side}, channels={self.channels}"

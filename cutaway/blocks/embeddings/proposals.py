@@ -18,6 +18,7 @@ from jaxtyping import Float, Int, Integer, Shaped
 from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_choice, expect_positive
+from cutaway.overriding import override
 
 NAMES = ("uniform", "log_uniform", "unigram")
 _WHOLE = 2**62  # the whole of the cumulative sum
@@ -65,6 +66,7 @@ class Proposal(nn.Module):
         """log q of the classes."""
         return self.log_q.index_select(0, classes.flatten()).view(classes.shape)
 
+    @override
     def extra_repr(self) -> str:
         return f"{self.classes:,} classes"
 

@@ -35,6 +35,7 @@ from cutaway.blocks.embeddings.output_layers import (
     row_scores,
 )
 from cutaway.blocks.embeddings.proposals import Proposal, as_proposal
+from cutaway.overriding import override
 
 
 def sampled_softmax_loss(
@@ -124,6 +125,7 @@ class _Sampling(ClassVectors):
             s = self.scores(s)
         return s[:, 0], s[:, 1:], drawn
 
+    @override
     def extra_repr(self) -> str:
         return f"{super().extra_repr()}, {self.samples} samples{' for all' if self.shared else ''}"
 
@@ -154,6 +156,7 @@ class SampledSoftmax(_Sampling):
     ) -> None:
         super().__init__(width, classes, samples, proposal, counts, shared, bias, sparse)
 
+    @override
     def losses(
         self, z: Float[Tensor, "*b w"], targets: Integer[Tensor, "*b"], generator: torch.Generator | None = None
     ) -> Float[Tensor, "*b"]:
@@ -189,6 +192,7 @@ class NCE(_Sampling):
     ) -> None:
         super().__init__(width, classes, samples, proposal, counts, shared, bias, sparse)
 
+    @override
     def losses(
         self, z: Float[Tensor, "*b w"], targets: Integer[Tensor, "*b"], generator: torch.Generator | None = None
     ) -> Float[Tensor, "*b"]:
@@ -224,6 +228,7 @@ class NegativeSampling(_Sampling):
     ) -> None:
         super().__init__(width, classes, samples, proposal, counts, shared, bias, sparse)
 
+    @override
     def losses(
         self, z: Float[Tensor, "*b w"], targets: Integer[Tensor, "*b"], generator: torch.Generator | None = None
     ) -> Float[Tensor, "*b"]:
@@ -232,6 +237,7 @@ class NegativeSampling(_Sampling):
         s_y, s, _ = self._sampled_scores(z.reshape(-1, self.width), y, generator)
         return negative_sampling_loss(s_y, s).to(z.dtype).view(targets.shape)
 
+    @override
     def log_probabilities(self, z: Float[Tensor, "*b w"]) -> Float[Tensor, "*b c"]:
         return log_softmax(self.logits(z) + self.proposal.log_q.to(z.dtype))
 

@@ -19,6 +19,7 @@ from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.embeddings.numbers import PiecewiseEncoding
 from cutaway.blocks.embeddings.tokens import Embedding
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 _SPREAD = 0.3  # of the first vectors of categories and hidden cells
 
@@ -60,6 +61,7 @@ class CellEmbedding(nn.Module):
         for vectors in [self.hidden, *(table.weight for table in self.categories)]:
             nn.init.normal_(vectors, 0, _SPREAD)  # type: ignore[arg-type]
 
+    @override
     def forward(
         self,
         numbers: Float[Tensor, "*b p"],
@@ -83,6 +85,7 @@ class CellEmbedding(nn.Module):
             cells = self.output(cells)
         return cells
 
+    @override
     def extra_repr(self) -> str:
         return f"{len(self.inputs)} numbers, {len(self.cardinalities)} categories → {self.width}"
 

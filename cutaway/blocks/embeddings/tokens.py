@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_positive
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def one_hot(tokens: Integer[Tensor, "*b"], classes: int) -> Integer[Tensor, "*b c"]:
@@ -72,11 +73,13 @@ class Embedding(nn.Module):
     def reset_parameters(self) -> None:
         nn.init.normal_(self.weight)
 
+    @override
     def forward(self, tokens: Integer[Tensor, "*b"]) -> Float[Tensor, "*b w"]:
         y = embed(tokens, self.weight)
         if self.output.live:
             y = self.output(y)
         return y
 
+    @override
     def extra_repr(self) -> str:
         return f"{self.vocabulary} × {self.width}"

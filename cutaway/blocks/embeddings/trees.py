@@ -19,6 +19,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from cutaway.blocks.checks import expect_float
+from cutaway.overriding import override
 
 
 class Step(NamedTuple):
@@ -231,6 +232,7 @@ Step(vertex=4, branch=0), Step(vertex=9, branch=1)])
             lists[above[node]][places[node]] = lists[node] if node < self.vertices else node - self.vertices
         return lists[0]
 
+    @override
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Tree)
@@ -240,6 +242,7 @@ Step(vertex=4, branch=0), Step(vertex=9, branch=1)])
 
     __hash__ = None  # type: ignore[assignment]
 
+    @override
     def __repr__(self) -> str:
         return f"Tree(classes={self.classes}, vertices={self.vertices}, depth={self.depth})"
 

@@ -17,6 +17,7 @@ from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.dense.neurons import straight_through
 from cutaway.blocks.generative.principal_directions import principal_directions
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def binary_code(s: Float[Tensor, "*s"]) -> Float[Tensor, "*s"]:
@@ -51,6 +52,7 @@ class BinaryCode(nn.Module):
         self.score = Tap()
         self.output = Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "*b i"]) -> Float[Tensor, "*b k"]:
         expect_float("x", x)
         expect_width("x", x, self.inputs)
@@ -77,5 +79,6 @@ class BinaryCode(nn.Module):
         self.to_score.weight.mul_(spread / s.std(0).clamp(min=1e-6))
         self.to_score.bias.copy_(-(mean @ self.to_score.weight))
 
+    @override
     def extra_repr(self) -> str:
         return f"inputs={self.inputs}, units={self.units}"

@@ -19,6 +19,7 @@ from cutaway.blocks.convolution.grids import Conv2d
 from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.norms.group import GroupNorm
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 _GROUPS = 8
 
@@ -58,6 +59,7 @@ class ConditionedResidual(nn.Module):
             for parameter in () if layer is None else layer.parameters():
                 nn.init.zeros_(parameter)
 
+    @override
     def forward(
         self, x: Float[Tensor, "b i h w"], condition: Float[Tensor, "b c"] | None = None
     ) -> Float[Tensor, "b o h w"]:

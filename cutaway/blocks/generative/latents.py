@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_float, expect_positive, expect_same_shape, expect_width
 from cutaway.blocks.dense.affine import Linear
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 _WIDEST = 10.0  # of |log σ|: beyond, σ² would leave the range of float32
 
@@ -98,6 +99,7 @@ class GaussianLatent(nn.Module):
             log_scale = self.log_scale(log_scale)
         return mean, log_scale
 
+    @override
     def forward(self, x: Float[Tensor, "*b i"], generator: torch.Generator | None = None) -> GaussianCode:
         mean, log_scale = self.distribution(x)
         # One seed gives one code whatever the dtype: noise is drawn in float32.
@@ -107,5 +109,6 @@ class GaussianLatent(nn.Module):
             z = self.output(z)
         return GaussianCode(z, mean, log_scale)
 
+    @override
     def extra_repr(self) -> str:
         return f"inputs={self.inputs}, latents={self.latents}" + ", shared_scale=True" * self.shared_scale

@@ -14,6 +14,7 @@ from cutaway.blocks.dense.activations import find_activation
 from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.positions.sinusoidal import sinusoids
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 _TURNS = 1000.0  # t = 1 stands where position 1000 does
 
@@ -36,6 +37,7 @@ class TimeEmbedding(nn.Module):
         self.clock = Tap()
         self.output = Tap()
 
+    @override
     def forward(self, time: Float[Tensor, "*b"]) -> Float[Tensor, "*b w"]:
         expect_float("time", time)
         x = sinusoids(_TURNS * time, self.clock_width).to(self.first.weight.dtype)
@@ -46,5 +48,6 @@ class TimeEmbedding(nn.Module):
             e = self.output(e)
         return e
 
+    @override
     def extra_repr(self) -> str:
         return f"width={self.width}, clock_width={self.clock_width}"

@@ -24,6 +24,7 @@ from cutaway.blocks.graphs.graph_checks import expect_undirected, refuse_edge_fe
 from cutaway.blocks.graphs.neighbours import ArcWeights, expect_vertices, sum_weighted
 from cutaway.blocks.graphs.sparse_features import map_features
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 class ChebyshevLayer(nn.Module):
@@ -43,6 +44,7 @@ class ChebyshevLayer(nn.Module):
         for parameter in self.maps.parameters():
             nn.init.xavier_uniform_(parameter)
 
+    @override
     def forward(self, x: Float[Tensor, "n i"], graph: Graph) -> Float[Tensor, "n o"]:
         expect_vertices(x, graph, self.inputs)
         expect_undirected(graph, "a Chebyshev filter")
@@ -94,5 +96,6 @@ class ChebyshevLayer(nn.Module):
         heard = sum_weighted(x, graph, a)
         return -heard if s == 1 else (s - 1) * x - s * heard
 
+    @override
     def extra_repr(self) -> str:
         return f"{self.inputs} → {self.outputs}, order={self.order}"

@@ -25,6 +25,7 @@ from cutaway.blocks.graphs.messages import sum_messages, take_targets
 from cutaway.blocks.graphs.neighbours import expect_vertices
 from cutaway.blocks.graphs.wiring import to_arc_order, to_incoming_order, wire
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 class EdgeAttention(nn.Module):
@@ -52,6 +53,7 @@ class EdgeAttention(nn.Module):
         self.out = Linear(width, width)
         self.attention, self.head_outputs, self.output = Tap(), Tap(), Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "n w"], graph: Graph) -> Float[Tensor, "n w"]:
         expect_vertices(x, graph, self.width)
         if self.map_edges is None:
@@ -92,5 +94,6 @@ class EdgeAttention(nn.Module):
         """W_Q, W_K and W_V side by side in one matrix, for optimizers that treat each by itself."""
         return {"qkv": (self.width,) * 3}
 
+    @override
     def extra_repr(self) -> str:
         return f"width={self.width}, heads={self.heads}"

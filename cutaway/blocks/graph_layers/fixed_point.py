@@ -29,6 +29,7 @@ from cutaway.blocks.graphs.sparse_features import map_features
 from cutaway.blocks.graphs.wiring import wire
 from cutaway.blocks.recurrence.loops import differentiate_again
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 class Settled(NamedTuple):
@@ -222,6 +223,7 @@ class FixedPointLayer(nn.Module):
         wide = u.float() if u.dtype in (torch.bfloat16, torch.float16) else u  # LAPACK knows no half precision
         return u * (self.contraction / torch.linalg.matrix_norm(wide, 2).clamp(min=self.contraction)).to(u.dtype)
 
+    @override
     def forward(self, x: Float[Tensor, "n i"], graph: Graph) -> Float[Tensor, "n w"]:
         expect_vertices(x, graph, self.inputs)
         if self.map_edges is None:
@@ -245,6 +247,7 @@ class FixedPointLayer(nn.Module):
             h = self.output(h)
         return h
 
+    @override
     def extra_repr(self) -> str:
         return f"contraction={self.contraction}"
 

@@ -27,6 +27,7 @@ from cutaway.blocks.graphs.neighbours import expect_vertices
 from cutaway.blocks.graphs.sparse_features import map_features
 from cutaway.blocks.graphs.wiring import Wiring, to_arc_order, to_incoming_order, wire
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def gat_open(z: Tensor, source: Tensor, target: Tensor, graph: Graph, slope: float = 0.2) -> tuple[Tensor, Tensor]:
@@ -93,6 +94,7 @@ class GATLayer(nn.Module):
         """The graph whose arcs carry the messages: with one self-loop a vertex, unless this layer has none."""
         return graph.with_loops(replace=True) if self.self_loops else graph
 
+    @override
     def forward(self, x: Float[Tensor, "n i"], graph: Graph) -> Float[Tensor, "n o"]:
         expect_vertices(x, graph, self.inputs)
         if self.map_edges is None:
@@ -170,5 +172,6 @@ class GATLayer(nn.Module):
         features = edge_features_of(graph, self.map_edges.inputs)
         return self.map_edges(features.to(self.map_edges.weight.dtype)).view(-1, self.heads, self.width)
 
+    @override
     def extra_repr(self) -> str:
         return f"heads={self.heads}" + (", GATv2" if self.version == 2 else "")

@@ -22,6 +22,7 @@ from cutaway.blocks.graphs.graph_checks import refuse_edge_features
 from cutaway.blocks.graphs.neighbours import arc_weights, edge_messages, expect_vertices, sum_weighted
 from cutaway.blocks.recurrence.equations import gru_step
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 class GatedGraphLayer(nn.Module):
@@ -51,6 +52,7 @@ class GatedGraphLayer(nn.Module):
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -1 / math.sqrt(self.width), 1 / math.sqrt(self.width))
 
+    @override
     def forward(self, x: Float[Tensor, "n i"], graph: Graph) -> Float[Tensor, "n w"]:
         expect_vertices(x, graph, self.inputs)
         if self.map_edges is None:
@@ -68,5 +70,6 @@ class GatedGraphLayer(nn.Module):
             h = self.output(h)
         return h
 
+    @override
     def extra_repr(self) -> str:
         return f"{self.inputs} → {self.width}, steps={self.steps}"

@@ -17,6 +17,7 @@ from cutaway.blocks.graphs.graph_checks import expect_unsigned, refuse_edge_feat
 from cutaway.blocks.graphs.neighbours import ArcWeights, arc_weights, expect_vertices, order_weights
 from cutaway.blocks.graphs.sparse_features import map_and_sum
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def gcn_open(x: Tensor, adjacency: Tensor, weight: Tensor) -> Tensor:
@@ -69,6 +70,7 @@ class GCNLayer(nn.Module):
         """The graph whose arcs carry the messages: with self-loops, unless this layer has none."""
         return graph.with_loops() if self.self_loops else graph
 
+    @override
     def forward(self, x: Float[Tensor, "n i"], graph: Graph) -> Float[Tensor, "n o"]:
         expect_vertices(x, graph, self.inputs)
         refuse_edge_features(graph, "a GCN layer")
@@ -79,5 +81,6 @@ class GCNLayer(nn.Module):
             y = self.output(y)
         return y
 
+    @override
     def extra_repr(self) -> str:
         return "" if self.self_loops else "no self-loops"

@@ -24,6 +24,7 @@ from cutaway.blocks.graphs.sparse_features import multiply_sparse
 from cutaway.blocks.norms.batch import BatchNorm
 from cutaway.inside.hooks import is_changed, is_read
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 class GINLayer(nn.Module):
@@ -61,6 +62,7 @@ class GINLayer(nn.Module):
         self.down = Linear(hidden, outputs)
         self.messages, self.sums, self.output = Tap(), Tap(), Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "n i"], graph: Graph) -> Float[Tensor, "n o"]:
         expect_vertices(x, graph, self.inputs)
         if self.map_edges is None:
@@ -92,5 +94,6 @@ class GINLayer(nn.Module):
     def _edge_vectors(self, graph: Graph, layer: Any) -> Tensor:
         return layer(edge_features_of(graph, layer.inputs).to(layer.weight.dtype))[graph.arc_edges]
 
+    @override
     def extra_repr(self) -> str:
         return f"ε={float(self.epsilon):g}" if self.epsilon.device.type != "meta" else ""

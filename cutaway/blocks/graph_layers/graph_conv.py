@@ -21,6 +21,7 @@ from cutaway.blocks.graphs.messages import take_sources
 from cutaway.blocks.graphs.neighbours import arc_counts, arc_weights, expect_vertices
 from cutaway.blocks.graphs.sparse_features import map_and_sum, map_features
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def graph_conv_open(x: Tensor, adjacency: Tensor, own: Tensor, others: Tensor) -> Tensor:
@@ -51,6 +52,7 @@ class GraphConvLayer(nn.Module):
         self.others = Linear(inputs, outputs, bias=False)  # θ₂
         self.messages, self.sums, self.output = Tap(), Tap(), Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "n i"], graph: Graph) -> Float[Tensor, "n o"]:
         expect_vertices(x, graph, self.inputs)
         refuse_edge_features(graph, "a graph convolution")
@@ -70,5 +72,6 @@ class GraphConvLayer(nn.Module):
         s = map_and_sum(self.others, x, graph, a, self.messages)
         return s if self.aggregate == "sum" else s / arc_counts(graph)[:, None].to(s.dtype)
 
+    @override
     def extra_repr(self) -> str:
         return f"aggregate={self.aggregate}"

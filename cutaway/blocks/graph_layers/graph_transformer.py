@@ -21,6 +21,7 @@ from cutaway.blocks.graphs.graph_checks import refuse_edge_features
 from cutaway.blocks.graphs.neighbours import expect_vertices
 from cutaway.blocks.norms.layer import LayerNorm
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 SCOPES = ("edges", "pairs")
 
@@ -67,6 +68,7 @@ class GraphTransformerLayer(nn.Module):
         """The graph along whose arcs it attends: with self-loops. Between all pairs, arcs do not matter."""
         return graph.with_loops() if self.scope == "edges" else graph
 
+    @override
     def forward(self, x: Float[Tensor, "n w"], graph: Graph) -> Float[Tensor, "n w"]:
         expect_vertices(x, graph, self.width)
         if self.before.live:
@@ -92,6 +94,7 @@ class GraphTransformerLayer(nn.Module):
     def _drop(self, x: Tensor) -> Tensor:
         return nn.functional.dropout(x, self.dropout) if self.dropout and self.training else x
 
+    @override
     def extra_repr(self) -> str:
         return f"scope={self.scope}"
 

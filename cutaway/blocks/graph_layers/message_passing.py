@@ -21,6 +21,7 @@ from cutaway.blocks.graphs.graph_checks import edge_features_of, refuse_edge_fea
 from cutaway.blocks.graphs.messages import max_messages, sum_messages, take_sources, take_targets
 from cutaway.blocks.graphs.neighbours import arc_counts, expect_vertices
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 Message = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 Update = Callable[[Tensor, Tensor], Tensor]
@@ -49,6 +50,7 @@ class ConcatMessage(nn.Module):
         self.edge_inputs = edge_inputs
         self.dense = Dense(2 * inputs + (edge_inputs or 0), width)
 
+    @override
     def forward(self, source: Tensor, target: Tensor, edge: Tensor | None) -> Tensor:
         parts = [source, target] if edge is None else [source, target, edge]
         return self.dense(torch.cat(parts, -1))
@@ -61,6 +63,7 @@ class ConcatUpdate(nn.Module):
         super().__init__()
         self.map = Linear(inputs + width, outputs)
 
+    @override
     def forward(self, x: Tensor, heard: Tensor) -> Tensor:
         return self.map(torch.cat([x, heard], -1))
 
@@ -93,6 +96,7 @@ class MessagePassing(nn.Module):
         self.update: Update = ConcatUpdate(inputs, width, outputs) if update is None else update
         self.messages, self.heard, self.output = Tap(), Tap(), Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "n i"], graph: Graph) -> Float[Tensor, "n o"]:
         expect_vertices(x, graph, self.inputs)
         x = x.to_dense() if is_sparse_rows(x) else x
@@ -114,5 +118,6 @@ class MessagePassing(nn.Module):
             y = self.output(y)
         return y
 
+    @override
     def extra_repr(self) -> str:
         return f"aggregate={self.aggregate}"

@@ -20,6 +20,7 @@ from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.graphs.messages import max_messages_open, sum_messages_open
 from cutaway.blocks.graphs.neighbours import expect_vertices
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def graph_numbers(graph: Graph) -> Tensor:
@@ -63,6 +64,7 @@ class AttentionReadout(nn.Module):
         self.map = Linear(width, 1, bias=False)  # θ; a bias would cancel in the softmax
         self.weights, self.output = Tap(), Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "n w"], graph: Graph) -> Float[Tensor, "g w"]:
         expect_vertices(x, graph, self.map.inputs)
         α = softmax_arcs_open(self.map(x).T, graph_numbers(graph), graph.graphs)[0]

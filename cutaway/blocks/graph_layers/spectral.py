@@ -20,6 +20,7 @@ from cutaway.blocks.checks import expect_float, expect_positive, expect_width
 from cutaway.blocks.graphs.compressed_rows import is_sparse_rows
 from cutaway.blocks.graphs.fourier import graph_fourier, inverse_graph_fourier
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 class SpectralLayer(nn.Module):
@@ -38,6 +39,7 @@ class SpectralLayer(nn.Module):
         self.spectrum, self.filtered, self.output = Tap(), Tap(), Tap()
         nn.init.normal_(self.gains, std=math.sqrt(2 / (inputs + outputs)))
 
+    @override
     def forward(self, x: Float[Tensor, "n i"], eigenvectors: Float[Tensor, "n k"]) -> Float[Tensor, "n o"]:
         expect_float("x", x)
         expect_width("x", x, self.inputs)
@@ -57,5 +59,6 @@ class SpectralLayer(nn.Module):
             y = self.output(y)
         return y
 
+    @override
     def extra_repr(self) -> str:
         return f"{self.inputs} → {self.outputs}, frequencies={self.frequencies}"

@@ -18,6 +18,7 @@ from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.graphs.graph_checks import expect_rows, expect_unsigned
 from cutaway.blocks.graphs.neighbours import order_weights, sum_weighted
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 COLUMNS = 256  # walks from so many vertices of a graph are followed at a time
 
@@ -73,6 +74,7 @@ class LaplacianEncoding(nn.Module):
         self.map = Linear(count, width)
         self.output = Tap()
 
+    @override
     def forward(self, eigenvectors: Float[Tensor, "n k"], graph: Graph) -> Float[Tensor, "n w"]:
         expect_width("eigenvectors", eigenvectors, self.count)
         y = self.map(flip_signs(eigenvectors, graph) if self.training else eigenvectors)
@@ -91,6 +93,7 @@ class RandomWalkEncoding(nn.Module):
         self.map = Linear(steps, width)
         self.output = Tap()
 
+    @override
     def forward(self, graph: Graph) -> Float[Tensor, "n w"]:
         dtype = self.map.weight.dtype
         r = graph.keep(("random_walk", self.steps, dtype), lambda: random_walk_encoding(graph, self.steps, dtype))

@@ -28,6 +28,7 @@ from cutaway.blocks.graphs.graph_checks import (
     expect_rows,
     expect_weights,
 )
+from cutaway.overriding import override
 
 T = TypeVar("T")
 _FIELDS = (
@@ -123,6 +124,7 @@ class Graph:
     graphs: int
     _kept: dict[Any, Any]
 
+    @override
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         if name not in _FIELDS:
             raise AttributeError(f"a graph has no {name!r} to set; it has {', '.join(_FIELDS)}")
@@ -131,9 +133,11 @@ class Graph:
             f"= …; build another: graph = graph.but({name}=…)"
         )
 
+    @override
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"a graph does not change once it is built, got del graph.{name}; use graph.but(…)")
 
+    @override
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_kept": {}}  # a copy works out its own
 
@@ -536,6 +540,7 @@ class Graph:
 
         return split_graph(self)
 
+    @override
     def __repr__(self) -> str:
         parts = [f"vertices={self.vertices}", f"edges={self.edges.shape[1]}", f"directed={self.directed}"]
         parts += [f"graphs={self.graphs}"] * (self.membership is not None)

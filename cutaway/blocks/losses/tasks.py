@@ -24,6 +24,7 @@ from cutaway.blocks.dense.affine import Linear
 from cutaway.blocks.losses.metrics import Metric, accuracy, balanced_accuracy, f1, macro_f1, r_squared
 from cutaway.blocks.losses.pointwise import cross_entropy_loss, log_loss, squared_loss
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 KINDS = ("regression", "binary", "multi-class", "multi-label")
 
@@ -105,6 +106,7 @@ class Head(nn.Module):
         self.linear = Linear(width, task.outputs)
         self.output = Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "*b i"]) -> Float[Tensor, "*b o"]:
         s = self.linear(x)
         if self.output.live:
@@ -168,6 +170,7 @@ class Head(nn.Module):
         """Whether targets have no axis for the single output."""
         return self.task.outputs == 1 and self.task.kind != "multi-label"
 
+    @override
     def extra_repr(self) -> str:
         return self.task.kind
 

@@ -17,6 +17,7 @@ from cutaway.blocks.dense.activations import gelu
 from cutaway.blocks.low_rank.wrapping import Adapted
 from cutaway.inside.quiet import equation_of
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 class Bottleneck(nn.Module):
@@ -45,6 +46,7 @@ class Bottleneck(nn.Module):
         for parameter in (self.down_bias, self.up, self.up_bias):
             nn.init.zeros_(parameter)
 
+    @override
     def forward(self, y: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         y = y.movedim(self.axis, -1)
         expect_width("y", y, self.inputs)
@@ -56,6 +58,7 @@ class Bottleneck(nn.Module):
             change = self.update(change)
         return (y + change.to(y.dtype)).movedim(-1, self.axis)
 
+    @override
     def extra_repr(self) -> str:
         return f"{self.inputs} → {self.hidden_width} → {self.inputs}"
 
@@ -63,6 +66,7 @@ class Bottleneck(nn.Module):
 class BottleneckAfter(Adapted):
     """f(x), then y ← y + φ(y D + d) U + u for each adapter in use. Of several outputs of f, the first is changed."""
 
+    @override
     def forward(self, *args: Any, **options: Any) -> Any:
         return self._change(self.base(*args, **options))
 

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from cutaway.blocks.low_rank.updates import LowRank
+from cutaway.overriding import override
 
 
 def column_lengths(weight: Float[Tensor, "i o"]) -> Float[Tensor, "o"]:
@@ -42,6 +43,7 @@ class DoRA(LowRank):
         self.magnitude.copy_(column_lengths(weight.to(self.magnitude.dtype)))
         return self
 
+    @override
     def beside(
         self, change: Float[Tensor, "*b o"], product: Float[Tensor, "*b o"], weight: Float[Tensor, "i o"]
     ) -> Float[Tensor, "*b o"]:
@@ -52,6 +54,7 @@ class DoRA(LowRank):
         share = self.magnitude / lengths
         return (share - 1) * product.to(self.a.dtype) + share * change
 
+    @override
     def change(self, weight: Float[Tensor, "i o"]) -> Float[Tensor, "i o"]:
         """ΔW = W' − W."""
         turned = weight + super().change(weight)

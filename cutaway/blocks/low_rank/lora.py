@@ -18,6 +18,7 @@ from cutaway.blocks.low_rank.linear_layers import as_weight, bias_of, is_convolu
 from cutaway.blocks.low_rank.updates import LowRank
 from cutaway.blocks.low_rank.wrapping import Adapted, ByName
 from cutaway.inside.quiet import equation_of
+from cutaway.overriding import override
 
 WHOLE = "whole"  # the name of an update for all columns
 
@@ -69,6 +70,7 @@ class LoRA(Adapted):
         """The updates of an adapter by the part that they are for."""
         return {part: cast(LowRank, update) for part, update in self.held.get_submodule(name).named_children()}
 
+    @override
     def forward(self, x: Float[Tensor, "*b i"]) -> Float[Tensor, "*b o"]:
         y = base = self.base(x)
         for name in self.active:

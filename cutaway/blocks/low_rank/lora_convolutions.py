@@ -17,6 +17,7 @@ from cutaway.blocks.low_rank.linear_layers import channel_axis, correlate_with, 
 from cutaway.blocks.low_rank.lora import LoRA, drop_entries
 from cutaway.blocks.low_rank.updates import LowRank
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 class LoRAConv(LoRA):
@@ -25,6 +26,7 @@ class LoRAConv(LoRA):
     As `LoRA`; the tap ``low`` shows r feature maps for each group, the layer's own tap ``output`` what leaves it.
     """
 
+    @override
     @staticmethod
     def _expect(base: nn.Module) -> None:
         if not is_convolution(base):
@@ -32,6 +34,7 @@ class LoRAConv(LoRA):
                 f"LoRAConv wraps a convolution, Conv1d to Conv3d, got {type(base).__name__}; for linear layers use LoRA"
             )
 
+    @override
     def forward(self, x: Float[Tensor, "..."], lengths: Int[Tensor, "..."] | None = None) -> Float[Tensor, "..."]:
         tap = getattr(self.base, "output", None)
         if isinstance(tap, Tap):  # it names what leaves the layer, updates and all

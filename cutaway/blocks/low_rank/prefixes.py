@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from cutaway.blocks.attention.dot_product import attend
 from cutaway.blocks.checks import expect_positive, expect_width
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def attend_with_prefix(
@@ -50,6 +51,7 @@ class Prefix(nn.Module):
         self.values = nn.Parameter(torch.zeros(heads, length, head_width))
         self.output = Tap()
 
+    @override
     def forward(
         self,
         q: Float[Tensor, "*b h q d"],
@@ -63,6 +65,7 @@ class Prefix(nn.Module):
             y = self.output(y)
         return y
 
+    @override
     def extra_repr(self) -> str:
         heads, length, width = self.keys.shape
         return f"heads={heads}, head_width={width}, length={length}"
@@ -76,9 +79,11 @@ class Prompt(nn.Module):
         expect_positive(width=width, length=length)
         self.vectors = nn.Parameter(0.5 * torch.randn(length, width))
 
+    @override
     def forward(self, x: Float[Tensor, "*b t w"]) -> Float[Tensor, "*b s w"]:
         expect_width("x", x, self.vectors.shape[1])
         return torch.cat([self.vectors.expand(*x.shape[:-2], *self.vectors.shape), x], -2)
 
+    @override
     def extra_repr(self) -> str:
         return f"length={self.vectors.shape[0]}, width={self.vectors.shape[1]}"

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_count, expect_positive, expect_probability
 from cutaway.inside.hooks import is_changed
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def low_rank_update(
@@ -83,6 +84,7 @@ class LowRank(nn.Module):
     def edited(self) -> bool:
         return self.low.edited or self.update.edited or is_changed(self)
 
+    @override
     def forward(self, x: Float[Tensor, "*b i"]) -> Float[Tensor, "*b o"]:
         return self.widen(x.to(self.a.dtype) @ self.a)
 
@@ -105,6 +107,7 @@ class LowRank(nn.Module):
         """ΔW = (α / r) A B: what added to W would give the same outputs, in the precision of ``weight``."""
         return self.scale * (self.a.to(weight) @ self.b.to(weight))
 
+    @override
     def extra_repr(self) -> str:
         shown = f"{self.inputs} → {self.rank} → {self.outputs}, scale={self.scale:g}"
         return shown + (f", dropout={self.dropout}" if self.dropout else "")

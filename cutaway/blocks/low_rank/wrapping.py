@@ -11,6 +11,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from cutaway.overriding import override
+
 
 class ByName(nn.Module):
     """Modules by name. (torch.nn.ModuleDict has names of its own, and refuses "keys" and "values".)"""
@@ -68,6 +70,7 @@ class Adapted(nn.Module):
         for name, part in self.held.named_children():
             part.requires_grad_(name in self.active)
 
+    @override
     def __getattr__(self, name: str) -> Any:
         """What the wrapper has not is the base's: its weight, its sizes."""
         try:
@@ -75,6 +78,7 @@ class Adapted(nn.Module):
         except AttributeError:
             return getattr(super().__getattr__("base"), name)
 
+    @override
     def extra_repr(self) -> str:
         return f"in use: {', '.join(self.active) or 'none'}"
 

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_float, expect_positive
 from cutaway.blocks.norms.shared import Axes, expect_sizes, places, shift, sizes, spread, widen
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def batch_norm(
@@ -93,6 +94,7 @@ class BatchNorm(nn.Module):
         self.running_mean.zero_()
         self.running_var.fill_(1)
 
+    @override
     def forward(self, x: Float[Tensor, "*s"]) -> Float[Tensor, "*s"]:
         expect_float("x", x)
         where = places(x, self.axis)
@@ -158,6 +160,7 @@ class BatchNorm(nn.Module):
         with torch.no_grad():
             running.copy_(torch.lerp(widen(running), widen(new), self.momentum))
 
+    @override
     def extra_repr(self) -> str:
         axes = "" if self.axis == tuple(range(-len(self.axis), 0)) else f", axis={self.axis}"
         return " × ".join(map(str, self.width)) + axes

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_float, expect_positive
+from cutaway.overriding import override
 
 
 class ChannelScale(nn.Module):
@@ -31,6 +32,7 @@ class ChannelScale(nn.Module):
         self.mean.copy_(mean)
         self.spread.copy_(torch.where(spread > 0, spread, 1.0))
 
+    @override
     def forward(self, x: Float[Tensor, "*b c h w"]) -> Float[Tensor, "*b c h w"]:
         expect_float("x", x)
         if x.ndim < 3 or x.shape[-3] != len(self.mean):
@@ -40,5 +42,6 @@ class ChannelScale(nn.Module):
             )
         return (x - self.mean[:, None, None]) / self.spread[:, None, None]
 
+    @override
     def extra_repr(self) -> str:
         return str(len(self.mean))

@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_float, expect_positive
+from cutaway.overriding import override
 
 SLOPE = 0.05  # λ
 
@@ -52,6 +53,7 @@ class ContrastCurve(nn.Module):
         nn.init.constant_(self.centre, 0.5)
         nn.init.constant_(self.log_width, math.log(1 - 2 * self.flat))
 
+    @override
     def forward(self, x: Float[Tensor, "*b c h w"]) -> Float[Tensor, "*b c h w"]:
         expect_float("x", x)
         if x.ndim < 3 or x.shape[-3] != self.channels:
@@ -61,5 +63,6 @@ class ContrastCurve(nn.Module):
             )
         return contrast_curve(x, self.centre, self.log_width.exp())
 
+    @override
     def extra_repr(self) -> str:
         return f"{self.channels}, flat={self.flat}"

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_float, expect_positive, near_divisors
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def group_norm_open(x: Float[Tensor, "b c *s"], groups: int, epsilon: float = 1e-5) -> Float[Tensor, "b c *s"]:
@@ -90,6 +91,7 @@ class GroupNorm(nn.Module):
         self.normalised = Tap()
         self.output = Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "b c *s"]) -> Float[Tensor, "b c *s"]:
         if x.ndim < 2 or x.shape[1] != self.channels:
             raise ValueError(
@@ -114,5 +116,6 @@ class GroupNorm(nn.Module):
         shape = (1, self.channels, *[1] * (n.ndim - 2))
         return n * self.weight.view(shape) + self.bias.view(shape)
 
+    @override
     def extra_repr(self) -> str:
         return f"channels={self.channels}, groups={self.groups}" + ", affine=False" * (self.weight is None)

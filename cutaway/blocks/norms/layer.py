@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_float, expect_positive
 from cutaway.blocks.norms.shared import Axes, expect_sizes, places, shift, sizes, widen
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def layer_norm(
@@ -96,6 +97,7 @@ class LayerNorm(nn.Module):
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 
+    @override
     def forward(self, x: Float[Tensor, "*s"]) -> Float[Tensor, "*s"]:
         y = None
         if self.scale.live or self.normalised.live:
@@ -122,6 +124,7 @@ class LayerNorm(nn.Module):
             n = self.normalised(n)
         return shift(n, self.weight, self.bias, where).to(x.dtype)
 
+    @override
     def extra_repr(self) -> str:
         last = self.axes == tuple(range(-len(self.shape), 0))
         return (

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_float, expect_positive, expect_width
 from cutaway.blocks.norms.shared import widen
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def rms_norm(
@@ -56,6 +57,7 @@ class RMSNorm(nn.Module):
     def reset_parameters(self) -> None:
         nn.init.ones_(self.weight)
 
+    @override
     def forward(self, x: Float[Tensor, "*b w"]) -> Float[Tensor, "*b w"]:
         y = None
         if self.scale.live or self.normalised.live:
@@ -83,5 +85,6 @@ class RMSNorm(nn.Module):
             n = self.normalised(n)
         return (n * widen(self.weight)).to(x.dtype)
 
+    @override
     def extra_repr(self) -> str:
         return str(self.width)

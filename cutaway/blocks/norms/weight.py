@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_float, expect_width
 from cutaway.blocks.dense.affine import Linear, linear
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def weight_norm(direction: Float[Tensor, "i o"], gain: Float[Tensor, "o"]) -> Float[Tensor, "i o"]:
@@ -57,6 +58,7 @@ class WeightNormLinear(nn.Module):
         """W, as `Linear` has it; compute it once where it is used often."""
         return weight_norm(self.direction, self.gain)
 
+    @override
     def forward(self, x: Float[Tensor, "*b i"]) -> Float[Tensor, "*b o"]:
         W = self.weight
         if self.matrix.live:
@@ -66,5 +68,6 @@ class WeightNormLinear(nn.Module):
             y = self.output(y)
         return y
 
+    @override
     def extra_repr(self) -> str:
         return f"{self.inputs} → {self.outputs}" + ("" if self.bias is not None else ", no bias")

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_float, expect_positive, expect_width
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 class LearnedPosition(nn.Module):
@@ -33,6 +34,7 @@ class LearnedPosition(nn.Module):
     def reset_parameters(self) -> None:
         nn.init.normal_(self.weight, std=0.02)  # as BERT and GPT-2 do
 
+    @override
     def forward(
         self, x: Float[Tensor, "*b t w"], offset: int = 0, positions: Int[Tensor, "*#b t"] | None = None
     ) -> Float[Tensor, "*b t w"]:
@@ -59,5 +61,6 @@ class LearnedPosition(nn.Module):
                 f"cut the input, or build the block with context={offset + length}"
             )
 
+    @override
     def extra_repr(self) -> str:
         return f"context={self.context}, width={self.width}"

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_positive
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def relative_buckets(
@@ -84,6 +85,7 @@ class RelativeBias(nn.Module):
     def reset_parameters(self) -> None:
         nn.init.normal_(self.weight, std=0.02)
 
+    @override
     def forward(self, queries: int, keys: int, offset: int = 0) -> Float[Tensor, "h {queries} {keys}"]:
         if not queries or not keys:
             return self.weight.new_zeros(self.heads, queries, keys)
@@ -96,6 +98,7 @@ class RelativeBias(nn.Module):
             B = self.bias(B)
         return B
 
+    @override
     def extra_repr(self) -> str:
         both = "" if self.bidirectional else ", causal"
         return f"heads={self.heads}, buckets={self.buckets}, distance={self.distance}{both}"

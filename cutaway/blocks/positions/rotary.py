@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from cutaway.blocks.checks import expect_choice, expect_even, expect_float, expect_positive
 from cutaway.blocks.positions.rotary_scalings import Scaling
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 LAYOUTS = ("half", "interleaved")
 
@@ -137,6 +138,7 @@ class Rotary(nn.Module):
         self.queries = Tap()
         self.keys = Tap()
 
+    @override
     def forward(
         self,
         q: Float[Tensor, "*b t d"],
@@ -195,6 +197,7 @@ class Rotary(nn.Module):
         mine, its = ((x.width, x.base, x.layout, x.scaling) for x in (self, other))
         return mine == its
 
+    @override
     def extra_repr(self) -> str:
         scaling = "" if self.scaling is None else f", {self.scaling}"
         return f"width={self.width}, base={self.base:g}, {self.layout}{scaling}"

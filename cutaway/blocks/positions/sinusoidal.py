@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from cutaway.blocks.checks import expect_even, expect_float, expect_positive, expect_width
 from cutaway.inside.taps import Tap
+from cutaway.overriding import override
 
 
 def sinusoids(
@@ -53,6 +54,7 @@ class SinusoidalPosition(nn.Module):
         self.rows = Tap()
         self.output = Tap()
 
+    @override
     def forward(
         self, x: Float[Tensor, "*b t w"], offset: int = 0, positions: Int[Tensor, "*#b t"] | None = None
     ) -> Float[Tensor, "*b t w"]:
@@ -68,5 +70,6 @@ class SinusoidalPosition(nn.Module):
             y = self.output(y)
         return y
 
+    @override
     def extra_repr(self) -> str:
         return f"width={self.width}, base={self.base:g}"

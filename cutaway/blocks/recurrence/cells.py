@@ -23,6 +23,7 @@ from cutaway.blocks.recurrence.equations import Name, unnamed
 from cutaway.blocks.recurrence.loops import Parts, unroll
 from cutaway.inside.hooks import is_changed, is_read
 from cutaway.inside.taps import Tap, Whole
+from cutaway.overriding import override
 
 
 class Cell(nn.Module, ABC):
@@ -63,6 +64,7 @@ class Cell(nn.Module, ABC):
         It reads the matrices of the two maps without calling them, so that nobody hears them twice.
         """
 
+    @override
     def forward(
         self, x: Tensor, state: Parts, mask: Tensor | None = None, reverse: bool = False
     ) -> tuple[Tensor, Parts]:
@@ -105,5 +107,6 @@ class Cell(nn.Module, ABC):
             torch.compiler.is_compiling() or torch._C._functorch.maybe_current_level() is None
         )
 
+    @override
     def extra_repr(self) -> str:
         return f"{self.inputs} → {self.width}"

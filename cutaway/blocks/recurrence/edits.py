@@ -15,6 +15,7 @@ from torch import Tensor
 
 from cutaway.blocks.recurrence.equations import Name, unnamed
 from cutaway.inside.taps import Tap, Unread, Whole
+from cutaway.overriding import override
 
 
 class StepEdits:
@@ -60,11 +61,13 @@ class StepEdits:
 class _Zeros(torch.autograd.Function):
     """Zeros that count as made of ``a``, so that whoever asks for a's gradient has theirs computed too."""
 
+    @override
     @staticmethod
     def forward(ctx: Any, a: Tensor, shape: tuple[int, ...]) -> Tensor:
         ctx.made_of = a.shape
         return a.new_zeros(shape)
 
+    @override
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         return gradient.new_zeros(()).expand(ctx.made_of), None

@@ -21,6 +21,7 @@ from cutaway.blocks.recurrence.gru_kernel import gru_forward
 from cutaway.blocks.recurrence.loops import Parts
 from cutaway.blocks.recurrence.stacks import Recurrent
 from cutaway.blocks.recurrence.states import GRUState
+from cutaway.overriding import override
 
 
 class GRUCell(Cell):
@@ -37,10 +38,12 @@ class GRUCell(Cell):
         self.candidate_bias = nn.Parameter(torch.empty(width))  # b′ of the candidate; the gates' would add to their b
         self.reset_parameters()
 
+    @override
     def advance(self, a: Tensor, state: Parts, name: Name = unnamed) -> dict[str, Tensor]:
         b = torch.cat([self.candidate_bias.new_zeros(2 * self.width), self.candidate_bias])
         return gru_step(a, self.map_hidden(state[0]) + b, state[0], name)
 
+    @override
     def fused(self, x: Tensor, state: Parts, mask: Tensor | None, reverse: bool) -> tuple[Tensor, Parts]:
         a, u = linear(x, self.map_input.weight, self.map_input.bias), self.map_hidden.weight
         Z, z, _, _ = gru_forward(a, u, self.candidate_bias, state[0], mask, reverse)

@@ -26,6 +26,7 @@ from cutaway.blocks.recurrence.lstm_kernel import lstm_forward
 from cutaway.blocks.recurrence.onednn_lstm import onednn_lstm, suits_onednn
 from cutaway.blocks.recurrence.stacks import Recurrent
 from cutaway.blocks.recurrence.states import LSTMState
+from cutaway.overriding import override
 
 
 class LSTMCell(Cell):
@@ -44,6 +45,7 @@ class LSTMCell(Cell):
         self.peepholes = nn.Parameter(torch.empty(2 if coupled else 3, width)) if peephole else None
         self.reset_parameters()
 
+    @override
     def reset_parameters(self) -> None:
         """As torch.nn, but the forget gate begins open: its bias is 1."""
         super().reset_parameters()
@@ -51,9 +53,11 @@ class LSTMCell(Cell):
         with torch.no_grad():
             self.map_input.bias.unflatten(0, (self.gates, self.width))[-3] = 1.0
 
+    @override
     def advance(self, a: Tensor, state: Parts, name: Name = unnamed) -> dict[str, Tensor]:
         return lstm_step(a + self.map_hidden(state[0]), state[1], self.peepholes, self.coupled, name)
 
+    @override
     def fused(self, x: Tensor, state: Parts, mask: Tensor | None, reverse: bool) -> tuple[Tensor, Parts]:
         w, b, u = self.map_input.weight, self.map_input.bias, self.map_hidden.weight
         assert b is not None

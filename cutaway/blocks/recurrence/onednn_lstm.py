@@ -14,6 +14,7 @@ from torch import Tensor
 
 from cutaway.blocks.recurrence.equations import lstm_step
 from cutaway.blocks.recurrence.loops import differentiate_again, unroll
+from cutaway.overriding import override
 
 
 def suits_onednn(x: Tensor, weight: Tensor) -> bool:
@@ -57,6 +58,7 @@ def _forward(
 
 
 class _OneDNN(torch.autograd.Function):
+    @override
     @staticmethod
     def forward(ctx: Any, *inputs: Any) -> tuple[Tensor, Tensor, Tensor]:
         *tensors, ctx.reverse = inputs
@@ -67,6 +69,7 @@ class _OneDNN(torch.autograd.Function):
         ctx.save_for_backward(*tensors, *weights, Z, z, c, workspace)
         return Z, z, c
 
+    @override
     @staticmethod
     def backward(ctx: Any, dZ: Tensor | None, dz: Tensor | None, dc: Tensor | None) -> tuple[Tensor | None, ...]:
         *inputs, wt, ut, Z, z, c, workspace = ctx.saved_tensors

@@ -20,6 +20,7 @@ from cutaway.blocks.recurrence.loops import Parts
 from cutaway.blocks.recurrence.rnn_kernel import rnn_forward
 from cutaway.blocks.recurrence.stacks import Recurrent
 from cutaway.blocks.recurrence.states import RNNState
+from cutaway.overriding import override
 
 
 class RNNCell(Cell):
@@ -33,9 +34,11 @@ class RNNCell(Cell):
         self.relu = activation == "relu"
         self.reset_parameters()
 
+    @override
     def advance(self, a: Tensor, state: Parts, name: Name = unnamed) -> dict[str, Tensor]:
         return rnn_step(a + self.map_hidden(state[0]), self.relu, name)
 
+    @override
     def fused(self, x: Tensor, state: Parts, mask: Tensor | None, reverse: bool) -> tuple[Tensor, Parts]:
         a = linear(x, self.map_input.weight, self.map_input.bias)
         Z, z = rnn_forward(a, self.map_hidden.weight, state[0], mask, self.relu, reverse)

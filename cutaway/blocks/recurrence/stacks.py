@@ -20,6 +20,7 @@ from cutaway.blocks.depth.dropouts import fast_dropout
 from cutaway.blocks.recurrence.cells import Cell
 from cutaway.blocks.recurrence.states import State
 from cutaway.blocks.recurrence.torch_layout import load_torch_weights, sizes_of_torch, torch_weights
+from cutaway.overriding import override
 
 
 class Recurrent(nn.Module):
@@ -84,6 +85,7 @@ class Recurrent(nn.Module):
         shape = (*batch, self.depth, self.directions, self.width)
         return self.State(*(like.new_zeros(shape) for _ in self.State._fields))
 
+    @override
     def forward(
         self,
         x: Float[Tensor, "*b t i"],
@@ -164,6 +166,7 @@ class Recurrent(nn.Module):
                     "pass a state of this layer for a batch of this size, or None to begin"
                 )
 
+    @override
     def extra_repr(self) -> str:
         both = ", bidirectional" if self.bidirectional else ""
         dropout = f", dropout={self.dropout}" if self.dropout else ""

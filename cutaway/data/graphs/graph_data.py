@@ -41,6 +41,7 @@ from cutaway.data.splits import Splits, expect_shares, split_rows
 from cutaway.data.tables.columns import plain_text
 from cutaway.data.tables.schema import Column
 from cutaway.extras import need
+from cutaway.overriding import override
 
 KIND = "graph"  # of the samples
 UNKNOWN = -1  # the class of a vertex without a label
@@ -85,6 +86,7 @@ class GraphData:
         """The test vertices: see `Splits.open_test`."""
         return self.splits.open_test()
 
+    @override
     def __repr__(self) -> str:
         labels = f", {len(self.classes)} classes" if self.classes else ", labels" * (self.targets is not None)
         return f"GraphData({self.name!r}, {self.graph!r}{labels})"

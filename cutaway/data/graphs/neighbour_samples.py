@@ -15,6 +15,7 @@ from jaxtyping import Int, Integer
 
 from cutaway.data.batches import Batches, ShuffledRows
 from cutaway.data.seeded_draws import draw_uniform
+from cutaway.overriding import override
 
 
 class SampledGraph(NamedTuple):
@@ -98,6 +99,7 @@ class NeighbourBatches(Batches[SampledGraph]):
         self.neighbours, self.rows, self.counts = neighbours, rows, counts
         self._order = ShuffledRows(len(rows), batch, seed, rank, world)
 
+    @override
     def at(self, step: int) -> SampledGraph:
         asked = np.unique(self.rows[self._order.at(step)])  # a row may end one epoch and begin the next
         return sample_around(self.neighbours, asked, self.counts, self.seed, step * self.world + self.rank)

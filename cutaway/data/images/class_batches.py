@@ -14,6 +14,7 @@ from jaxtyping import Int, UInt8
 from cutaway.data.batches import Batches
 from cutaway.data.images.image_data import ImageRows
 from cutaway.data.seeded_draws import draw_bits, draw_permutation
+from cutaway.overriding import override
 
 
 class ClassBatch(NamedTuple):
@@ -49,6 +50,7 @@ class ClassBatches(Batches[ClassBatch]):
                 f"{len(self.classes)} classes{' in four turns' if turns else ''}; give more classes or lower ways"
             )
 
+    @override
     def at(self, step: int) -> ClassBatch:
         faces = draw_permutation(self.seed, "ways", step, len(self.classes) * self.turns)[: self.batch]
         places, turns = np.divmod(faces, self.turns)

@@ -11,6 +11,7 @@ from jaxtyping import Int, UInt8
 
 from cutaway.data.batches import Batches, ShuffledRows
 from cutaway.data.images.image_data import ImageRows
+from cutaway.overriding import override
 
 
 class ImageBatch(NamedTuple):
@@ -28,6 +29,7 @@ class ImageBatches(Batches[ImageBatch]):
         self.images = images
         self.order = ShuffledRows(len(images), batch, seed)
 
+    @override
     def at(self, step: int) -> ImageBatch:
         places = self.share(self.order.at(step))
         return ImageBatch(self.images.pixels(places), self.images.targets[places])

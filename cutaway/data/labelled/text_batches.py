@@ -9,6 +9,7 @@ from jaxtyping import Int
 from cutaway.data.batches import Batches
 from cutaway.data.seeded_draws import draw_permutation
 from cutaway.data.text.token_rows import TokenRows
+from cutaway.overriding import override
 
 _POOL = 16  # batches that are sorted by length together: more need less padding, fewer are more random
 
@@ -48,6 +49,7 @@ class TextBatches(Batches[TextBatch]):
         self.per_epoch = -(-len(texts.labels) // batch)
         self._known: tuple[int, Int[np.ndarray, "n b"]] | None = None
 
+    @override
     def at(self, step: int) -> TextBatch:
         epoch, place = divmod(step, self.per_epoch)
         if self._known is None or self._known[0] != epoch:

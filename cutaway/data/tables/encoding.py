@@ -15,6 +15,7 @@ from cutaway.data.tables.schema import FIRST, MISSING, UNSEEN, Column, Schema
 from cutaway.data.tables.targets import label_ids
 from cutaway.data.tables.text_columns import find_infinite
 from cutaway.extras import need
+from cutaway.overriding import override
 
 if TYPE_CHECKING:
     import pandas
@@ -138,6 +139,7 @@ class TableBatches(Batches[Encoded]):
         self.table = table
         self.rows = ShuffledRows(len(table.numbers), batch, seed, rank, world)
 
+    @override
     def at(self, step: int) -> Encoded:
         rows = self.rows.at(step)
         numbers, categories, targets = self.table

@@ -16,6 +16,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from cutaway.overriding import override
+
 KINDS = ("number", "flag", "date", "category", "text", "ignored")
 TASKS = ("regression", "binary", "multi-class", "multi-label")
 UNSEEN, MISSING, FIRST = 0, 1, 2  # ids of a category
@@ -147,6 +149,7 @@ class Schema:
         yield f"... {len(self.columns) - len(shown):,} more", "", "", f"in all {len(self.columns):,}: {told}"
         yield from itertools.islice(self.rows(), len(self.columns), None)
 
+    @override
     def __str__(self) -> str:
         rows = [("column", "kind", "missing", "values"), *self.shown_rows()]
         wide = [max(len(row[i]) for row in rows) for i in range(3)]

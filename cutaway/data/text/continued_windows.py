@@ -16,6 +16,7 @@ from jaxtyping import Bool, Int, Integer
 from cutaway.data.batches import Batches, expect_context
 from cutaway.data.seeded_draws import draw_integers, draw_uniform
 from cutaway.data.text.token_files import Tokens
+from cutaway.overriding import override
 
 
 class ContinuedWindow(NamedTuple):
@@ -52,6 +53,7 @@ class ContinuedWindows(Batches[ContinuedWindow]):
         self.context, self.jump = context, jump
         self._last: tuple[int, Int[np.ndarray, "b"]] = (0, np.zeros(batch, np.int64))  # a step, and the jumps before it
 
+    @override
     def at(self, step: int) -> ContinuedWindow:
         jumped = self._last_jumps(step)
         place = self._places(jumped) + (step - jumped) * self.context

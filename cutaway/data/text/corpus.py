@@ -26,6 +26,7 @@ from cutaway.data.text.special_tokens import SPECIAL_TOKENS, bpe_special_tokens,
 from cutaway.data.text.token_files import Tokens, token_type
 from cutaway.data.text.tokenizers import Bytes, Characters, Tokenizer, code_points, load_tokenizer, train_bpe
 from cutaway.data.text.word_tokenizer import train_words
+from cutaway.overriding import override
 
 PARTS = ("train", "validation", "test")
 _FORMAT = 1  # of the cache: raise it when what is written changes
@@ -96,6 +97,7 @@ class Corpus:
             f"digest: sha256 {self.fingerprint.digest}"
         )
 
+    @override
     def __repr__(self) -> str:
         return f"Corpus({self.name!r}, {sum(self.counts.values()):,} tokens, {self.tokenizer})"
 

@@ -33,6 +33,7 @@ from cutaway.data.seeded_draws import draw_bits, draw_integers, draw_uniform
 from cutaway.data.text.special_tokens import SpecialTokens
 from cutaway.data.text.token_files import Tokens
 from cutaway.data.text.word_starts import WordTable
+from cutaway.overriding import override
 
 Kind = Literal["tokens", "words", "spans"]
 SPAN_SHARE, SPAN_MOST = 0.2, 10  # of SpanBERT: parameter of the geometric distribution, most words
@@ -183,6 +184,7 @@ class MaskedBatches(Batches[MaskedBatch]):
         expect_context(len(tokens), masking.inside, "the training text")
         self.tokens, self.masking = tokens, masking
 
+    @override
     def at(self, step: int) -> MaskedBatch:
         starts = draw_integers(self.seed, "windows", step, self.batch, len(self.tokens) - self.masking.inside)
         whole = make_masked_batch(self.tokens.windows(starts, self.masking.inside), self.masking, self.seed, step)

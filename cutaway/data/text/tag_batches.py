@@ -10,6 +10,7 @@ from cutaway.data.batches import Batches
 from cutaway.data.seeded_draws import draw_permutation
 from cutaway.data.text.lexicon import Lexicon, Spellings
 from cutaway.data.text.tagged_sentences import Tagged
+from cutaway.overriding import override
 
 NO_TAG = -1  # a word whose tag is not given, and places after the end of a sentence
 _POOL = 64  # batches that are sorted by length together
@@ -94,6 +95,7 @@ class TagBatches(Batches[TagBatch]):
         self.per_epoch = len(sentences) // batch
         self._known: tuple[int, Int[np.ndarray, "n b"]] | None = None
 
+    @override
     def at(self, step: int) -> TagBatch:
         epoch, place = divmod(step, self.per_epoch)
         if self._known is None or self._known[0] != epoch:

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Int, Integer
 
+from cutaway.overriding import override
+
 _RESIDENT = 32 << 20  # bytes: smaller files may be mapped whole, in memory like any array
 
 
@@ -44,6 +46,7 @@ class Tokens:
     def __getitem__(self, part: slice) -> Integer[np.ndarray, "n"]:
         return self.ids[part]
 
+    @override
     def __repr__(self) -> str:
         return f"Tokens({len(self.ids):,})"
 

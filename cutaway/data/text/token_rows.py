@@ -8,6 +8,7 @@ from jaxtyping import Int, Integer
 
 from cutaway.data.batches import Batches
 from cutaway.data.seeded_draws import draw_permutation
+from cutaway.overriding import override
 
 PAD, START, END = 0, 1, 2
 _POOL = 64  # batches that are sorted by length together: more make them evener, fewer make them more random
@@ -35,6 +36,7 @@ class TokenPairs:
     def __len__(self) -> int:
         return len(self.source)
 
+    @override
     def __repr__(self) -> str:
         return f"TokenPairs({len(self):,})"
 
@@ -98,6 +100,7 @@ class PairBatches(Batches[PairBatch]):
         self.per_epoch = len(pairs) // batch
         self._known: tuple[int, Int[np.ndarray, "n b"]] | None = None
 
+    @override
     def at(self, step: int) -> PairBatch:
         epoch, place = divmod(step, self.per_epoch)
         if self._known is None or self._known[0] != epoch:

@@ -27,6 +27,7 @@ from cutaway.data.text.chat.chat_templates import ChatText, Message, choose_temp
 from cutaway.data.text.chunks import batched, cut_safely, short_stretches
 from cutaway.data.text.tokenizer_settings import FILE as SETTINGS_FILE
 from cutaway.data.text.tokenizer_settings import Settings, read_settings, special_names
+from cutaway.overriding import override
 
 UNKNOWN = "<unk>"
 _EVERY_CHARACTER = r"[\s\S]"
@@ -181,6 +182,7 @@ class Tokenizer:
         """A digest that no other tokenizer has."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()
 
+    @override
     def __repr__(self) -> str:
         return f"Tokenizer({self.kind}, vocabulary {self.vocabulary:,})"
 
@@ -210,6 +212,7 @@ class Characters(Tokenizer):
         self._ids[points] = np.arange(len(points))
         self._tokens = tokens
 
+    @override
     def encode(self, text: str, special: bool | None = None) -> Int[np.ndarray, "n"]:
         if reads_special(text, special):
             rest = str(text)
@@ -226,21 +229,26 @@ class Characters(Tokenizer):
             )
         return ids
 
+    @override
     def encode_each(self, texts: Sequence[str]) -> list[Int[np.ndarray, "_"]]:
         return [self.encode(text) for text in texts]
 
+    @override
     def encode_wholes(self, texts: Sequence[str], most: int | None = None) -> tuple[list[Int[np.ndarray, "_"]], int]:
         self.encode_each(texts)  # says what is wrong with a text
         return super().encode_wholes(texts, most)
 
+    @override
     def encode_pieces(self, pieces: Iterable[str]) -> Iterator[Int[np.ndarray, "_"]]:
         return map(self.encode, pieces)
 
+    @override
     def decode(self, ids: Iterable[SupportsInt], special: bool = False) -> str:
         if special:
             return super().decode(ids, special)
         return "".join(self._tokens[i] for i in self._checked(ids) if i < len(self._tokens))
 
+    @override
     def decode_each(self, rows: Iterable[Iterable[SupportsInt]]) -> list[str]:
         return [self.decode(ids) for ids in rows]
 
@@ -258,22 +266,27 @@ class Bytes(Tokenizer):
         inner.add_special_tokens(list(special))
         super().__init__(inner, "bytes")
 
+    @override
     def encode(self, text: str, special: bool | None = None) -> Int[np.ndarray, "n"]:
         if reads_special(text, special):
             return super().encode(text, special=True)
         return np.frombuffer(text.encode(errors="replace"), dtype=np.uint8).astype(np.int64)
 
+    @override
     def encode_each(self, texts: Sequence[str]) -> list[Int[np.ndarray, "_"]]:
         return [self.encode(text) for text in texts]
 
+    @override
     def encode_pieces(self, pieces: Iterable[str]) -> Iterator[Int[np.ndarray, "_"]]:
         return map(self.encode, pieces)
 
+    @override
     def decode(self, ids: Iterable[SupportsInt], special: bool = False) -> str:
         if special:
             return super().decode(ids, special)
         return bytes(i for i in self._checked(ids) if i < 256).decode(errors="replace")
 
+    @override
     def decode_each(self, rows: Iterable[Iterable[SupportsInt]]) -> list[str]:
         return [self.decode(ids) for ids in rows]
 
@@ -288,6 +301,7 @@ class BytePairs(Tokenizer):
     def __init__(self, inner: hf.Tokenizer) -> None:
         super().__init__(inner, "bpe")
 
+    @override
     def encode_pieces(self, pieces: Iterable[str]) -> Iterator[Int[np.ndarray, "_"]]:
         known: dict[str, int] = {}
         ids, starts, lengths = array("q"), array("q"), array("q")

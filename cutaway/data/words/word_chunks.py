@@ -18,6 +18,7 @@ from jaxtyping import Float, Int
 from cutaway.data.batches import Batches
 from cutaway.data.seeded_draws import draw_bits, draw_integers, draw_uniform
 from cutaway.data.text.token_files import Tokens
+from cutaway.overriding import override
 
 _PIECE = 16_384  # words that are read and drawn for at once
 _TABLE = 1 << 20  # entries of the table of negatives, at least; each word has its share of them
@@ -39,6 +40,7 @@ class WordPasses(Batches[WordChunk]):
         super().__init__(1, seed, rank, world)
         self.total, self.steps = max(steps, round(count * passes)), steps
 
+    @override
     def at(self, step: int) -> WordChunk:
         return WordChunk(step * self.total // self.steps, (step + 1) * self.total // self.steps)
 

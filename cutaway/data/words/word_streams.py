@@ -28,6 +28,7 @@ from cutaway.data.samples.embedded import resolve
 from cutaway.data.splits import Splits, expect_shares, split_points
 from cutaway.data.text.token_files import Tokens
 from cutaway.data.words.phrases import find_phrases, join_phrases
+from cutaway.overriding import override
 
 SPLITTERS = {"letters": re.compile(r"\w+(?:['’]\w+)*"), "spaces": re.compile(r"\S+")}
 PARTS = ("train", "validation", "test")
@@ -90,6 +91,7 @@ class WordCorpus:
             f"digest: sha256 {self.fingerprint.digest}"
         )
 
+    @override
     def __repr__(self) -> str:
         return f"WordCorpus({self.name!r}, {sum(self.raw.values()):,} words, {len(self.words):,} in the vocabulary)"
 

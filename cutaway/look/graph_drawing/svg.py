@@ -27,6 +27,7 @@ from cutaway.look.graph_drawing.shapes import (
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.theme import FONT
 from cutaway.look.style.wording import escape, number
+from cutaway.overriding import override
 
 if TYPE_CHECKING:
     from cutaway.look.graphs import Graph
@@ -171,14 +172,17 @@ class GraphPicture(Picture):
         super().__init__(drawing.svg(title), title, drawing.alt, drawing.note, caption=_CAPTION)
         self.drawing = drawing
 
+    @override
     def to_svg(self, dark: bool = False) -> str:
         """The picture as an SVG file; light or dark as the reader's browser says, unless ``dark``."""
         return self.drawing.svg(self.title, dark or None)
 
+    @override
     def to_png(self, scale: float = 2, dark: bool = False) -> bytes:
         """The picture as a PNG file, ``scale`` pixels for each unit."""
         return Picture(self.to_svg(dark), self.title, self.alt).to_png(scale)
 
+    @override
     def fragment(self, identifier: str) -> str:
         """The picture as part of a page."""
         return Picture(self.drawing.svg(""), self.title, self.alt, self.note, caption=self.caption).fragment(identifier)

@@ -23,6 +23,7 @@ from cutaway.look.graph_recording.elements import Call, Edge, ModuleGroup, Node,
 from cutaway.look.graph_recording.memory import Memory
 from cutaway.look.graph_recording.module_calls import Modules
 from cutaway.look.graph_recording.torch_functions import Kind, describe, random_state, targets, tensors_in
+from cutaway.overriding import override
 
 # Context-local: only the thread (or task) that opened a recording is recorded.
 _recording: ContextVar[tuple["Capture", ...]] = ContextVar("cutaway.recording", default=())
@@ -52,6 +53,7 @@ class Capture(TorchFunctionMode):
         self.complete = True
         self._eager = HookedWatch({})  # compiled models run eagerly, in the whole process
 
+    @override
     def __enter__(self) -> "Capture":
         self._eager.open()
         _recording.set((*_recording.get(), self))
@@ -59,6 +61,7 @@ class Capture(TorchFunctionMode):
         super().__enter__()
         return self
 
+    @override
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)
         self.modules.__exit__(*error)
@@ -70,6 +73,7 @@ class Capture(TorchFunctionMode):
         # what an activation checkpoint computes again inside backward is no new operator
         return self in _recording.get() and torch._C._current_graph_task_id() == -1
 
+    @override
     def __torch_function__(
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from cutaway.look.graph_recording.tensor_likes import TensorLike
+from cutaway.overriding import override
 
 if TYPE_CHECKING:
     from cutaway.look.graph_recording.deltas import Deltas
@@ -68,6 +69,7 @@ class Edge:
 
         return why_no_share(self)
 
+    @override
     def __repr__(self) -> str:
         return f"Edge({self.value.name} → {self.consumer.title}, shape {self.shape})"
 
@@ -117,6 +119,7 @@ class Node:
     def deltas(self) -> "Deltas | None":
         return None if self.graph is None else self.graph.deltas
 
+    @override
     def __repr__(self) -> str:
         place = f" in {self.module}" if self.module else ""
         return f"Node({self.title}{place}: {_names(self.inputs)} → {', '.join(v.name for v in self.outputs)})"
@@ -231,6 +234,7 @@ class Value(TensorLike):
         content = self.live if self.copy is None else self.copy
         return sys.maxsize if content is None else int(content.numel())
 
+    @override
     def content(self) -> Tensor:
         """The content, or an error that says why there is none."""
         from cutaway.inside.results import LookError
@@ -248,6 +252,7 @@ class Value(TensorLike):
             )
         return found
 
+    @override
     def __repr__(self) -> str:
         return f"Value({self.name}, {self.kind}, {str(self.dtype).removeprefix('torch.')} {tuple(self.shape)})"
 

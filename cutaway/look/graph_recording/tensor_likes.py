@@ -6,6 +6,8 @@ from typing import Any
 
 from torch import Tensor
 
+from cutaway.overriding import override
+
 
 class TensorLike:
     """An object whose `content` answers for it wherever a tensor is expected; == still compares the objects."""
@@ -47,6 +49,7 @@ class TensorLike:
     def __int__(self) -> int:
         return int(self.content().detach())
 
+    @override
     def __format__(self, form: str) -> str:
         return format(self.content().detach() if form else repr(self), form)
 

@@ -24,6 +24,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from cutaway.look.images.reading_rules import WHOLE, Call, Rule, is_plain, read_everything, rule_of
+from cutaway.overriding import override
 
 _LEAVES = {"tolist", "numpy", "__array__", "__dlpack__"}  # functions that take values out of torch
 _CHECKS = {"_linalg_check_errors", "_assert_async", "_functional_assert_async"}  # raise an error, or do nothing
@@ -159,6 +160,7 @@ class _Operations(TorchDispatchMode):
 
     supports_higher_order_operators = True
 
+    @override
     @classmethod
     def _should_skip_dynamo(cls) -> bool:  # otherwise the first operation imports the whole compiler
         return False
@@ -167,6 +169,7 @@ class _Operations(TorchDispatchMode):
         super().__init__()
         self.trace = trace
 
+    @override
     def __torch_dispatch__(
         self, function: Any, types: Any, args: tuple[Any, ...] = (), options: dict[str, Any] | None = None
     ) -> Any:
@@ -213,6 +216,7 @@ class _Functions(TorchFunctionMode):
         super().__init__()
         self.trace = trace
 
+    @override
     def __torch_function__(
         self, function: Any, types: Any, args: tuple[Any, ...] = (), options: dict[str, Any] | None = None
     ) -> Any:

@@ -27,6 +27,7 @@ from cutaway.look.images.image_grids import image_grid
 from cutaway.look.images.overlays import framed, tinted
 from cutaway.look.pages.picture import Picture
 from cutaway.look.style.wording import short
+from cutaway.overriding import override
 
 _DRAWS = 4  # random signs of the channels for each image
 
@@ -50,6 +51,7 @@ class ReceptiveField:
         """Whether each of these pixels is read; otherwise at most these are."""
         return not self.unknown
 
+    @override
     def __str__(self) -> str:
         height, width = self.size
         most = "" if self.exact else "at most "

@@ -20,6 +20,7 @@ from typing import Any
 from cutaway.look.pages.renderer import expect_pixels, renderer
 from cutaway.look.style.theme import DARK, LIGHT, PAGE, Ground, chart_config
 from cutaway.look.style.wording import escape, whole_characters, writable
+from cutaway.overriding import override
 
 LESS = "\\u003c"  # "<" in JSON
 Rows = Sequence[Mapping[str, Any]]
@@ -166,6 +167,7 @@ class Picture:
             "image/svg+xml": self.to_svg(),
         }
 
+    @override
     def __repr__(self) -> str:
         return f"Picture({self.title!r}: {self.alt})"
 

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from cutaway.look.pages.picture import Picture
 from cutaway.look.tuning.representations import layer_similarity, similarity_pictures
 from cutaway.look.tuning.weight_changes import WeightChange, weight_change_pictures, weight_changes
+from cutaway.overriding import override
 
 
 @dataclass(frozen=True)
@@ -80,15 +81,18 @@ class _PlainWeights(Mapping[str, Tensor]):
         for name, matrix in self.state.items():
             self.places |= {own: (name, columns) for own, columns in _parts(modules, name, matrix).items()}
 
+    @override
     def __getitem__(self, name: str) -> Tensor:
         address, columns = self.places[name]
         layer: Any = self.layers.get(address)
         matrix = self.state[address] if layer is None else layer.merged_weight()
         return matrix if columns is None else matrix[..., columns]
 
+    @override
     def __iter__(self) -> Iterator[str]:
         return iter(self.places)
 
+    @override
     def __len__(self) -> int:
         return len(self.places)
 

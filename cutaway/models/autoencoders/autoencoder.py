@@ -25,6 +25,7 @@ from cutaway.models.autoencoders.code_classifier import CodeClassifier, classes_
 from cutaway.models.autoencoders.image_coders import CODES, ImageCoderSpec, ImageDecoder, ImageEncoder
 from cutaway.models.base import Model, choose_spec
 from cutaway.models.specs.plain_data import NamedSpec
+from cutaway.overriding import override
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class AutoencoderSpec(ImageCoderSpec):
     codes: int = 32  # numbers in a code
     code: str = "real"  # real | binary
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_positive(codes=self.codes)
@@ -64,6 +66,7 @@ class Autoencoder(Model):
         self.code = Tap()
         self.decoder = ImageDecoder(spec, spec.codes)
 
+    @override
     def forward(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b c h w"]:
         return self.decode(self.encode(images))
 
@@ -83,6 +86,7 @@ class Autoencoder(Model):
         expect_width("codes", codes, self.spec.codes)
         return self.decoder(codes) + self.mean
 
+    @override
     def with_labels(self, labels: Sequence[str], each: str = "sequence", pooling: str | None = None) -> CodeClassifier:
         """The encoder under a fresh head for these classes, which reads the code."""
         body = {name: x for name, x in self.state_dict().items() if not name.startswith("decoder.")}

@@ -22,6 +22,7 @@ from cutaway.inside.taps import Tap
 from cutaway.models.autoencoders.image_coders import CODES, ImageCoderSpec, ImageEncoder
 from cutaway.models.base import Model, choose_spec
 from cutaway.models.specs.plain_data import NamedSpec
+from cutaway.overriding import override
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class CodeClassifierSpec(ImageCoderSpec):
     code: str = "real"  # real | binary
     classes: int = 2
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_positive(codes=self.codes)
@@ -61,9 +63,11 @@ class CodeClassifier(Model):
         self.code = Tap()
         self.head = Head(spec.codes, Task("multi-class", spec.classes))
 
+    @override
     def forward(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b classes"]:
         return self.decide(self.represent(images))
 
+    @override
     def represent(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b z"]:
         """The codes of images."""
         z = self.to_code(self.encoder(images - self.mean))
@@ -71,6 +75,7 @@ class CodeClassifier(Model):
             z = self.code(z)
         return z
 
+    @override
     def decide(self, z: Float[Tensor, "b z"], mask: Tensor | None = None) -> Float[Tensor, "b classes"]:
         return self.head(z)
 
@@ -78,6 +83,7 @@ class CodeClassifier(Model):
         """The code of each image."""
         return self.represent(images)
 
+    @override
     def with_labels(
         self, labels: Sequence[str], each: str = "sequence", pooling: str | None = None
     ) -> "CodeClassifier":

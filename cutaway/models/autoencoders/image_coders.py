@@ -22,6 +22,7 @@ from cutaway.blocks.dense.activations import find_activation
 from cutaway.blocks.dense.affine import Dense, Linear
 from cutaway.blocks.generative.conditioned_residual import ConditionedResidual, channel_norm
 from cutaway.models.specs.plain_data import NamedSpec
+from cutaway.overriding import override
 
 DESIGNS = ("linear", "dense", "conv")
 CODES = ("real", "binary")
@@ -38,12 +39,14 @@ class ImageCoderSpec(NamedSpec):
     width: int = 512  # units of a dense layer; of conv, channels of the first stage
     depth: int = 2  # dense layers; of conv, residual blocks a stage
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_choice("design", self.design, DESIGNS)
         expect_positive(height=self.image[0], width_of_image=self.image[1], channels=self.channels)
         expect_positive(width=self.width, depth=self.depth)
 
+    @override
     def layers_and_width(self) -> tuple[int, int]:
         return (0, 0) if self.design == "linear" else (self.depth, self.width)
 
@@ -86,6 +89,7 @@ class DenseStack(nn.Module):
         φ = find_activation(activation)
         self.layers = nn.ModuleList(Dense(i, o, φ) for i, o in pairwise(widths))
 
+    @override
     def forward(self, x: Float[Tensor, "b i"]) -> Float[Tensor, "b o"]:
         for layer in self.layers:
             x = layer(x)
@@ -111,6 +115,7 @@ class ImageEncoder(nn.Module):
         elif spec.design == "dense":
             self.dense = DenseStack([spec.pixels, *[spec.width] * spec.depth])
 
+    @override
     def forward(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b f"]:
         expect_images(images, self.spec)
         if self.spec.design == "linear":
@@ -144,6 +149,7 @@ class ImageDecoder(nn.Module):
             self.dense = DenseStack(widths)
             self.out = Linear(widths[-1], spec.pixels)
 
+    @override
     def forward(self, codes: Float[Tensor, "b z"]) -> Float[Tensor, "b c h w"]:
         spec, x = self.spec, self.dense(codes)
         if spec.design != "conv":

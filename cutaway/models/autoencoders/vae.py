@@ -29,6 +29,7 @@ from cutaway.models.autoencoders.code_classifier import CodeClassifier, classes_
 from cutaway.models.autoencoders.image_coders import ImageCoderSpec, ImageDecoder, ImageEncoder
 from cutaway.models.base import Model, choose_spec
 from cutaway.models.specs.plain_data import NamedSpec
+from cutaway.overriding import override
 
 LIKELIHOODS = ("bernoulli", "gaussian")
 _LOG_2PI = math.log(2 * math.pi)
@@ -44,6 +45,7 @@ class VAESpec(ImageCoderSpec):
     likelihood: str = "bernoulli"  # bernoulli | gaussian
     shared_scale: bool = False  # one σ for all images, in place of one that the encoder gives
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_positive(latents=self.latents)
@@ -78,6 +80,7 @@ class VAE(Model):
         self.decoder = ImageDecoder(spec, spec.latents)
         self.log_pixel_scale = nn.Parameter(torch.tensor(-1.0)) if spec.likelihood == "gaussian" else None
 
+    @override
     def forward(self, images: Float[Tensor, "b c h w"], generator: torch.Generator | None = None) -> Varied:
         z, mean, log_scale = self.latent(self.encoder(images), generator)
         return Varied(self._output(z), z, mean, log_scale)
@@ -95,6 +98,7 @@ class VAE(Model):
         """The means of the codes of images."""
         return self.latent.distribution(self.encoder(images))[0]
 
+    @override
     def with_labels(self, labels: Sequence[str], each: str = "sequence", pooling: str | None = None) -> CodeClassifier:
         """The encoder under a fresh head for these classes, which reads the means of the code."""
         body = {name: x for name, x in self.state_dict().items() if name.startswith("encoder.")}

@@ -34,6 +34,7 @@ from cutaway.inside.taps import Tap
 from cutaway.models.base import Model, choose_spec
 from cutaway.models.specs.plain_data import NamedSpec
 from cutaway.models.transformers.construction import drop
+from cutaway.overriding import override
 
 DESIGNS = ("plain", "residual", "separable")
 
@@ -60,6 +61,7 @@ class CNNSpec(NamedSpec):
     dense: int = 0  # numbers of a dense layer that sees every place of the last maps; 0 to pool them instead
     places: tuple[int, int] = (1, 1)  # with ``dense``: rows and columns of these maps; others are brought to them
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.classes:
@@ -79,6 +81,7 @@ class CNNSpec(NamedSpec):
             )
         find_activation(self.activation)
 
+    @override
     def layers_and_width(self) -> tuple[int, int]:
         return self.depth * self.stages, self.width
 
@@ -130,13 +133,16 @@ class CNN(Model):
             else:
                 nn.init.kaiming_normal_(parameter, nonlinearity="relu")
 
+    @override
     @property
     def lora_targets(self) -> tuple[str, ...]:  # type: ignore[override]
         return ("stages",) if self.hidden is None else ("stages", "hidden")
 
+    @override
     def forward(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b classes"]:
         return self.decide(self.represent(images))
 
+    @override
     def represent(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b z"]:
         z = self._pool(self.features(images))
         if self.hidden is not None:
@@ -145,6 +151,7 @@ class CNN(Model):
             z = self.pooled(z)
         return z
 
+    @override
     def decide(self, z: Float[Tensor, "b z"], mask: Tensor | None = None) -> Float[Tensor, "b classes"]:
         return z if self.head is None else self.head(drop(z, self.spec.dropout, self.training))
 
@@ -152,6 +159,7 @@ class CNN(Model):
         """The vector of each image: what the last layer decides by."""
         return self.represent(images)
 
+    @override
     def with_labels(self, labels: Sequence[str], each: str = "sequence", pooling: str | None = None) -> "CNN":
         """The same network under a fresh head for these classes; all other tensors are shared."""
         if each != "sequence" or pooling:

@@ -29,6 +29,7 @@ from cutaway.models.autoencoders.image_coders import expect_images
 from cutaway.models.base import Model, choose_spec
 from cutaway.models.diffusion.unet import UNet
 from cutaway.models.specs.plain_data import NamedSpec
+from cutaway.overriding import override
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class DiffusionSpec(NamedSpec):
     target: str = "flow"  # noise | image | velocity | flow
     levels: int = 1000
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_choice("schedule", self.schedule, SCHEDULES)
@@ -65,6 +67,7 @@ class DiffusionSpec(NamedSpec):
                 "use target='flow' or 'velocity', or schedule='cosine'"
             )
 
+    @override
     def layers_and_width(self) -> tuple[int, int]:
         return self.depth, self.width
 
@@ -102,6 +105,7 @@ class Diffusion(Model):
             self._schedule = noise_schedule(self.spec.schedule, self.spec.levels)
         return self._schedule
 
+    @override
     def forward(
         self, x: Float[Tensor, "b c h w"], time: Float[Tensor, "b"], labels: Int[Tensor, "b"] | None = None
     ) -> Float[Tensor, "b c h w"]:

@@ -20,6 +20,7 @@ from cutaway.blocks.convolution.pixel_shuffles import pixel_shuffle, pixel_unshu
 from cutaway.blocks.generative.conditioned_residual import ConditionedResidual, channel_norm
 from cutaway.inside.taps import Tap
 from cutaway.models.autoencoders.image_coders import pad_to_multiple
+from cutaway.overriding import override
 
 
 class UNet(nn.Module):
@@ -60,6 +61,7 @@ class UNet(nn.Module):
         assert self.out.bias is not None
         nn.init.zeros_(self.out.bias)
 
+    @override
     def forward(self, x: Float[Tensor, "b c h w"], condition: Float[Tensor, "b e"]) -> Float[Tensor, "b c h w"]:
         height, width = x.shape[-2:]
         x = pixel_unshuffle(pad_to_multiple(x, self.shuffle * 2 ** (self.stages - 1)), self.shuffle)

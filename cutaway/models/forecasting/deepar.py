@@ -17,6 +17,7 @@ from cutaway.blocks.recurrence.states import LSTMState
 from cutaway.models.base import choose_spec
 from cutaway.models.forecasting.likelihood_model import ForecastSpec, PredictiveModel
 from cutaway.models.specs.plain_data import NamedSpec
+from cutaway.overriding import override
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,15 @@ class DeepAR(PredictiveModel):
         self.recurrence = LSTM(own.inputs, own.width, own.depth, dropout=own.dropout if own.depth > 1 else 0.0)
         self.reset_output()
 
+    @override
     def network(self, x: Float[Tensor, "b t i"]) -> tuple[Float[Tensor, "b t w"], LSTMState]:
         return self.recurrence(x)
 
+    @override
     def network_step(self, x: Float[Tensor, "b i"], state: Any) -> tuple[Float[Tensor, "b w"], Any]:
         return self.recurrence.step(x, state)
 
+    @override
     def fork_state(self, state: Any, copies: int, steps: int) -> LSTMState:
         return LSTMState(*(part.repeat_interleave(copies, 0) for part in state))
 

@@ -25,6 +25,7 @@ from cutaway.models.base import choose_spec
 from cutaway.models.forecasting.likelihood_model import ForecastSpec, PredictiveModel
 from cutaway.models.specs.plain_data import NamedSpec
 from cutaway.models.transformers.construction import Prepare, initialise_transformer
+from cutaway.overriding import override
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class ForecasterSpec(ForecastSpec):
     model: ClassVar[str] = "Forecaster"
     heads: int = 4
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_positive(heads=self.heads)
@@ -70,12 +72,15 @@ class Forecaster(PredictiveModel):
         attention = MultiHeadAttention(own.width, own.heads, prepare=prepare)
         return EncoderLayer(attention, MLP(own.width, 2 * own.width), lambda: RMSNorm(own.width), dropout=own.dropout)
 
+    @override
     def network(self, x: Float[Tensor, "b t i"]) -> tuple[Float[Tensor, "b t w"], Tensor]:
         return self._blocks(x, None), x  # its state is what it has read
 
+    @override
     def network_step(self, x: Float[Tensor, "b i"], state: Any) -> tuple[Float[Tensor, "b w"], Any]:
         return self._blocks(x[:, None], state)[:, 0], state
 
+    @override
     def fork_state(self, state: Any, copies: int, steps: int) -> Cache:
         """The keys and values of the inputs that were read, in a cache with room for more."""
         own = self.spec

@@ -41,6 +41,7 @@ from cutaway.models.forecasting.running_scales import (
 )
 from cutaway.models.forecasting.series_windows import SeriesWindow
 from cutaway.models.specs.plain_data import NamedSpec
+from cutaway.overriding import override
 
 Likelihood = Gaussian | StudentT | NegativeBinomial
 LIKELIHOODS = ("student-t", "gaussian", "negative-binomial")
@@ -72,6 +73,7 @@ class ForecastSpec(NamedSpec):
     typical: float = 0.0  # a usual unit: that of histories of a few values, which do not show their own
     support: str = ""  # what values can be, see `SUPPORTS`; "": it was not looked for
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_positive(context=self.context, horizon=self.horizon, width=self.width, depth=self.depth)
@@ -112,6 +114,7 @@ class ForecastSpec(NamedSpec):
         scales = len(ERRORS) + len(STEPS) + 1
         return self.candidates + scales + 3 + self.covariates + self.embedding * len(self.static)
 
+    @override
     def layers_and_width(self) -> tuple[int, int]:
         return self.depth, self.width
 
@@ -186,6 +189,7 @@ class PredictiveModel(Model):
 
     # ----------------------------------------------------------------------------------------------------------------
 
+    @override
     def forward(self, window: SeriesWindow) -> Likelihood:
         """The distribution of every modelled step, given the values before it."""
         reading = self.read(window)

@@ -21,6 +21,7 @@ from cutaway.blocks.dense.affine import Dense
 from cutaway.inside.taps import Tap
 from cutaway.models.base import Model, choose_spec
 from cutaway.models.specs.plain_data import NamedSpec
+from cutaway.overriding import override
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class SeriesDensitySpec(NamedSpec):
     calendar: int = 0
     width: int = 32
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_positive(width=self.width)
@@ -44,6 +46,7 @@ class SeriesDensitySpec(NamedSpec):
         """Numbers that go in."""
         return len(self.lags) + self.calendar
 
+    @override
     def layers_and_width(self) -> tuple[int, int]:
         return 1, self.width
 
@@ -85,6 +88,7 @@ class SeriesDensity(Model):
             self.direct.weight[0, 0] = 1.0
             self.direct.bias.copy_(torch.tensor([0.0, -1.0]))
 
+    @override
     def forward(self, x: Float[Tensor, "*b inputs"]) -> NextValue:
         hidden = self.hidden(self.first(x))
         both = self.direct(x) + self.second(hidden)

@@ -29,6 +29,7 @@ from cutaway.models.graphs.graph_predictor import READOUTS as EVERY_READOUT
 from cutaway.models.graphs.graph_stages import GraphModel, GraphModelSpec, GraphStage
 from cutaway.models.specs.plain_data import NamedSpec
 from cutaway.models.transformers.construction import drop
+from cutaway.overriding import override
 
 PURPOSES = ("restore", "vertices", "graphs")
 READOUTS = {name: EVERY_READOUT[name] for name in ("sum", "mean", "max")}
@@ -45,6 +46,7 @@ class GraphEncoderSpec(GraphModelSpec):
     outputs: int = 2
     readout: str = "mean"  # of graphs: sum | mean | max
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_choice("purpose", self.purpose, PURPOSES)
@@ -52,6 +54,7 @@ class GraphEncoderSpec(GraphModelSpec):
         if self.purpose != "restore":
             Task(self.task, self.outputs)
 
+    @override
     @property
     def keeps_width(self) -> bool:
         """Features always enter by a linear map, so that a hidden vertex has a vector in their place."""
@@ -66,6 +69,7 @@ class ReadoutHead(nn.Module):
         self.norm = BatchNorm(width)
         self.outputs = Head(width, task)
 
+    @override
     def forward(self, z: Float[Tensor, "b w"]) -> Float[Tensor, "b o"]:
         return self.outputs(self.norm(z))
 
@@ -109,6 +113,7 @@ class GraphEncoder(GraphModel):
             whole = spec.purpose == "graphs"
             self.head = ReadoutHead(spec.depth * spec.width, asked) if whole else Head(spec.width, asked)
 
+    @override
     def forward(self, graph: Graph, hidden: Bool[Tensor, "n"] | None = None) -> Float[Tensor, "r o"]:
         if self.decoder is not None:
             return self.restore(self.encode(graph, hidden), graph, hidden)
@@ -147,10 +152,12 @@ class GraphEncoder(GraphModel):
         new.load_state_dict(body, strict=False, assign=True)
         return new.train(self.training)
 
+    @override
     def embed(self, graph: Graph) -> Float[Tensor, "r w"]:
         """The vector of each vertex, or of each graph where it answers for graphs: see `represent`."""
         return self.represent(graph)
 
+    @override
     def represent(self, *inputs: Any, **options: Any) -> Tensor:
         """What the head reads: all vertices at one length; of graphs, what is read out of them after each stage."""
         if self.pooled is None:
@@ -160,6 +167,7 @@ class GraphEncoder(GraphModel):
         z = torch.cat([readout(x, graph) for x in self.every_encoding(*inputs, **options)], -1)
         return self.pooled(z) if self.pooled.live else z
 
+    @override
     def decide(self, representation: Tensor, mask: Tensor | None = None) -> Tensor:
         """The outputs of the task for what `represent` gave."""
         assert self.head is not None

@@ -38,6 +38,7 @@ from cutaway.models.base import choose_spec
 from cutaway.models.graphs.graph_stages import NORMS, GraphModel, GraphModelSpec
 from cutaway.models.specs.plain_data import NamedSpec
 from cutaway.models.transformers.construction import drop
+from cutaway.overriding import override
 
 READOUTS: dict[str, Callable[[Tensor, Graph], Tensor]] = {
     "sum": readout_sum,
@@ -61,6 +62,7 @@ class GraphPredictorSpec(GraphModelSpec):
     jumping: bool = True
     head_dropout: float = 0.0
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         Task(self.task, self.outputs)
@@ -95,9 +97,11 @@ class GraphPredictor(GraphModel):
         self.hidden = Dense(parts * spec.width, spec.width, find_activation(spec.activation))
         self.head = Head(spec.width, Task(spec.task, spec.outputs))
 
+    @override
     def forward(self, graph: Graph) -> Float[Tensor, "g o"]:
         return self.decide(self.represent(graph))
 
+    @override
     def represent(self, *inputs: Any, **options: Any) -> Float[Tensor, "g w"]:
         """What the head reads: a vector for each graph."""
         graph = inputs[0] if inputs else options["graph"]
@@ -111,10 +115,12 @@ class GraphPredictor(GraphModel):
             z = self.norm(z)
         return self.hidden(z)
 
+    @override
     def embed(self, graph: Graph) -> Float[Tensor, "g w"]:
         """The vector of each graph: what is known of it before the model answers."""
         return self.represent(graph)
 
+    @override
     def decide(self, representation: Tensor, mask: Tensor | None = None) -> Float[Tensor, "g o"]:
         """The outputs of the task for what `represent` gave."""
         return self.head(drop(representation, self.spec.head_dropout, self.training))

@@ -28,6 +28,7 @@ from cutaway.inside.taps import Tap
 from cutaway.models.base import Model, choose_spec
 from cutaway.models.specs.plain_data import NamedSpec
 from cutaway.models.transformers.construction import drop
+from cutaway.overriding import override
 
 EDGES = ("independent", "recurrent")
 
@@ -46,6 +47,7 @@ class GraphRNNSpec(NamedSpec):
     dropout: float = 0.0  # of what is read from the state
     largest: int = 100  # vertices of a drawn graph, at most
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         sizes = dict(bandwidth=self.bandwidth, width=self.width, depth=self.depth)
@@ -53,6 +55,7 @@ class GraphRNNSpec(NamedSpec):
         expect_choice("edges", self.edges, EDGES)
         expect_probability(dropout=self.dropout)
 
+    @override
     def layers_and_width(self) -> tuple[int, int]:
         return self.depth, self.width
 
@@ -90,6 +93,7 @@ class GraphRNN(Model):
             self.read_row = Linear(spec.width, spec.bandwidth)
         self.states, self.more, self.edges = Tap(), Tap(), Tap()
 
+    @override
     def forward(self, rows: Float[Tensor, "b n m"], sizes: Int[Tensor, "b"]) -> Float[Tensor, "b"]:
         """log p of each graph of so many vertices (``sizes``), with its order; whatever stands after its rows."""
         n, m = rows.shape[1:]

@@ -29,6 +29,7 @@ from cutaway.inside.taps import Tap
 from cutaway.models.base import Model
 from cutaway.models.graphs.layer_kinds import LAYERS
 from cutaway.models.specs.plain_data import NamedSpec
+from cutaway.overriding import override
 
 S = TypeVar("S", bound="GraphModelSpec")
 NORMS: dict[str, type[nn.Module] | None] = {"none": None, "layer": LayerNorm, "batch": BatchNorm}
@@ -59,6 +60,7 @@ class GraphModelSpec(NamedSpec):
     frequencies: int = 0  # eigenvectors of the Laplacian: of spectral layers, else beside a vertex's features
     graph_size: int = 0  # vertices of the graph whose eigenvectors they are
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         sizes = ("inputs", "width", "depth", "heads", "rounds")
@@ -104,6 +106,7 @@ class GraphModelSpec(NamedSpec):
                 "edge_inputs=0; set edge_inputs=1"
             )
 
+    @override
     @classmethod
     def from_dict(cls: type[S], values: dict[str, Any]) -> S:
         """Specs stored before models refused features of edges that they do not read left them out."""
@@ -119,6 +122,7 @@ class GraphModelSpec(NamedSpec):
         """Whether the layer's outputs are as wide as its inputs."""
         return LAYERS[self.layer].keeps_width
 
+    @override
     def layers_and_width(self) -> tuple[int, int]:
         return self.depth, self.width
 
@@ -140,6 +144,7 @@ class GraphStage(nn.Module):
         self.dropout = spec.dropout
         self.output = Tap()
 
+    @override
     def forward(self, x: Tensor, graph: Graph | Tensor) -> Float[Tensor, "n o"]:
         """``graph`` is that of the messages; for spectral layers, the eigenvectors of its Laplacian."""
         z = self.layer(dropout_features(x, self.dropout) if self.training and self.dropout else x, graph)
@@ -243,6 +248,7 @@ class GraphModel(Model):
             x = x + self.places(self.eigenvectors, graph)
         return x
 
+    @override
     @property
     def lora_targets(self) -> tuple[str, ...]:  # type: ignore[override]
         """Every linear layer before what makes the outputs, but those of fewer features than the width."""

@@ -28,6 +28,7 @@ from cutaway.models.base import choose_spec
 from cutaway.models.graphs.graph_stages import GraphModel, GraphModelSpec, make_stages
 from cutaway.models.specs.plain_data import NamedSpec
 from cutaway.models.transformers.construction import drop
+from cutaway.overriding import override
 
 DECODERS = ("dot", "mlp", "ordered")
 
@@ -43,6 +44,7 @@ class LinkScorerSpec(GraphModelSpec):
     kinds: int = 0  # classes of edges with stages of their own; 0: all edges go through the same
     outputs: int = 1  # scores of a pair
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_choice("decoder", self.decoder, DECODERS)
@@ -79,9 +81,11 @@ class LinkScorer(GraphModel):
         self.hidden = None if is_dot else Dense(2 * width, width, find_activation(spec.activation))
         self.output = None if is_dot else Linear(width, spec.outputs)
 
+    @override
     def forward(self, graph: Graph, pairs: Int[Tensor, "2 p"]) -> Float[Tensor, "p *o"]:
         return self.score(self.states(graph), pairs)
 
+    @override
     def states(self, graph: Graph) -> Float[Tensor, "n w"]:
         """h, one row for every vertex."""
         if self.spec.kinds:

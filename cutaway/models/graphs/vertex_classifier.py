@@ -19,6 +19,7 @@ from cutaway.models.base import choose_spec
 from cutaway.models.graphs.graph_stages import GraphModel, GraphModelSpec
 from cutaway.models.specs.plain_data import NamedSpec
 from cutaway.models.transformers.construction import drop
+from cutaway.overriding import override
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +30,7 @@ class VertexClassifierSpec(GraphModelSpec):
 
     classes: int  # 0 for a value
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         self.task()
@@ -54,15 +56,18 @@ class VertexClassifier(GraphModel):
         super().__init__(spec, outputs=spec.task().outputs if ends_in_layer else None)
         self.head = None if ends_in_layer else Head(spec.width, spec.task())
 
+    @override
     def forward(self, graph: Graph) -> Float[Tensor, "n c"]:
         x = self.states(graph)
         return x if self.head is None else self.head(drop(x, self.spec.dropout, self.training))
 
+    @override
     @property
     def head_parts(self) -> tuple[str, ...]:  # type: ignore[override]
         """The addresses of what makes the outputs: the head, else the last layer."""
         return (f"stages.{self.spec.depth - 1}",) if self.head is None else ("head",)
 
+    @override
     @property
     def layer_order(self) -> tuple[str, ...]:  # type: ignore[override]
         """The layers before what makes the outputs."""
@@ -77,6 +82,7 @@ class VertexClassifier(GraphModel):
         new.load_state_dict(body, strict=False, assign=True)
         return new.train(self.training)
 
+    @override
     def embed(self, graph: Graph) -> Float[Tensor, "n w"]:
         """The vector of each vertex: its state before the layer that answers."""
         states = self.every_state(graph)

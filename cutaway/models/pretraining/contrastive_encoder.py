@@ -21,6 +21,7 @@ from cutaway.models.convolutional.cnn import CNN, CNNSpec
 from cutaway.models.specs.architectures import ViTSpec
 from cutaway.models.specs.plain_data import NamedSpec
 from cutaway.models.transformers.vit import ViT
+from cutaway.overriding import override
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class ContrastiveSpec(NamedSpec):
     hidden: int = 128  # of the projection
     projected: int = 64  # numbers that are compared
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_positive(hidden=self.hidden, projected=self.projected)
@@ -43,6 +45,7 @@ class ContrastiveSpec(NamedSpec):
         if (self.cnn is not None and self.cnn.classes) or (self.vit is not None and self.vit.head is not None):
             raise ValueError("the encoder has no head, got one; build its spec with classes=0 (cnn) or None (vit)")
 
+    @override
     def layers_and_width(self) -> tuple[int, int]:
         encoder = self.cnn or self.vit
         assert encoder is not None
@@ -71,9 +74,11 @@ class ContrastiveEncoder(Model):
             self.encoder, width = ViT(own.vit), own.vit.width
         self.project = nn.Sequential(Dense(width, own.hidden, nn.functional.relu), Linear(own.hidden, own.projected))
 
+    @override
     def forward(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b z"]:
         return self.project(self.represent(images))
 
+    @override
     def represent(self, images: Float[Tensor, "b c h w"]) -> Float[Tensor, "b d"]:
         """h: of a CNN its pooled feature maps, of a ViT the mean over the patches."""
         h = self.encoder(images)
@@ -87,6 +92,7 @@ class ContrastiveEncoder(Model):
         """The filters over pixels that the encoder begins with."""
         return self.encoder.pixel_filters()
 
+    @override
     def with_labels(self, labels: Sequence[str], each: str = "sequence", pooling: str | None = None) -> Model:
         """The encoder under a fresh head for these classes; a ViT's over the mean of the patches unless told else."""
         usual = None if self.spec.vit is None else "mean"

@@ -34,6 +34,7 @@ from cutaway.models.transformers.construction import (
     run_layer,
 )
 from cutaway.models.transformers.vit import ViT
+from cutaway.overriding import override
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class MaskedViTSpec(NamedSpec):
     heads: int = 4
     standardised: bool = False  # fills in (p − mean p) / spread p in place of the pixels
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_positive(width=self.width, depth=self.depth, heads=self.heads)
@@ -59,6 +61,7 @@ class MaskedViTSpec(NamedSpec):
                 f"width={self.heads * max(1, round(self.width / self.heads))}"
             )
 
+    @override
     def layers_and_width(self) -> tuple[int, int]:
         return self.encoder.depth + self.depth, self.encoder.width
 
@@ -103,6 +106,7 @@ class MaskedViT(Model):
         if not self.hidden.is_meta:
             nn.init.normal_(self.hidden, std=0.02)
 
+    @override
     def forward(
         self, images: Float[Tensor, "b c H W"], visible: Int[Tensor, "b v"] | None = None
     ) -> Float[Tensor, "b p n"]:
@@ -128,6 +132,7 @@ class MaskedViT(Model):
             x = run_layer(block, spec.checkpointing, x, window=spec.attention.window)
         return x if encoder.norm is None else encoder.norm(x)
 
+    @override
     def represent(self, images: Float[Tensor, "b c H W"]) -> Float[Tensor, "b w"]:
         """The mean over all patches' hidden states."""
         return self.encode(images)[:, 1:].mean(1)
@@ -158,6 +163,7 @@ class MaskedViT(Model):
         """The filters over pixels that the encoder begins with."""
         return self.encoder.pixel_filters()
 
+    @override
     def with_labels(self, labels: Sequence[str], each: str = "sequence", pooling: str | None = None) -> ViT:
         """The encoder, a ViT, under a fresh head for these classes, over the mean of the patches unless told else."""
         if each != "sequence":

@@ -28,6 +28,7 @@ from cutaway.models.recurrent.carried_state import CarriedState, RecurrentDecode
 from cutaway.models.specs.plain_data import NamedSpec
 from cutaway.models.transformers.construction import drop
 from cutaway.models.transformers.token_inputs import expect_real, expect_tokens, real_first
+from cutaway.overriding import override
 
 CELLS: dict[str, Any] = {
     "rnn": RNN,
@@ -53,6 +54,7 @@ class RecurrentLMSpec(NamedSpec):
     tied: bool = False  # the output compares with the embeddings, through a map where the widths differ
     end: tuple[int, ...] = ()  # tokens that end a text
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_positive(vocabulary=self.vocabulary, width=self.width, depth=self.depth)
@@ -64,6 +66,7 @@ class RecurrentLMSpec(NamedSpec):
             if not 0 <= token < self.vocabulary:
                 raise ValueError(f"an end token must lie from 0 to {self.vocabulary - 1}, got {token}; see vocabulary")
 
+    @override
     def layers_and_width(self) -> tuple[int, int]:
         return self.depth, self.width
 
@@ -94,10 +97,12 @@ class RecurrentLM(Model):
         if spec.tied:  # logits of spread 1 to begin with
             nn.init.normal_(self.embed.weight, 0.0, inputs**-0.5)
 
+    @override
     @property
     def writes(self) -> str:
         return "continuations"
 
+    @override
     def forward(
         self,
         tokens: Int[Tensor, "b t"],

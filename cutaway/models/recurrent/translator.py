@@ -28,6 +28,7 @@ from cutaway.models.generation.next_token import Prompt
 from cutaway.models.specs.plain_data import NamedSpec
 from cutaway.models.transformers.construction import drop
 from cutaway.models.transformers.token_inputs import expect_real, expect_tokens, real_first
+from cutaway.overriding import override
 
 READS = ("attention", "thought")
 
@@ -48,6 +49,7 @@ class Seq2SeqSpec(NamedSpec):
     start: int = 1  # the token that an answer begins with
     end: tuple[int, ...] = (2,)
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_positive(vocabulary=self.vocabulary, width=self.width, depth=self.depth, context=self.context)
@@ -61,6 +63,7 @@ class Seq2SeqSpec(NamedSpec):
                     f"start and end tokens must lie from 0 to {self.vocabulary - 1}, got {token}; see vocabulary"
                 )
 
+    @override
     def layers_and_width(self) -> tuple[int, int]:
         return self.depth, self.width
 
@@ -96,10 +99,12 @@ class Seq2Seq(Model):
         self.memory, self.logits = Tap(), Tap()
         nn.init.normal_(self.embed.weight, 0.0, inputs**-0.5)
 
+    @override
     @property
     def writes(self) -> str:
         return "answers"
 
+    @override
     def forward(
         self,
         tokens: Int[Tensor, "b s"],

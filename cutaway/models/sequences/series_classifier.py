@@ -33,6 +33,7 @@ from cutaway.inside.taps import Tap
 from cutaway.models.base import Model, choose_spec
 from cutaway.models.specs.plain_data import NamedSpec
 from cutaway.models.transformers.construction import drop
+from cutaway.overriding import override
 
 DESIGNS = ("conv", "rnn")
 _KERNELS = (9, 5, 3)  # of the first, second and all further convolutions
@@ -51,6 +52,7 @@ class SeriesClassifierSpec(NamedSpec):
     depth: int = 3
     dropout: float = 0.0
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         Task("multi-class", self.classes)
@@ -58,6 +60,7 @@ class SeriesClassifierSpec(NamedSpec):
         expect_choice("design", self.design, DESIGNS)
         expect_probability(dropout=self.dropout)
 
+    @override
     def layers_and_width(self) -> tuple[int, int]:
         return self.depth, self.width
 
@@ -74,6 +77,7 @@ class ConvLayer(nn.Module):
         self.norm = BatchNorm(outputs)
         self.output = Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "b t i"], lengths: Int[Tensor, "b"] | None = None) -> Float[Tensor, "b t o"]:
         x = self.conv(x, lengths)
         if lengths is None:
@@ -117,6 +121,7 @@ class SeriesClassifier(Model):
         """Where its gates are, if it has any, and what their steps are."""
         return {"lstm": "steps"} if self.spec.design == "rnn" else {}
 
+    @override
     def forward(self, values: Float[Tensor, "b t c"], lengths: Lengths | None = None) -> Float[Tensor, "b classes"]:
         """``lengths`` says how many steps of each series are real."""
         lengths = (

@@ -27,6 +27,7 @@ from cutaway.inside.taps import Tap
 from cutaway.models.base import Model, choose_spec
 from cutaway.models.specs.plain_data import NamedSpec
 from cutaway.models.transformers.construction import drop
+from cutaway.overriding import override
 
 _SPREAD = 0.1  # of the first embeddings
 
@@ -71,6 +72,7 @@ class TaggerSpec(NamedSpec):
     depth: int = 1
     dropout: float = 0.4
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         counted = ("tags", "words", "characters", "affixes", "shapes", "affix_count")
@@ -83,6 +85,7 @@ class TaggerSpec(NamedSpec):
                 "set both, or neither"
             )
 
+    @override
     def layers_and_width(self) -> tuple[int, int]:
         return self.depth, self.width
 
@@ -107,6 +110,7 @@ class Spelling(nn.Module):
         self.embed_shape = Embedding(spec.shapes, spec.affix_width)
         self.letters, self.affixes, self.shape = Tap(), Tap(), Tap()
 
+    @override
     def forward(
         self, characters: Int[Tensor, "u c"], affixes: Int[Tensor, "u a"], shapes: Int[Tensor, "u"]
     ) -> Float[Tensor, "u s"]:
@@ -158,6 +162,7 @@ class Tagger(Model):
         self.embed_vector.weight[0] = matrix.mean(0)
         self.embed_vector.weight[1:] = matrix
 
+    @override
     def forward(self, inputs: TaggerInput) -> Float[Tensor, "b t c"]:
         x = drop(self.encode(inputs), self.spec.dropout, self.training)
         h, _ = self.lstm(x, None, inputs.lengths)

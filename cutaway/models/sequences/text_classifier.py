@@ -36,6 +36,7 @@ from cutaway.inside.taps import Tap
 from cutaway.models.base import Model, choose_spec
 from cutaway.models.specs.plain_data import NamedSpec
 from cutaway.models.transformers.construction import drop
+from cutaway.overriding import override
 
 READERS = ("cnn", "rnn", "transformer", "none")
 PAD, UNKNOWN = 0, 1
@@ -63,6 +64,7 @@ class TextClassifierSpec(NamedSpec):
     hide: float = 0.0  # share of words taken for unknown while training
     trust: float = 0.67  # τ, the weight of the n-grams' vote beside the readers'
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_choice("reader", self.reader, READERS)
@@ -79,6 +81,7 @@ class TextClassifierSpec(NamedSpec):
                 f"width must be a multiple of heads, got width={self.width}, heads={self.heads}; try heads={near}"
             )
 
+    @override
     def layers_and_width(self) -> tuple[int, int]:
         return 0, 0 if self.reader == "none" else self.vector_width
 
@@ -91,6 +94,7 @@ class Convolutions(nn.Module):
         self.kernels = nn.ModuleList(Conv1d(spec.vector_width, spec.width, kernel) for kernel in spec.kernels)
         self.outputs = spec.width * len(spec.kernels)
 
+    @override
     def forward(self, x: Float[Tensor, "b t w"], lengths: Int[Tensor, "b"]) -> Float[Tensor, "b t h"]:
         return torch.cat([torch.relu(conv(x, lengths)) for conv in self.kernels], -1)
 
@@ -103,6 +107,7 @@ class Recurrence(nn.Module):
         self.lstm = LSTM(spec.vector_width, spec.width, spec.depth, bidirectional=True, dropout=spec.dropout)
         self.outputs = 2 * spec.width
 
+    @override
     def forward(self, x: Float[Tensor, "b t w"], lengths: Int[Tensor, "b"]) -> Float[Tensor, "b t h"]:
         return self.lstm(x, None, lengths)[0]
 
@@ -124,6 +129,7 @@ class Attention(nn.Module):
         self.norm = LayerNorm(width)
         self.outputs = width
 
+    @override
     def forward(self, x: Float[Tensor, "b t w"], lengths: Int[Tensor, "b"]) -> Float[Tensor, "b t h"]:
         real = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
         z = self.position(self.map(x))
@@ -146,6 +152,7 @@ class Reader(nn.Module):
         self.classify = Linear(2 * self.encoder.outputs, spec.classes)
         self.states, self.vote = Tap(), Tap()
 
+    @override
     def forward(self, x: Float[Tensor, "b t w"], lengths: Int[Tensor, "b"]) -> Float[Tensor, "b c"]:
         real = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
         z = self.encoder(x, lengths)
@@ -196,6 +203,7 @@ class TextClassifier(Model):
         assert self.embed is not None
         self.embed.weight[ids] = matrix.to(self.embed.weight)
 
+    @override
     def forward(
         self, tokens: Int[Tensor, "b t"], features: Int[Tensor, "b n"] | None = None, apart: bool = False
     ) -> Float[Tensor, "*m b c"]:

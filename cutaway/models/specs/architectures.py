@@ -22,6 +22,7 @@ from cutaway.models.specs.parts import (
     SentenceSpec,
 )
 from cutaway.models.specs.plain_data import NamedSpec, Spec
+from cutaway.overriding import override
 
 M = TypeVar("M", bound="ModelSpec")
 
@@ -45,6 +46,7 @@ class ModelSpec(NamedSpec):
     dropout: float = 0.0
     checkpointing: bool = False  # recompute each layer in backward: less memory, more time
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         sizes = ("width", "depth", "vocabulary", "context", "decoder_depth", "patch", "channels")
@@ -55,6 +57,7 @@ class ModelSpec(NamedSpec):
         if self.head is not None:
             expect_choice(f"the head of a {self.model}", self.head.kind, self.head_kinds)
 
+    @override
     def layers_and_width(self) -> tuple[int, int]:
         return self.depth + getattr(self, "decoder_depth", 0), self.width
 
@@ -88,6 +91,7 @@ class GPTSpec(TextSpec):
     padding: int | None = field(default=None, kw_only=True)  # the token that fills up rows; a mask says where
     prefix: bool = field(default=False, kw_only=True)  # prompts are read in both directions: a prefix language model
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.prefix and self.attention.window is not None:
@@ -173,6 +177,7 @@ class BERTSpec(TextSpec):
     pooler: bool = field(default=False, kw_only=True)  # a dense tanh layer on CLS, beside the hidden states
     position_start: int = field(default=0, kw_only=True)  # RoBERTa counts from padding + 1
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.pooler and self.head is not None and self.head.kind == "classes":
@@ -305,6 +310,7 @@ class ViTSpec(ModelSpec):
     pooler_activation: str = field(default="tanh", kw_only=True)
     scaled: bool = field(default=False, kw_only=True)  # brings pixels from 0 to 1 to its own scale
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_positive(image=min(self.image))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from cutaway.blocks.checks import expect_choice, expect_positive, expect_probability
 from cutaway.blocks.dense.activations import find_activation
 from cutaway.models.specs.plain_data import VERSION, NamedSpec, Spec
+from cutaway.overriding import override
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class NormSpec(Spec):
     epsilon: float = 1e-5
     bias: bool = True
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_choice("norm", self.kind, ("layer", "rms"))
@@ -41,6 +43,7 @@ class AttentionSpec(Spec):
     norm: bool = False  # RMSNorm of queries and keys
     window: int | None = None  # None: all tokens
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         given = {"kv_heads": self.kv_heads, "head_width": self.head_width, "window": self.window}
@@ -58,6 +61,7 @@ class MLPSpec(Spec):
     bias: bool = True
     dropout: float = 0.0
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.hidden is not None:
@@ -78,6 +82,7 @@ class ScalingSpec(Spec):
     attention: float | None = None  # yarn: what the turned vectors are multiplied by
     whole: bool = True  # yarn: both ends rounded to whole pairs
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_choice("scaling", self.kind, ("linear", "ntk", "dynamic", "llama3", "yarn"))
@@ -97,6 +102,7 @@ class PositionSpec(Spec):
     buckets: int = 32  # relative
     distance: int = 128  # relative
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_choice("position", self.kind, ("none", "learned", "sinusoidal", "rotary", "relative", "alibi"))
@@ -117,6 +123,7 @@ class HeadSpec(Spec):
     hidden: bool = False  # classes: a dense tanh layer before the last (BERT's pooler)
     bias: bool = True  # classes, tags: of the last layer
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_choice("head", self.kind, ("language", "masked", "classes", "tags"))
@@ -148,6 +155,7 @@ class SentenceSpec(Spec):
     prompts: tuple[tuple[str, str], ...] = ()  # texts that can be put before a text, by their names
     prompt: str | None = None  # the name of the one that is, unless another is asked for
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.pooling:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from cutaway.overriding import override
+
 VERSION = 1
 S = TypeVar("S", bound="Spec")
 N = TypeVar("N", bound="NamedSpec")
@@ -99,9 +101,11 @@ class NamedSpec(Spec):
         """
         return 0, 0
 
+    @override
     def to_dict(self) -> dict[str, Any]:
         return {"model": self.model, "version": VERSION} | super().to_dict()
 
+    @override
     @classmethod
     def from_dict(cls: type[N], values: dict[str, Any]) -> N:
         values = dict(values)

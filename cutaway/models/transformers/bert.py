@@ -31,6 +31,7 @@ from cutaway.models.transformers.output_heads import ClassHead, MaskedHead, TagH
 from cutaway.models.transformers.sentence_vectors import build_sentence_layers
 from cutaway.models.transformers.token_inputs import expect_real, expect_segments, expect_tokens, real_positions
 from cutaway.models.transformers.token_table import TextModel, TokenTable
+from cutaway.overriding import override
 
 
 class BERT(TextModel):
@@ -64,6 +65,7 @@ class BERT(TextModel):
         self.sentence_layers = build_sentence_layers(spec)
         initialise_transformer(self, spec.depth)
 
+    @override
     def forward(
         self,
         tokens: Int[Tensor, "b t"],
@@ -127,6 +129,7 @@ class BERT(TextModel):
             states.append(x)
         return x
 
+    @override
     def token_states(
         self,
         tokens: Int[Tensor, "b t"],

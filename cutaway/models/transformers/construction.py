@@ -27,6 +27,7 @@ from cutaway.blocks.positions.rotary_scalings import (
 from cutaway.blocks.positions.sinusoidal import SinusoidalPosition
 from cutaway.inside.quiet import equation_of
 from cutaway.models.specs.architectures import MLPSpec, ModelSpec, NormSpec, PositionSpec, ScalingSpec
+from cutaway.overriding import override
 
 
 def build_norm(spec: NormSpec, width: int) -> LayerNorm | RMSNorm:
@@ -62,6 +63,7 @@ class Prepare(nn.Module):
         super().__init__()
         self.query_norm, self.key_norm, self.rotary = query_norm, key_norm, rotary
 
+    @override
     def forward(self, q: Tensor, k: Tensor, positions: Tensor | PassPositions | None = None) -> tuple[Tensor, Tensor]:
         if self.query_norm is not None and self.key_norm is not None:
             q, k = self.query_norm(q), self.key_norm(k)

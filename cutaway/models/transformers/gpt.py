@@ -45,6 +45,7 @@ from cutaway.models.transformers.token_inputs import (
     segment_positions,
 )
 from cutaway.models.transformers.token_table import TextModel, TokenTable
+from cutaway.overriding import override
 
 
 class GPT(TextModel):
@@ -91,6 +92,7 @@ class GPT(TextModel):
         """Llama's design: see GPTSpec.llama for the sizes."""
         return cls(GPTSpec.llama(**sizes))
 
+    @override
     @property
     def writes(self) -> str:
         return "" if self.logits is None else "continuations"
@@ -108,6 +110,7 @@ class GPT(TextModel):
             "mlp": "blocks.*.mlp",
         } | ends
 
+    @override
     def forward(
         self,
         tokens: Int[Tensor, "b t"],
@@ -166,6 +169,7 @@ class GPT(TextModel):
             states.append(x)
         return x
 
+    @override
     def token_states(
         self,
         tokens: Int[Tensor, "b t"],

@@ -20,6 +20,7 @@ from cutaway.blocks.dense.affine import Dense, Linear
 from cutaway.inside.taps import Tap
 from cutaway.models.specs.architectures import HeadSpec, ModelSpec
 from cutaway.models.transformers.construction import build_norm, drop
+from cutaway.overriding import override
 
 
 class MaskedHead(nn.Module):
@@ -36,6 +37,7 @@ class MaskedHead(nn.Module):
         self.bias = nn.Parameter(torch.zeros(vocabulary))
         self.logits = Tap()
 
+    @override
     def forward(self, z: Float[Tensor, "*b w"], table: Float[Tensor, "v w"]) -> Float[Tensor, "*b v"]:
         """``table`` is E."""
         h = self.norm(self.transform(z))
@@ -70,6 +72,7 @@ class ClassHead(nn.Module):
         """Whether it reads the states of all layers, from the embeddings to the last."""
         return self.pooling == "layers"
 
+    @override
     def forward(
         self, z: Float[Tensor, "b t w"] | list[Tensor], mask: Bool[Tensor, "b t"] | None = None
     ) -> Float[Tensor, "b c"]:
@@ -114,6 +117,7 @@ class TagHead(nn.Module):
         self.classify = Linear(width, spec.classes, spec.bias)
         self.logits = Tap()
 
+    @override
     def forward(self, z: Float[Tensor, "b t w"], mask: Bool[Tensor, "b t"] | None = None) -> Float[Tensor, "b t c"]:
         """``mask`` is not needed: each token is tagged by itself."""
         return self.decide(z)

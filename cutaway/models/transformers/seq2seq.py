@@ -33,6 +33,7 @@ from cutaway.models.transformers.construction import (
 from cutaway.models.transformers.sentence_vectors import build_sentence_layers
 from cutaway.models.transformers.token_inputs import expect_real, expect_tokens, real_positions
 from cutaway.models.transformers.token_table import TextModel, TokenTable
+from cutaway.overriding import override
 
 
 class EncoderDecoder(TextModel):
@@ -65,10 +66,12 @@ class EncoderDecoder(TextModel):
         self.sentence_layers = build_sentence_layers(spec)
         initialise_transformer(self, spec.depth)
 
+    @override
     @property
     def writes(self) -> str:
         return "" if self.logits is None else "answers"
 
+    @override
     def forward(
         self,
         tokens: Int[Tensor, "b s"],
@@ -96,6 +99,7 @@ class EncoderDecoder(TextModel):
             x = self.memory(x)
         return x
 
+    @override
     def token_states(
         self,
         tokens: Int[Tensor, "b t"],

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from cutaway.blocks.embeddings.tokens import Embedding
 from cutaway.models.base import Model
+from cutaway.overriding import override
 
 
 class TokenTable(Embedding):
@@ -26,6 +27,7 @@ class TokenTable(Embedding):
         super().__init__(vocabulary, width)
         self.asked = ModelReference(model)
 
+    @override
     def __call__(self, tokens: Any, *args: Any, **options: Any) -> Any:
         if isinstance(tokens, Tensor):
             return super().__call__(tokens, *args, **options)
@@ -52,6 +54,7 @@ class TextModel(Model):
         """
         raise ValueError(f"texts have vectors in a model with token_states, got a {type(self).__name__}; define it")
 
+    @override
     def represent(
         self,
         tokens: Int[Tensor, "b t"],
@@ -92,6 +95,7 @@ class ModelReference:
         model = self.__getstate__()
         return ModelReference(memory.get(id(model), model))
 
+    @override
     def __getstate__(self) -> nn.Module | None:
         return None if self.weak is None else self.weak()
 

@@ -28,6 +28,7 @@ from cutaway.models.transformers.construction import (
     run_layer,
 )
 from cutaway.models.transformers.output_heads import build_head
+from cutaway.overriding import override
 
 
 class ViT(Model):
@@ -58,9 +59,11 @@ class ViT(Model):
         self.head = build_head(spec, "cls")
         initialise_transformer(self, spec.depth)
 
+    @override
     def forward(self, images: Float[Tensor, "b c H W"]) -> Float[Tensor, "b ..."]:
         return self.encode(images) if self.head is None else self.head.decide(self.represent(images))
 
+    @override
     def represent(self, images: Float[Tensor, "b c H W"]) -> Float[Tensor, "b *t w"]:
         head: Any = self.head
         by_cls = self.spec.head is not None and self.spec.head.pooling in (None, "cls")

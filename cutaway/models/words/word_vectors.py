@@ -25,6 +25,7 @@ from cutaway.inside.taps import Tap
 from cutaway.models.base import Model, choose_spec
 from cutaway.models.specs.plain_data import NamedSpec
 from cutaway.models.words.subwords import piece_rows, subword_table
+from cutaway.overriding import override
 
 OUTPUTS = ("negative", "full", "hierarchical", "sampled", "nce", "none")
 
@@ -43,6 +44,7 @@ class WordVectorsSpec(NamedSpec):
     buckets: int = 0  # rows that pieces of words share; 0: whole words alone
     entries: int = 0  # rows that make up all words, with buckets
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_positive(vocabulary=self.vocabulary, width=self.width, samples=self.samples)
@@ -51,6 +53,7 @@ class WordVectorsSpec(NamedSpec):
         if self.buckets < 0 or self.entries < 0:
             raise ValueError(f"buckets and entries must be 0 or more, got {self.buckets} and {self.entries}; try 0")
 
+    @override
     def layers_and_width(self) -> tuple[int, int]:
         return 1, self.width
 
@@ -129,6 +132,7 @@ class WordVectors(Model):
             z = z / size
         return self.hidden(z) if self.hidden.live else z
 
+    @override
     def forward(self, contexts: Int[Tensor, "b c"], mask: Bool[Tensor, "b c"] | None = None) -> Float[Tensor, "b v"]:
         if self.output is None:
             raise ValueError(

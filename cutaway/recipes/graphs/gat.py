@@ -3,6 +3,7 @@ r"""`gat`: the class of a vertex, by attention on the edges: each vertex weighs 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_share
 from cutaway.recipes.graphs.vertex_settings import VertexClassifierRecipe
 from cutaway.recipes.settings import FIRST, setting
@@ -45,6 +46,7 @@ class GATRecipe(VertexClassifierRecipe):
     rate: float = 5e-3
     """full learning rate"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_share(self, "attention_dropout")

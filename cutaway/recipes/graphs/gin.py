@@ -3,6 +3,7 @@ r"""`gin`: the class or value of a whole graph: molecules, proteins, small netwo
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.base import Recipe, without_idle_patience
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
@@ -89,11 +90,13 @@ class GINRecipe(Recipe):
     evaluate_every: int = setting(25, RESULTS)
     """steps between evaluations"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_share(self, "validation", "test", "dropout")
         expect_at_least(self, 1, "width", "depth")
 
+    @override
     def read(self, base: Any = None) -> "WholeGraphs":
         from cutaway.tasks.graphs.edge_inputs import expect_readable_edges
         from cutaway.tasks.graphs.whole_graphs import WholeGraphs
@@ -104,6 +107,7 @@ class GINRecipe(Recipe):
             expect_readable_edges(self.layer, parts.train.graphs, parts.edge_feature_names, parts.name)
         return task
 
+    @override
     def settled(self, task: Any, base: Any = None) -> "Recipe":
         return without_idle_patience(self)
 
@@ -131,10 +135,12 @@ class GINRecipe(Recipe):
             head_dropout=self.dropout,
         )
 
+    @override
     def build(self, task: Any, base: Any = None, model: "nn.Module | None" = None) -> "GraphNetwork":
         from cutaway.tasks.graphs.graph_networks import GraphNetwork
 
         return GraphNetwork(self, task, self.network(task.parts) if model is None else model)
 
+    @override
     def smaller(self) -> str:
         return f"lower batch={self.batch} or width={self.width}"

@@ -3,6 +3,7 @@ r"""`graph-rnn`: learns from a set of graphs, and draws new ones, vertex by vert
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.base import Recipe, without_idle_patience
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
@@ -89,6 +90,7 @@ class GraphRNNRecipe(Recipe):
     evaluate_every: int = setting(50, RESULTS)
     """steps between evaluations"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_share(self, "validation", "test", "dropout")
@@ -96,6 +98,7 @@ class GraphRNNRecipe(Recipe):
         expect_at_least(self, 0, "bandwidth")
         expect_at_least(self, 2, "largest")
 
+    @override
     def read(self, base: Any = None) -> "DrawnGraphs":
         from cutaway.tasks.graphs.generate import DrawnGraphs
 
@@ -103,6 +106,7 @@ class GraphRNNRecipe(Recipe):
         task.simple  # noqa: B018 -- reads them
         return task
 
+    @override
     def settled(self, task: Any, base: Any = None) -> "Recipe":
         return without_idle_patience(self)
 
@@ -123,10 +127,12 @@ class GraphRNNRecipe(Recipe):
             largest=2 * max(graph.vertices for graph in graphs.train),
         )
 
+    @override
     def build(self, task: Any, base: Any = None, model: "nn.Module | None" = None) -> "VertexByVertex":
         from cutaway.tasks.graphs.generation.autoregressive import VertexByVertex
 
         return VertexByVertex(self, task, self.network(task.simple) if model is None else model)
 
+    @override
     def smaller(self) -> str:
         return f"lower batch={self.batch} or largest={self.largest}"

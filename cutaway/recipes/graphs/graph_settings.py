@@ -3,6 +3,7 @@ r"""Settings of all recipes for one graph: where its edges and vertices are, how
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
@@ -75,6 +76,7 @@ class GraphSettings(Recipe):
     checkpoint_every: int = setting(100, RESULTS)
     """steps between checkpoints"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_share(self, "validation", "test", "dropout")
@@ -111,6 +113,7 @@ class GraphSettings(Recipe):
         """What else `read_graph` is to be told: by default, the column of the vertices' classes."""
         return {"target": self.target, "labelled": self.needs_labels}
 
+    @override
     def smaller(self) -> str:
         return f"lower width={self.width} or depth={self.depth}"
 

@@ -3,6 +3,7 @@ r"""`graph-transformer`: the class of a vertex, by a transformer with attention 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least, expect_heads, expect_share
 from cutaway.recipes.graphs.vertex_settings import VertexClassifierRecipe
 from cutaway.recipes.settings import FIRST, setting
@@ -44,6 +45,7 @@ class GraphTransformerRecipe(VertexClassifierRecipe):
     patience: int = 30
     """evaluations without improvement before stopping; 0 to go on"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_share(self, "attention_dropout")
@@ -52,8 +54,10 @@ class GraphTransformerRecipe(VertexClassifierRecipe):
         if self.frequencies:
             self.expect_whole_graph("eigenvectors of the Laplacian")
 
+    @override
     def eigenvectors_asked(self) -> int:
         return self.frequencies
 
+    @override
     def layer_name(self) -> str:
         return "transformer" if self.scope == "edges" else "all-pairs"

@@ -3,6 +3,7 @@ r"""`grn`: the class of a vertex, by a recurrent network on the graph: vertices 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.graphs.vertex_settings import VertexClassifierRecipe
 from cutaway.recipes.settings import FIRST, setting
@@ -35,6 +36,7 @@ class GRNRecipe(VertexClassifierRecipe):
     steps: int = 150
     """optimizer steps, at most"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "rounds")
@@ -44,5 +46,6 @@ class GRNRecipe(VertexClassifierRecipe):
                 "rest; try contraction=0.9"
             )
 
+    @override
     def layer_name(self) -> str:
         return self.design

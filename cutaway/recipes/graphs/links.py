@@ -3,6 +3,7 @@ r"""`links`: which vertices belong together, and how: friends to be, films one w
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.graphs.graph_settings import GraphSettings
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
@@ -71,14 +72,17 @@ class LinksRecipe(GraphSettings):
     evaluate_every: int = setting(5, RESULTS)
     """steps between evaluations"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "batch")
 
+    @override
     def read_options(self) -> dict[str, Any]:
         labels = self.task if self.task in ("classes", "values") else "auto"
         return {"edge_target": self.target, "bipartite": self.bipartite, "labels": labels}
 
+    @override
     def read(self, base: Any = None) -> "PairTask":
         from cutaway.tasks.graphs.edges import EdgeLabels
         from cutaway.tasks.graphs.links import Links
@@ -98,6 +102,7 @@ class LinksRecipe(GraphSettings):
             )
         return data.edge_targets is not None and self.task != "links" and len(data.edge_classes) != 2
 
+    @override
     def task_of(self, run: "Run") -> "PairTask":
         from cutaway.tasks.graphs.edges import EdgeLabels
         from cutaway.tasks.graphs.links import Links
@@ -107,6 +112,7 @@ class LinksRecipe(GraphSettings):
         labels = spec.get("outputs", 1) > 1 or (spec.get("signed", False) and has_values(run))
         return EdgeLabels(self, run) if labels else Links(self, run)
 
+    @override
     def build(self, task: Any, base: Any = None, model: Any = None) -> "PairNetwork":
         from cutaway.tasks.graphs.learners.pairs import PairNetwork
 

@@ -4,6 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.graphs.graph_settings import GraphSettings, refuse_signs
 from cutaway.recipes.settings import DATA, FIRST, MODEL, RESULTS, SCHEDULE, setting
@@ -96,6 +97,7 @@ class MaskedGraphRecipe(GraphSettings):
     checkpoint_every: int = setting(0, RESULTS)
     """steps between checkpoints; 0 for 4 in all"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "heads", "batch", "power")
@@ -110,6 +112,7 @@ class MaskedGraphRecipe(GraphSettings):
             self.hidden_edges if self.hide in ("edges", "both") else 0.0,
         )
 
+    @override
     def read(self, base: Any = None) -> "RestoredGraphs":
         from cutaway.tasks.graphs.edge_inputs import expect_readable_edges
         from cutaway.tasks.graphs.masked import RestoredGraphs
@@ -121,6 +124,7 @@ class MaskedGraphRecipe(GraphSettings):
             expect_readable_edges(self.layer, parts.some_graphs(), names, parts.data.name)
         return task
 
+    @override
     def settled(self, task: Any, base: Any = None) -> "MaskedGraphRecipe":
         """New settings, in which what depends on one graph or many is chosen."""
         from cutaway.models.graphs.layer_kinds import LAYERS
@@ -159,10 +163,12 @@ class MaskedGraphRecipe(GraphSettings):
             dropout=self.dropout,
         )
 
+    @override
     def build(self, task: Any, base: Any = None, model: "nn.Module | None" = None) -> "GraphRestorer":
         from cutaway.tasks.graphs.masking.restorer import GraphRestorer
 
         return GraphRestorer(self, task, self.network(task.parts) if model is None else model)
 
+    @override
     def smaller(self) -> str:
         return f"lower width={self.width} or batch={self.batch}"

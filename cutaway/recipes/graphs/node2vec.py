@@ -5,6 +5,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, MODEL, RESULTS, setting
 from cutaway.recipes.words.wordvectors import WordVectorsRecipe
@@ -80,6 +81,7 @@ class Node2VecRecipe(WordVectorsRecipe):
     checkpoint_every: int = setting(50, RESULTS)
     """steps between checkpoints"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 2, "length")
@@ -91,6 +93,7 @@ class Node2VecRecipe(WordVectorsRecipe):
             if getattr(self, name) != value:
                 raise ValueError(f"walks are no text, got {name}={getattr(self, name)!r}; leave it out")
 
+    @override
     def read(self, base: Any = None) -> "WalkTexts":
         """The graph; its walks are drawn when their number is chosen."""
         from cutaway.tasks.graphs.walk_texts import WalkTexts
@@ -99,6 +102,7 @@ class Node2VecRecipe(WordVectorsRecipe):
         task.graph, task.tests  # noqa: B018 -- reads them
         return task
 
+    @override
     def settled(self, task: Any, base: Any = None) -> "Node2VecRecipe":
         """The recipe with walks, passes and steps chosen by the size of the graph, where nobody chose them.
 
@@ -125,5 +129,6 @@ class Node2VecRecipe(WordVectorsRecipe):
         )
         return dataclasses.replace(chosen, evaluate_every=self.evaluate_every * (steps // _STEPS))
 
+    @override
     def build(self, task: Any, base: Any = None, model: Any = None) -> "Word2Vec":
         return super().build(task if model is not None else task.by(self), base, model)

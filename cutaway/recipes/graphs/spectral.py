@@ -3,6 +3,7 @@ r"""`spectral`: the class of a vertex, by filters on the spectrum of the graph's
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.graphs.vertex_settings import VertexClassifierRecipe
 from cutaway.recipes.settings import FIRST, setting
@@ -35,13 +36,16 @@ class SpectralRecipe(VertexClassifierRecipe):
     residual: bool = True
     """add what went into a layer to what comes out: the lowest frequencies alone would blur every vertex"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "rounds", "frequencies")
         self.expect_whole_graph("filters on the spectrum")
 
+    @override
     def layer_name(self) -> str:
         return "chebyshev" if self.filters == "chebyshev" else "spectral"
 
+    @override
     def eigenvectors_asked(self) -> int:
         return self.frequencies if self.filters == "eigenvectors" else 0

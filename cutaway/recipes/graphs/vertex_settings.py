@@ -7,6 +7,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.graphs.graph_settings import GraphSettings, refuse_signs
 from cutaway.recipes.settings import DATA, MACHINE, RESULTS, SCHEDULE, setting
@@ -57,6 +58,7 @@ class VertexClassifierRecipe(GraphSettings):
     batch: int = setting(512, MACHINE)
     """vertices in a step where neighbours are sampled; the whole graph is one step"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_share(self, "value_dropout")
@@ -103,9 +105,11 @@ class VertexClassifierRecipe(GraphSettings):
         if self.neighbours:
             raise ValueError(f"{what} see the whole graph, got neighbours={self.neighbours!r}; leave it out")
 
+    @override
     def read_options(self) -> dict[str, Any]:
         return super().read_options() | {"labels": self.task}
 
+    @override
     def read(self, base: Any = None) -> "VertexLabels":
         from cutaway.tasks.graphs.vertices import VertexLabels
 
@@ -113,6 +117,7 @@ class VertexClassifierRecipe(GraphSettings):
         self.expect_learnable(task.parts)
         return task
 
+    @override
     def build(self, task: Any, base: Any = None, model: Any = None) -> "VertexNetwork":
         from cutaway.tasks.graphs.learners.vertices import VertexNetwork
 
@@ -131,5 +136,6 @@ class VertexClassifierRecipe(GraphSettings):
         if self.best_by == "error" and not data.classes:
             raise ValueError("best_by='error' is for classes, got values to predict; leave it out")
 
+    @override
     def smaller(self) -> str:
         return f"lower width={self.width}, or sample neighbours={','.join(['10'] * self.depth)}"

@@ -3,6 +3,7 @@ r"""`autoencoder`: squeezes images through a narrow code and makes them anew."""
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.images.generative import GenerativeRecipe
 from cutaway.recipes.settings import FIRST, MODEL, setting
@@ -52,11 +53,13 @@ class AutoencoderRecipe(GenerativeRecipe):
     weight_decay: float = 1e-4
     ema: float = 0.99
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "codes", "width", "depth")
         expect_at_least(self, 0, "noise")
 
+    @override
     def new_model(self, data: "ImageData") -> "nn.Module":
         from cutaway.models.autoencoders.autoencoder import Autoencoder
         from cutaway.tasks.images.pca_kmeans import as_rows
@@ -74,6 +77,7 @@ class AutoencoderRecipe(GenerativeRecipe):
         model.start(as_rows(data.train, 5000).view(-1, *data.shape))
         return model
 
+    @override
     def learner_kind(self) -> "type[Reconstructor]":
         from cutaway.tasks.images.autoencoder import Reconstructor
 

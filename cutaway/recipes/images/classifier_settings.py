@@ -3,6 +3,7 @@ r"""Settings of all recipes that give an image one of several classes; a recipe 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.images.image_settings import ImageRecipe
 from cutaway.recipes.settings import FIRST, setting
@@ -40,12 +41,14 @@ class ImageClassifierRecipe(ImageRecipe):
     adversarial_steps: int = 5
     """steps of that attack; each costs about as much as training without it"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_share(self, "adversarial")
         expect_at_least(self, 1, "adversarial_steps")
         read_changes(self.augment)  # checks it
 
+    @override
     def learner_kind(self) -> "type[ImageClassifier]":
         from cutaway.tasks.images.classifiers import ImageClassifier
 

@@ -3,6 +3,7 @@ r"""`cnn`: the class of an image, by a convolutional network: digits, clothes, l
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.images.classifier_settings import ImageClassifierRecipe
 from cutaway.recipes.settings import FIRST, setting
@@ -91,6 +92,7 @@ class CNNRecipe(ImageClassifierRecipe):
     evaluate_every: int = 100
     """steps between evaluations"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "width", "depth", "kernel")
@@ -99,6 +101,7 @@ class CNNRecipe(ImageClassifierRecipe):
         if not 0 <= self.contrast < 0.5:
             raise ValueError(f"contrast must be at least 0 and below 0.5, got {self.contrast}; try contrast=0.3")
 
+    @override
     def new_model(self, data: "ImageData") -> "nn.Module":
         from cutaway.models.convolutional.cnn import CNN
         from cutaway.tasks.images.scales import (
@@ -133,5 +136,6 @@ class CNNRecipe(ImageClassifierRecipe):
         model.scale.fit(*channel_statistics(data.train))
         return model
 
+    @override
     def smaller(self) -> str:
         return f"lower batch={self.batch}, width={self.width} or size={self.size}"

@@ -3,6 +3,7 @@ r"""`contrastive`: learns from images without labels, by telling two changed vie
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least, expect_heads
 from cutaway.recipes.images.masked_image import expect_unmixed
 from cutaway.recipes.images.pretraining import ImagePretrainingRecipe
@@ -67,6 +68,7 @@ class ContrastiveRecipe(ImagePretrainingRecipe):
     evaluate_every: int = 200
     """steps between evaluations"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "width", "depth", "heads", "hidden", "projected")
@@ -81,6 +83,7 @@ class ContrastiveRecipe(ImagePretrainingRecipe):
                 "two views of an image must differ, got augment without a change; try augment=rotate:15,crop:0.3"
             )
 
+    @override
     def new_model(self, data: "ImageData") -> "nn.Module":
         from cutaway.models.convolutional.cnn import CNNSpec
         from cutaway.models.pretraining.contrastive_encoder import ContrastiveEncoder, ContrastiveSpec
@@ -109,10 +112,12 @@ class ContrastiveRecipe(ImagePretrainingRecipe):
         model.encoder.scale.fit(*channel_statistics(data.train))
         return model
 
+    @override
     def learner_kind(self) -> "type[ViewMatcher]":
         from cutaway.tasks.images.contrast import ViewMatcher
 
         return ViewMatcher
 
+    @override
     def smaller(self) -> str:
         return f"lower batch={self.batch}, width={self.width} or size={self.size}"

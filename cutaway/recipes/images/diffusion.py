@@ -3,6 +3,7 @@ r"""`diffusion`: makes images of noise, step by step, of a class if the images h
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.images.generative import GenerativeRecipe
 from cutaway.recipes.settings import FIRST, MODEL, RESULTS, setting
@@ -96,6 +97,7 @@ class DiffusionRecipe(GenerativeRecipe):
     final: Literal["best", "last"] = setting("last", RESULTS)
     """the weights that the run ends with: last (an average, with ema), or best by validation"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "sampling_steps", "depth")
@@ -112,12 +114,14 @@ class DiffusionRecipe(GenerativeRecipe):
                 "predicts='flow' or noise_schedule='cosine'"
             )
 
+    @override
     def settled(self, task: Any, base: Any = None) -> "DiffusionRecipe":
         """New settings, with what depends on grey or colour chosen: photographs take a larger network and longer."""
         usual = _GREY if task.parts.shape[0] == 1 else _COLOUR
         chosen: dict[str, Any] = {name: getattr(self, name) or value for name, value in usual.items()}
         return replace(self, **chosen)
 
+    @override
     def new_model(self, data: "ImageData") -> "nn.Module":
         from cutaway.models.diffusion.denoising_model import Diffusion
 
@@ -135,6 +139,7 @@ class DiffusionRecipe(GenerativeRecipe):
             target=self.predicts,
         )
 
+    @override
     def learner_kind(self) -> "type[Denoiser]":
         from cutaway.tasks.images.denoising import Denoiser
 

@@ -3,6 +3,7 @@ r"""Settings of all recipes for images: where the images are, the size and colou
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_share
 from cutaway.recipes.settings import DATA, setting
@@ -52,6 +53,7 @@ class ImageRecipe(Recipe):
     encoding: str = setting("utf-8", DATA)
     """encoding of a CSV file"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_share(self, "validation", "test")
@@ -65,6 +67,7 @@ class ImageRecipe(Recipe):
                 "set patience=0 too"
             )
 
+    @override
     def read(self, base: Any = None) -> "Task":
         from cutaway.tasks.task import task_of_kind
 
@@ -80,6 +83,7 @@ class ImageRecipe(Recipe):
         """How such a model learns, and what it can do."""
         raise self._cannot("be trained")
 
+    @override
     def build(self, task: Any, base: Any = None, model: Any = None) -> "Learner":
         import torch
 
@@ -88,5 +92,6 @@ class ImageRecipe(Recipe):
             model = self.new_model(task.parts)
         return self.learner_kind()(self, task, model)
 
+    @override
     def smaller(self) -> str:
         return f"lower batch={self.batch} or size={self.size}"

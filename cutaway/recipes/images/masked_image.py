@@ -3,6 +3,7 @@ r"""`masked-image`: learns from images without labels, by filling in patches tha
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least, expect_heads
 from cutaway.recipes.images.pretraining import ImagePretrainingRecipe
 from cutaway.recipes.settings import FIRST, MODEL, setting
@@ -69,6 +70,7 @@ class MaskedImageRecipe(ImagePretrainingRecipe):
     evaluate_every: int = 200
     """steps between evaluations"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "width", "depth", "heads", "decoder_width", "decoder_depth")
@@ -98,6 +100,7 @@ class MaskedImageRecipe(ImagePretrainingRecipe):
             )
         return patch
 
+    @override
     def new_model(self, data: "ImageData") -> "nn.Module":
         from cutaway.models.pretraining.masked_vit import MaskedViT, MaskedViTSpec
         from cutaway.models.specs.architectures import ViTSpec
@@ -120,11 +123,13 @@ class MaskedImageRecipe(ImagePretrainingRecipe):
         model.encoder.scale.fit(*channel_statistics(data.train))
         return model
 
+    @override
     def learner_kind(self) -> "type[PatchFiller]":
         from cutaway.tasks.images.masked_patches import PatchFiller
 
         return PatchFiller
 
+    @override
     def smaller(self) -> str:
         return f"lower batch={self.batch}, width={self.width} or size={self.size}"
 

@@ -3,6 +3,7 @@ r"""`siamese`: learns which images are of one kind, and then tells kinds apart o
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.images.image_settings import ImageRecipe
 from cutaway.recipes.settings import DATA, FIRST, MODEL, setting
@@ -92,6 +93,7 @@ class SiameseRecipe(ImageRecipe):
     final: Literal["best", "last"] = "last"
     """the weights that the run ends with: last, or best by validation"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "width", "stages", "embedding")
@@ -104,6 +106,7 @@ class SiameseRecipe(ImageRecipe):
         if mixed:
             raise ValueError(f"augment must keep each image one kind, got {mixed[0]}, which mixes two; leave it out")
 
+    @override
     def new_model(self, data: "ImageData") -> "nn.Module":
         import torch
 
@@ -124,6 +127,7 @@ class SiameseRecipe(ImageRecipe):
         model.set_scale(some)
         return model
 
+    @override
     def learner_kind(self) -> "type[Comparer]":
         from cutaway.tasks.images.siamese import Comparer
 

@@ -3,6 +3,7 @@ r"""`vae`: a variational autoencoder, whose codes can be drawn, walked through a
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.images.generative import GenerativeRecipe
 from cutaway.recipes.settings import FIRST, MODEL, setting
@@ -65,11 +66,13 @@ class VAERecipe(GenerativeRecipe):
     clip: float = 50.0
     ema: float = 0.998
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "latents", "width", "depth")
         expect_at_least(self, 0, "kl_weight")
 
+    @override
     def new_model(self, data: "ImageData") -> "nn.Module":
         from cutaway.models.autoencoders.vae import VAE
         from cutaway.tasks.images.vae import fitting_likelihood
@@ -86,6 +89,7 @@ class VAERecipe(GenerativeRecipe):
             shared_scale=self.shared_scale,
         )
 
+    @override
     def learner_kind(self) -> "type[Variational]":
         from cutaway.tasks.images.vae import Variational
 

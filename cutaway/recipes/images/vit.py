@@ -3,6 +3,7 @@ r"""`vit`: the class of an image, by a transformer over its patches."""
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least, expect_heads, expect_share
 from cutaway.recipes.images.classifier_settings import ImageClassifierRecipe
 from cutaway.recipes.settings import FIRST, setting
@@ -64,6 +65,7 @@ class ViTRecipe(ImageClassifierRecipe):
     evaluate_every: int = 100
     """steps between evaluations"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "width", "depth", "heads")
@@ -71,6 +73,7 @@ class ViTRecipe(ImageClassifierRecipe):
         expect_share(self, "dropout")
         expect_heads(self)
 
+    @override
     def new_model(self, data: "ImageData") -> "nn.Module":
         from cutaway.models.specs.architectures import ViTSpec
         from cutaway.models.transformers.vit import ViT
@@ -94,10 +97,12 @@ class ViTRecipe(ImageClassifierRecipe):
         model.scale.fit(*channel_statistics(data.train))
         return model
 
+    @override
     def learner_kind(self) -> "type[ImageClassifier]":
         from cutaway.tasks.images.classifiers import PatchClassifier
 
         return PatchClassifier
 
+    @override
     def smaller(self) -> str:
         return f"lower batch={self.batch}, width={self.width} or size={self.size}"

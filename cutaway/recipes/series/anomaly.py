@@ -3,6 +3,7 @@ r"""`anomaly`: odd points and stretches of series, where what came was too unlik
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from cutaway.overriding import override
 from cutaway.recipes.series.forecast_settings import ForecastRecipe
 from cutaway.recipes.settings import DATA, FIRST, MODEL, setting
 from cutaway.tasks.abilities.ability import Offer
@@ -44,11 +45,13 @@ class AnomalyRecipe(ForecastRecipe):
     """units of the hidden layer"""
     evaluate_every: int = 100
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.alarms_per_year > 0:
             raise ValueError(f"alarms_per_year must be above 0, got {self.alarms_per_year}; try alarms_per_year=2")
 
+    @override
     def read(self, base: Any = None) -> "SeriesAnomalies":
         from cutaway.tasks.series.anomalies import SeriesAnomalies
 
@@ -56,6 +59,7 @@ class AnomalyRecipe(ForecastRecipe):
         task.parts  # noqa: B018 -- reads them
         return task
 
+    @override
     def build(self, task: Any, base: Any = None, model: Any = None) -> "DensityLearner":
         from cutaway.tasks.series.density_learner import DensityLearner
 

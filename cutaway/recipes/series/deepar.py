@@ -3,6 +3,7 @@ r"""`deepar`: an LSTM that forecasts many series at once, with a distribution of
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from cutaway.overriding import override
 from cutaway.recipes.series.probabilistic import ProbabilisticRecipe
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class DeepARRecipe(ProbabilisticRecipe):
         "less: use Holt–Winters. `python benchmarks/run.py forecasting` measures all of them."
     )
 
+    @override
     def model_spec(self, sizes: dict[str, Any]) -> "DeepARSpec":
         from cutaway.models.forecasting.deepar import DeepARSpec
 

@@ -8,6 +8,7 @@ A recipe of this kind builds a learner that samples paths (`tasks/series/forecas
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
@@ -73,11 +74,13 @@ class ForecastRecipe(Recipe):
     samples: int = setting(100, RESULTS)
     """paths drawn for each window when a forecast is measured"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 0, "horizon", "validation", "windows")
         expect_at_least(self, 1, "samples")
 
+    @override
     def read(self, base: Any = None) -> "SeriesForecasts":
         from cutaway.tasks.series.forecast import SeriesForecasts
 
@@ -85,5 +88,6 @@ class ForecastRecipe(Recipe):
         task.parts  # noqa: B018 -- reads them
         return task
 
+    @override
     def smaller(self) -> str:
         return f"lower batch={self.batch}"

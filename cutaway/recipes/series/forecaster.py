@@ -3,6 +3,7 @@ r"""`forecaster`: a decoder-only transformer that forecasts many series at once,
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.series.probabilistic import ProbabilisticRecipe
 from cutaway.recipes.settings import MODEL, setting
@@ -24,10 +25,12 @@ class ForecasterRecipe(ProbabilisticRecipe):
     heads: int = setting(4, MODEL)
     """attentions side by side"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "heads")
 
+    @override
     def model_spec(self, sizes: dict[str, Any]) -> "ForecasterSpec":
         from cutaway.models.forecasting.forecaster import ForecasterSpec
 

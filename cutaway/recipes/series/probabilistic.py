@@ -7,6 +7,7 @@ One configuration serves all data: lags and seasons follow from the frequency, t
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.series.forecast_settings import ForecastRecipe
 from cutaway.recipes.settings import FIRST, MODEL, setting
@@ -49,6 +50,7 @@ class ProbabilisticRecipe(ForecastRecipe):
     evaluate_every: int = 50
     """steps between evaluations"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 0, "context")
@@ -59,6 +61,7 @@ class ProbabilisticRecipe(ForecastRecipe):
         """The family's spec of these sizes."""
         raise self._cannot("be trained")
 
+    @override
     def build(self, task: Any, base: Any = None, model: Any = None) -> "LikelihoodLearner":
         from cutaway.tasks.series.likelihood_learner import LikelihoodLearner
 

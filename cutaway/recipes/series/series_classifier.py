@@ -3,6 +3,7 @@ r"""`series-classifier`: the class of a whole series, from examples: gestures, h
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, setting
@@ -78,6 +79,7 @@ class SeriesClassifierRecipe(Recipe):
     evaluate_every: int = 25
     """steps between evaluations"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "width", "depth")
@@ -89,6 +91,7 @@ class SeriesClassifierRecipe(Recipe):
                 "set patience=0 too"
             )
 
+    @override
     def read(self, base: Any = None) -> "SeriesClasses":
         from cutaway.tasks.series.classify import SeriesClasses
 
@@ -96,10 +99,12 @@ class SeriesClassifierRecipe(Recipe):
         task.parts  # noqa: B018 -- reads them
         return task
 
+    @override
     def build(self, task: Any, base: Any = None, model: Any = None) -> "ClassifierLearner":
         from cutaway.tasks.series.classifier_learner import ClassifierLearner
 
         return ClassifierLearner.new(self, task) if model is None else ClassifierLearner(self, task, model)
 
+    @override
     def smaller(self) -> str:
         return f"lower batch={self.batch} or width={self.width}"

@@ -11,6 +11,7 @@ The first three descend to the one minimum that their cost has, which is what st
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.base import Optimizer
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import FIRST, setting
@@ -39,10 +40,12 @@ class OneLayerRecipe(TableRecipe):
     penalty: float = setting(0.0, FIRST)
     """weight of ½ Σ W² against the sum of all losses"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 0, "penalty")
 
+    @override
     def spec(self, table: "Table") -> "TableNetSpec":
         from cutaway.models.tables import TableNetSpec
 
@@ -57,6 +60,7 @@ class OneLayerRecipe(TableRecipe):
             embedding=0,
         )
 
+    @override
     def learner(self) -> "type[RowLearner]":
         from cutaway.tasks.tables.rows import OneLayer
 
@@ -151,11 +155,13 @@ class PerceptronRecipe(OneLayerRecipe):
     final: Literal["best", "last"] = "best"
     """the weights that the run ends with: best by validation (last, if there is none), or last"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.penalty:
             raise ValueError(f"the perceptron's rule has no penalty, got penalty={self.penalty}; leave it at 0")
 
+    @override
     def learner(self) -> "type[RowLearner]":
         from cutaway.tasks.tables.rows import Perceptron
 

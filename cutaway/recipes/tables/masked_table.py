@@ -3,6 +3,7 @@ r"""`masked-table`: a model that restores any cell of a table from the others of
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from cutaway.overriding import override
 from cutaway.recipes.base import Recipe, without_idle_patience
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, SCHEDULE, setting
@@ -82,6 +83,7 @@ class MaskedTableRecipe(Recipe):
     evaluate_every: int = setting(50, RESULTS)
     """steps between evaluations"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_share(self, "validation", "test", "dropout")
@@ -91,9 +93,11 @@ class MaskedTableRecipe(Recipe):
         if not 0 < self.hidden < 1:
             raise ValueError(f"hidden must be above 0 and below 1, got {self.hidden}; try hidden=0.5")
 
+    @override
     def settled(self, task: Any = None, base: Any = None) -> "Recipe":
         return without_idle_patience(self)
 
+    @override
     def read(self, base: Any = None) -> "HiddenCellsTask":
         from cutaway.tasks.tables.masked_cells import HiddenCellsTask
 
@@ -101,10 +105,12 @@ class MaskedTableRecipe(Recipe):
         task.parts  # noqa: B018 -- reads them
         return task
 
+    @override
     def build(self, task: Any, base: Any = None, model: Any = None) -> "CellRestorer":
         from cutaway.tasks.tables.cell_restoring import CellRestorer
 
         return CellRestorer.new(self, task) if model is None else CellRestorer(self, task, model)
 
+    @override
     def smaller(self) -> str:
         return f"lower batch={self.batch}"

@@ -3,6 +3,7 @@ r"""`mlp`: a network for any table, its output unit and loss chosen from the tar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import FIRST, setting
 from cutaway.recipes.tables.table_settings import TableRecipe
@@ -63,12 +64,14 @@ class MLPRecipe(TableRecipe):
     evaluate_every: int = 20
     """steps between evaluations"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "width", "depth")
         expect_at_least(self, 0, "embedding", "pieces")
         expect_share(self, "dropout", "hide")
 
+    @override
     def spec(self, table: "Table") -> "TableNetSpec":
         from cutaway.models.tables import TableNetSpec
 

@@ -3,6 +3,7 @@ r"""Settings that the recipes for tables share. Their task is `tasks/tables/pred
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_share
 from cutaway.recipes.settings import DATA, FIRST, setting
@@ -56,6 +57,7 @@ class TableRecipe(Recipe):
     header: bool | None = setting(None, DATA)
     """whether the first row of a CSV file holds the names of the columns; without it, it is found and told"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_share(self, "validation", "test")
@@ -74,6 +76,7 @@ class TableRecipe(Recipe):
         """The model's design."""
         raise self._cannot("be trained")
 
+    @override
     def read(self, base: Any = None) -> "TablePrediction":
         from cutaway.tasks.tables.predict import TablePrediction
 
@@ -87,8 +90,10 @@ class TableRecipe(Recipe):
 
         return RowLearner
 
+    @override
     def build(self, task: Any, base: Any = None, model: Any = None) -> "RowLearner":
         return self.learner().new(self, task) if model is None else self.learner()(self, task, model)
 
+    @override
     def smaller(self) -> str:
         return f"lower batch={self.batch}"

@@ -3,6 +3,7 @@ r"""`bert`: a model that reads text in both directions, and guesses masked token
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, RESULTS, setting
 from cutaway.recipes.texts.text_settings import TextRecipe
@@ -64,6 +65,7 @@ class BERTRecipe(TextRecipe):
     evaluate_tokens: int = setting(20_000, RESULTS)
     """validation tokens read while training; the whole split is used at the end"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "evaluate_tokens")
@@ -78,6 +80,7 @@ class BERTRecipe(TextRecipe):
         spec = BERTSpec.bert(vocabulary=vocabulary, head=HeadSpec("masked"), dropout=self.dropout, **sizes)
         return spec.but(checkpointing=self.checkpointing)
 
+    @override
     def read(self, base: Any = None) -> "MaskedTokens":
         from cutaway.tasks.texts.masked_tokens import MaskedTokens
 
@@ -85,6 +88,7 @@ class BERTRecipe(TextRecipe):
         task.parts.expect_context(self.context)
         return task
 
+    @override
     def build(self, task: Any, base: Any = None, model: Any = None) -> "MaskedTokensLearner":
         import torch
 

@@ -3,6 +3,7 @@ r"""`classifier`: which class a text belongs to, learned from texts with labels.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
@@ -106,6 +107,7 @@ class ClassifierRecipe(Recipe):
     calibrate: bool = setting(True, RESULTS)
     """at the end, make the probabilities as sure as they are right on validation (a temperature in the last layers)"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "readers", "vector_width", "width", "depth", "heads", "context")
@@ -160,6 +162,7 @@ class ClassifierRecipe(Recipe):
             trust=self.trust,
         )
 
+    @override
     def read(self, base: Any = None) -> "TextClasses":
         from cutaway.tasks.texts.classify import TextClasses
 
@@ -167,11 +170,13 @@ class ClassifierRecipe(Recipe):
         task.parts  # noqa: B018 -- reads them
         return task
 
+    @override
     def build(self, task: Any, base: Any = None, model: Any = None) -> "VotingReaders":
         from cutaway.tasks.texts.text_readers import VotingReaders
 
         return VotingReaders.new(self, task) if model is None else VotingReaders.of_run(self, task, model)
 
+    @override
     def smaller(self) -> str:
         return f"lower batch={self.batch}, context={self.context}, ngrams={self.ngrams} or width={self.width}"
 

@@ -3,6 +3,7 @@ r"""`gpt`: a language model of your own text, by characters, bytes or BPE tokens
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.texts.language_settings import LanguageRecipe
 from cutaway.recipes.texts.text_settings import TextRecipe
@@ -57,6 +58,7 @@ class GPTRecipe(TextRecipe, LanguageRecipe):
     momentum: float = 0.9
     """how long Muon, momentum and Nesterov remember gradients"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 0, "prefix")
@@ -75,6 +77,7 @@ class GPTRecipe(TextRecipe, LanguageRecipe):
         spec = spec.but(prefix=self.prefix > 0)
         return spec.but(dropout=self.dropout, attention__dropout=self.dropout, checkpointing=self.checkpointing)
 
+    @override
     def build(self, task: Any, base: Any = None, model: Any = None) -> "NextTokenLearner":
         import torch
 

@@ -3,6 +3,7 @@ r"""Settings that the recipes of language models share: the text, how much of it
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import RESULTS, setting
 from cutaway.recipes.texts.text_settings import CorpusRecipe
@@ -28,11 +29,13 @@ class LanguageRecipe(CorpusRecipe):
     sample_tokens: int = setting(200, RESULTS)
     """tokens of the sample that is written at every evaluation; 0 for none"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "evaluate_tokens")
         expect_at_least(self, 0, "sample_tokens")
 
+    @override
     def read(self, base: Any = None) -> "NextToken":
         from cutaway.tasks.texts.next_token import NextToken
 

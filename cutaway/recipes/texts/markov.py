@@ -3,6 +3,7 @@ r"""`markov`: a Markov chain of your own text, by characters, bytes, words or BP
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import FIRST, setting
 from cutaway.recipes.texts.language_settings import LanguageRecipe
@@ -45,6 +46,7 @@ class MarkovRecipe(LanguageRecipe):
     evaluate_every: int = 10
     """steps between evaluations"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 0, "order")
@@ -54,9 +56,11 @@ class MarkovRecipe(LanguageRecipe):
                 f"try context={max(256, 4 * self.order)}"
             )
 
+    @override
     def smaller(self) -> str:
         return f"lower order={self.order}: each order has its counts"
 
+    @override
     def build(self, task: Any, base: Any = None, model: Any = None) -> "MarkovLearner":
         from cutaway.tasks.texts.markov_chain import MarkovLearner, count_chain
 

@@ -3,6 +3,7 @@ r"""`rnn`, `lstm` and `gru`: recurrent language models of your own text, by char
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.base import Optimizer
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import FIRST, SCHEDULE, setting
@@ -51,6 +52,7 @@ class RecurrentRecipe(LanguageRecipe):
     warmup: int = 50
     """steps in which the rate rises from zero"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "width", "depth")
@@ -71,12 +73,14 @@ class RecurrentRecipe(LanguageRecipe):
         """The cell, as a spec names it."""
         return self.cell
 
+    @override
     def smaller(self) -> str:
         return (
             f"lower batch={self.batch} (a higher accumulate={self.accumulate} makes up for it), "
             f"context={self.context}, width={self.width} or depth={self.depth}"
         )
 
+    @override
     def build(self, task: Any, base: Any = None, model: Any = None) -> "CarriedStateLearner":
         import torch
 
@@ -117,6 +121,7 @@ class LSTMRecipe(RecurrentRecipe):
     gates: Literal["plain", "peephole", "coupled"] = "plain"
     """peephole: gates see the cell state; coupled: what is forgotten makes room for what is written"""
 
+    @override
     def cell_kind(self) -> str:
         return "lstm" if self.gates == "plain" else f"{self.gates}-lstm"
 

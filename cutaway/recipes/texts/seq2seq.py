@@ -3,6 +3,7 @@ r"""`seq2seq`: a recurrent encoder–decoder with Bahdanau's attention that lear
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import FIRST, setting
 from cutaway.recipes.texts.translation_settings import TranslationRecipe
@@ -48,6 +49,7 @@ class Seq2SeqRecipe(TranslationRecipe):
     rate: float = 5e-3
     """full learning rate"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "width", "depth")
@@ -71,11 +73,13 @@ class Seq2SeqRecipe(TranslationRecipe):
             end=(END,),
         )
 
+    @override
     def new_model(self, vocabulary: int) -> "nn.Module":
         from cutaway.models import Seq2Seq
 
         return Seq2Seq(self.spec(vocabulary))
 
+    @override
     def smaller(self) -> str:
         return (
             f"lower batch={self.batch} (a higher accumulate={self.accumulate} makes up for it), width={self.width}, "

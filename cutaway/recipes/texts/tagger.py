@@ -3,6 +3,7 @@ r"""`tagger`: a tag for every word of a sentence, learned from CoNLL-U or from c
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, MODEL, setting
@@ -119,6 +120,7 @@ class TaggerRecipe(Recipe):
     final: Literal["best", "last"] = "last"
     """the weights that the run ends with: the last, whose rate is near 0, or those with fewest validation errors"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         from cutaway.data.text.conllu import expect_column
@@ -150,6 +152,7 @@ class TaggerRecipe(Recipe):
             dropout=self.dropout,
         )
 
+    @override
     def read(self, base: Any = None) -> "WordTags":
         from cutaway.tasks.texts.tag import WordTags, given_vectors
 
@@ -158,16 +161,19 @@ class TaggerRecipe(Recipe):
         task.lexicon  # noqa: B018 -- made of the data, which is read
         return task
 
+    @override
     def build(self, task: Any, base: Any = None, model: Any = None) -> "WordTagger":
         from cutaway.tasks.texts.word_tagger import WordTagger
 
         return WordTagger.new(self, task) if model is None else WordTagger(self, task, model)
 
+    @override
     def expect_resumable(self, run: "Run") -> None:
         from cutaway.tasks.texts.tag import WordTags
 
         super().expect_resumable(run)
         expect_same_parts(run, lambda made: WordTags(self, made).parts.train)
 
+    @override
     def smaller(self) -> str:
         return f"lower batch={self.batch}, width={self.width} or vector_words={self.vector_words}"

@@ -3,6 +3,7 @@ r"""Settings that the recipes for text share: those of the text, and of a transf
 from dataclasses import dataclass
 from typing import ClassVar
 
+from cutaway.overriding import override
 from cutaway.recipes.base import Optimizer, Recipe
 from cutaway.recipes.checks import expect_at_least, expect_heads, expect_share
 from cutaway.recipes.settings import DATA, FIRST, setting
@@ -25,6 +26,7 @@ class CorpusRecipe(Recipe):
     context: int = setting(128, FIRST)
     """tokens that the model sees at once"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, self.least_context, "context")
@@ -55,12 +57,14 @@ class TextRecipe(CorpusRecipe):
     rate: float = 1e-2
     """full learning rate of AdamW"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "width", "depth", "heads")
         expect_share(self, "dropout")
         expect_heads(self)
 
+    @override
     def smaller(self) -> str:
         return (
             f"lower batch={self.batch} (a higher accumulate={self.accumulate} makes up for it), "

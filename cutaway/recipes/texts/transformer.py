@@ -3,6 +3,7 @@ r"""`transformer`: an encoder–decoder that learns to translate from pairs of t
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.base import Optimizer
 from cutaway.recipes.texts.text_settings import TextRecipe
 from cutaway.recipes.texts.translation_settings import TranslationRecipe
@@ -69,10 +70,12 @@ class TransformerRecipe(TranslationRecipe, TextRecipe):
             )
         return spec.but(start=START, end=(END,), checkpointing=self.checkpointing)
 
+    @override
     def new_model(self, vocabulary: int) -> "nn.Module":
         from cutaway.models import Transformer
 
         return Transformer(self.spec(vocabulary))
 
+    @override
     def smaller(self) -> str:
         return f"{super().smaller()}, or lower the vocabulary of tokenizer={self.tokenizer}"

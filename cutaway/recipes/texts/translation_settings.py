@@ -3,6 +3,7 @@ r"""Settings that the recipes of encoder–decoders share: pairs of texts, and h
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import FIRST, RESULTS, setting
 from cutaway.recipes.texts.text_settings import CorpusRecipe
@@ -47,6 +48,7 @@ class TranslationRecipe(CorpusRecipe):
     evaluate_pairs: int = setting(500, RESULTS)
     """validation pairs used while training; the whole split is used at the end"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "beams", "evaluate_pairs")
@@ -56,6 +58,7 @@ class TranslationRecipe(CorpusRecipe):
         """The new model, for a vocabulary that begins with <pad>, <start> and <end>."""
         raise self._cannot("be trained")
 
+    @override
     def read(self, base: Any = None) -> "Translations":
         from cutaway.tasks.texts.translate import Translations
 
@@ -63,6 +66,7 @@ class TranslationRecipe(CorpusRecipe):
         task.train, task.validation  # noqa: B018 -- reads them
         return task
 
+    @override
     def build(self, task: Any, base: Any = None, model: Any = None) -> "Translator":
         from cutaway.tasks.texts.translator import Translator
 

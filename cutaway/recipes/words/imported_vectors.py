@@ -3,6 +3,7 @@ r"""`imported-vectors`: word vectors that were learned elsewhere, as a run that 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from cutaway.overriding import override
 from cutaway.recipes.base import Recipe
 from cutaway.tasks.abilities.ability import Offer
 
@@ -23,12 +24,14 @@ class ImportedVectorsRecipe(Recipe):
     data: str = ""
     """the file that they came from"""
 
+    @override
     def task_of(self, run: "Run") -> "KnownWords":
         """The words alone: the text that they come from is not known."""
         from cutaway.tasks.words.vectors import KnownWords
 
         return KnownWords(self, run)
 
+    @override
     def build(self, task: Any, base: Any = None, model: Any = None) -> "VectorTable":
         from cutaway.tasks.words.vector_table import VectorTable
 

@@ -3,6 +3,7 @@ r"""`wordvectors`: a vector for every word of your text, by CBOW or skip-gram.""
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.base import Recipe
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
@@ -95,6 +96,7 @@ class WordVectorsRecipe(Recipe):
     evaluate_words: int = setting(20_000, RESULTS)
     """validation words used while training; the whole split is used at the end"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 1, "width", "window", "negatives", "min_count", "evaluate_words")
@@ -112,6 +114,7 @@ class WordVectorsRecipe(Recipe):
                 f"patience needs text to evaluate on, got patience={self.patience} with validation=0; set patience=0"
             )
 
+    @override
     def read(self, base: Any = None) -> "WordsInContext":
         from cutaway.tasks.words.vectors import WordsInContext
 
@@ -119,6 +122,7 @@ class WordVectorsRecipe(Recipe):
         task.parts, task.tests  # noqa: B018 -- reads them
         return task
 
+    @override
     def settled(self, task: Any, base: Any = None) -> "WordVectorsRecipe":
         """New settings: outputs that AdamW trains have another rate and other steps, where nobody chose them."""
         if self.output == "negative":
@@ -127,10 +131,12 @@ class WordVectorsRecipe(Recipe):
         chosen: dict[str, Any] = {name: x for name, x in _AUTOGRAD.items() if getattr(self, name) == usual[name]}
         return replace(self, **chosen)
 
+    @override
     def build(self, task: Any, base: Any = None, model: Any = None) -> "Word2Vec":
         from cutaway.tasks.words.word2vec import Word2Vec
 
         return Word2Vec.new(self, task) if model is None else Word2Vec(self, task, model)
 
+    @override
     def smaller(self) -> str:
         return f"raise min_count={self.min_count}, or lower width={self.width} or subwords={self.subwords}"

@@ -30,6 +30,7 @@ from torch import Tensor, nn
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.losses.metrics import accuracy, macro_f1
 from cutaway.data.graphs.link_splits import LinkSplit, Pairs, split_labelled
+from cutaway.overriding import override
 from cutaway.tasks.graphs.outcomes import Scale, outcome_loss, outcome_metrics
 from cutaway.tasks.graphs.pairs import PairTask
 
@@ -44,10 +45,12 @@ class EdgeLabels(PairTask):
     kind: ClassVar[str] = "graphs/edges"
     noun = "edges"
 
+    @override
     @property
     def classes(self) -> tuple[str, ...]:
         return self.parts.edge_classes
 
+    @override
     @property
     def target(self) -> str:
         return self.parts.edge_target
@@ -58,29 +61,35 @@ class EdgeLabels(PairTask):
         assert self.parts.edge_targets is not None
         return self.parts.edge_targets
 
+    @override
     @cached_property
     def split(self) -> LinkSplit:
         settings, edges = self.settings, self.parts.graph.edges.numpy()
         return split_labelled(edges, self.labels.numpy(), settings.validation, settings.test, settings.seed)
 
+    @override
     @cached_property
     def scale(self) -> Scale | None:
         return None if self.classes else Scale.of(self.labels[torch.from_numpy(self.split.train)])
 
+    @override
     @cached_property
     def known(self) -> Pairs:
         train = self.split.train
         return Pairs(self.parts.graph.edges.numpy()[:, train], self.labels[torch.from_numpy(train)].numpy())
 
+    @override
     @cached_property
     def graph(self) -> Graph:
         whole = labelled_messages(self.features.apply(self.parts.graph), self.labels, len(self.classes), self.scale)
         return whole.without_edges(~torch.from_numpy(self.split.train))
 
+    @override
     def model_settings(self) -> dict[str, Any]:
         count = len(self.classes)
         return {"outputs": count or 1, "signed": not count, "kinds": count if count <= MOST_KINDS else 0}
 
+    @override
     def pairs_in_words(self) -> str:
         parts = (("training", self.known), ("validation", self.split.validation), ("test", self.split.test))
         counts = ", ".join(f"{name} {len(part):,}" for name, part in parts)
@@ -90,10 +99,12 @@ class EdgeLabels(PairTask):
         kinds = ", ".join(f"{name} {p:.0%}" for name, p in list(zip(self.classes, share))[:10])
         return f"edges of {len(self.classes)} kinds: {counts}; in training {kinds}"
 
+    @override
     def loss(self, scores: Float[Tensor, "n *o"], targets: Tensor) -> Tensor:
         """The mean loss of edges: see above."""
         return outcome_loss(scores if self.classes else scores[:, None], targets, self.scale)
 
+    @override
     def metrics(self, outputs: Float[Tensor, "n o"], rows: Pairs) -> dict[str, float]:
         """Of classes the loss, accuracy and macro F1; of values the loss, RMSE, MAE and R²."""
         targets = torch.from_numpy(rows.targets)
@@ -106,6 +117,7 @@ class EdgeLabels(PairTask):
             "macro_f1": macro_f1(predicted, targets),
         }
 
+    @override
     def baselines(self, rows: Pairs) -> dict[str, dict[str, Any]]:
         n = self.parts.graph.vertices
         if self.classes:

@@ -20,6 +20,7 @@ from torch import Tensor
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.graph_set import GraphRows, GraphSet, is_graph_list, open_graphs, read_graphs
 from cutaway.data.stored import Stored, store_graphs
+from cutaway.overriding import override
 from cutaway.tasks.graphs.generation.random_graphs import by_distance, erdos_renyi
 from cutaway.tasks.graphs.generation.sequences import (
     GraphSequences,
@@ -76,6 +77,7 @@ class DrawnGraphs(Task):
     kind: ClassVar[str] = "graphs/generate"
     parts: GraphSet
 
+    @override
     def read_parts(self) -> GraphSet:
         settings = self.settings
         return read_graphs(
@@ -92,6 +94,7 @@ class DrawnGraphs(Task):
         """The graphs as they are drawn: simple, small enough, in orders that fit the bandwidth."""
         return SimpleGraphs.of(self.parts, self.settings.largest, self.settings.bandwidth)
 
+    @override
     def count(self) -> int:
         return len(self.simple.train)
 
@@ -100,6 +103,7 @@ class DrawnGraphs(Task):
         """The validation graphs in fixed orders."""
         return fixed_sequences(self.simple.validation, self.simple.bandwidth)
 
+    @override
     def facts(self) -> dict[str, Any]:
         notes = "".join(f"\n{self.parts.name}: {note}" for note in self.simple.notes)
         facts = super().facts() | {"summary": self.parts.summary() + notes}

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.batches import Batches, ShuffledRows
 from cutaway.data.graphs.graph_set import GraphRows
+from cutaway.overriding import override
 from cutaway.tasks.graphs.edge_inputs import edges_in_words
 from cutaway.tasks.graphs.outcomes import Scale, outcome_loss
 from cutaway.tasks.graphs.whole_graphs import WholeGraphs
@@ -40,23 +41,28 @@ class GraphNetwork(Learner):
         """Graphs in a batch; fewer are taken whole."""
         return min(self.settings.batch, len(self.task.parts.train))
 
+    @override
     def batches(self, rank: int, world: int) -> Batches[Any]:
         return GraphBatches(self.task.parts.train, self.batch, self.settings.seed, rank, world)
 
+    @override
     def cost(self, model: nn.Module, batch: Any) -> Tensor:
         return outcome_cost(model, batch, self.task.scale)
 
+    @override
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         rows = self.task.parts.validation
         if rows is None:
             return {}
         return self.task.metrics(outcome_outputs(model, rows.graphs, self.task.scale), rows)
 
+    @override
     def facts(self) -> dict[str, Any]:
         parts, spec = self.task.parts, self.model.spec
         words = edges_in_words(spec.to_dict(), spec.layer, parts.train.graphs, parts.edge_feature_names)
         return {"summary": parts.summary() + words}
 
+    @override
     def job(self, rank: int = 0, world: int = 1) -> Job:
         job = super().job(rank, world)
         job.units = self.batch
@@ -80,6 +86,7 @@ class GraphNetwork(Learner):
             some = rows.take(range(first, min(first + _EMBEDDED, len(rows))))
             yield [str(name) for name in some.names], some
 
+    @override
     def subject(self, given: str | None = None) -> Subject:
         """Graphs of a path or a SMILES; without one, some that it was not trained on."""
         if given is not None:
@@ -99,6 +106,7 @@ class GraphBatches(Batches[GraphRows]):
         self.rows = rows
         self._order = ShuffledRows(len(rows), batch, seed, rank, world)
 
+    @override
     def at(self, step: int) -> GraphRows:
         return self.rows.take(self._order.at(step))
 

@@ -18,6 +18,7 @@ from cutaway.blocks.graphs.graph import Graph
 from cutaway.blocks.losses.metrics import accuracy, macro_f1
 from cutaway.data.graphs.graph_data import GraphData
 from cutaway.data.graphs.link_splits import LinkSplit, PairDraws, Pairs, split_labelled, split_links
+from cutaway.overriding import override
 from cutaway.tasks.graphs.link_baselines import LinkRules
 from cutaway.tasks.graphs.pairs import PairTask, signed_graph
 from cutaway.tasks.graphs.ranking_metrics import HITS, hits_rank, ranking_metrics
@@ -47,10 +48,12 @@ class Links(PairTask):
         """All edges; those of two kinds have the weights −1 and 1."""
         return edge_kinds(self.parts, self.settings.task)[0]
 
+    @override
     @cached_property
     def classes(self) -> tuple[str, ...]:
         return edge_kinds(self.parts, self.settings.task)[1]
 
+    @override
     @property
     def target(self) -> str:
         return self.parts.edge_target if self.classes else ""
@@ -60,6 +63,7 @@ class Links(PairTask):
         """Whether edges have two kinds."""
         return bool(self.classes)
 
+    @override
     @cached_property
     def split(self) -> LinkSplit:
         settings, edges = self.settings, self.whole.edges.numpy()
@@ -73,12 +77,14 @@ class Links(PairTask):
         assert self.whole.weights is not None
         return (self.whole.weights.numpy() > 0).astype(np.int64)
 
+    @override
     @cached_property
     def known(self) -> Pairs:
         train = self.split.train
         targets = self._kind_of_edges()[train] if self.signed else np.ones(int(train.sum()), np.int64)
         return Pairs(self.whole.edges.numpy()[:, train], targets)
 
+    @override
     @cached_property
     def graph(self) -> Graph:
         return self.features.apply(self.whole).without_edges(torch.from_numpy(~self.split.train))
@@ -88,14 +94,17 @@ class Links(PairTask):
         """Whether links lead from one kind of vertex to another, as from people to films."""
         return not self.signed and PairDraws(self.whole.edges.numpy(), self.whole.vertices).bipartite
 
+    @override
     @cached_property
     def draws(self) -> PairDraws | None:  # type: ignore[override]
         """Training must not know which of its negatives are edges of validation and test."""
         return None if self.signed else PairDraws(self.known.pairs, self.whole.vertices, self.settings.seed)
 
+    @override
     def model_settings(self) -> dict[str, Any]:
         return {"signed": self.signed}
 
+    @override
     def pairs_in_words(self) -> str:
         parts = (("training", self.known), ("validation", self.split.validation), ("test", self.split.test))
         counts = ", ".join(
@@ -121,16 +130,19 @@ class Links(PairTask):
         ]
         return f"\nhits@{HITS[0]} needs {HITS[0]} pairs without a link: {' and '.join(few)}" if few else ""
 
+    @override
     def loss(self, scores: Float[Tensor, "n"], targets: Tensor) -> Tensor:
         """The mean log loss of pairs."""
         return nn.functional.binary_cross_entropy_with_logits(scores.float(), targets.float())
 
+    @override
     def metrics(self, outputs: Float[Tensor, "n"], rows: Pairs) -> dict[str, float]:
         """Loss, AUC, average precision and hits@k, k = 20 at most; of signs also accuracy and macro F1."""
         scores = outputs.double().numpy()
         loss = np.logaddexp(0, np.where(rows.targets == 1, -scores, scores)).mean()
         return {"loss": float(loss)} | link_metrics(scores, rows, self.signed)
 
+    @override
     def baselines(self, rows: Pairs) -> dict[str, dict[str, Any]]:
         return {
             name: {"rule": _RULES[name], "metrics": link_metrics(scores, rows, self.signed)}

@@ -17,6 +17,7 @@ from cutaway.data.graphs.graph_set import GraphRows
 from cutaway.data.graphs.raw_graph_sets import GraphFeatures
 from cutaway.data.kinds import looks_like_many
 from cutaway.data.stored import find_stored
+from cutaway.overriding import override
 from cutaway.tasks.graphs.masking.parts import MaskedData, MaskedGraphs, OneMaskedGraph, with_ones
 from cutaway.tasks.graphs.masking.restoration import HiddenParts, Kinds
 from cutaway.tasks.graphs.vertex_names import find_vertices
@@ -41,6 +42,7 @@ class RestoredGraphs(Task):
             return graphs == "many"
         return looks_like_many(data, self.settings.encoding)
 
+    @override
     def read_parts(self) -> MaskedData:
         return MaskedGraphs(self.settings) if self.many else OneMaskedGraph(self.settings)
 
@@ -49,6 +51,7 @@ class RestoredGraphs(Task):
         """What is hidden in evaluations; None without a validation part."""
         return self.parts.held_parts()
 
+    @override
     def facts(self) -> dict[str, Any]:
         settings, parts = self.settings, self.parts
         facts = super().facts()
@@ -60,6 +63,7 @@ class RestoredGraphs(Task):
             facts["baselines"] = parts.restoration.baselines(self.held, parts.known_rows())
         return facts
 
+    @override
     def files(self) -> Files:
         return {ABOUT: lambda path: write_json(path, self.about)} | self.parts.files()
 

@@ -13,6 +13,7 @@ from typing import Any
 from cutaway.atomic_files import write_json
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.graph_data import GraphData
+from cutaway.overriding import override
 from cutaway.tasks.graphs.outcomes import Scale
 from cutaway.tasks.graphs.transfer import READING, GraphReading, OtherGraph, read_other_graph
 from cutaway.tasks.graphs.vertex_features import FeatureScale
@@ -28,6 +29,7 @@ class OneGraph(Task):
         super().__init__(settings, run)
         self.like, self.base_inputs = like, base_inputs
 
+    @override
     def read_parts(self) -> GraphData:
         settings = self.settings
         columns = None if self.like is None else self.like.columns
@@ -67,6 +69,7 @@ class OneGraph(Task):
         columns = self.parts.columns if self.like is None else self.like.columns
         return GraphReading(columns, self.features, self.classes, self.target, self.scale)
 
+    @override
     def files(self) -> Files:
         noted = self.reading.to_dict()
         return {READING: lambda path: write_json(path, noted)}

@@ -18,6 +18,7 @@ from torch import Tensor
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.graph_data import GraphData
 from cutaway.data.graphs.link_splits import LinkSplit, PairDraws, Pairs, pair_keys, sides
+from cutaway.overriding import override
 from cutaway.tasks.classes import label_rows
 from cutaway.tasks.graphs.one_graph import OneGraph
 from cutaway.tasks.graphs.transfer import GraphReading
@@ -80,16 +81,19 @@ class PairTask(OneGraph):
         """The baselines on the validation pairs; none without such a part."""
         return self.baselines(self.split.validation) if len(self.split.validation) else {}
 
+    @override
     @property
     def figure(self) -> str:  # type: ignore[override]
         """The first of AUC and accuracy that the baselines have, too; else the loss."""
         names = {name for rule in self.rules_of_validation.values() for name in rule["metrics"]}
         return next((name for name in ("auc", "accuracy") if name in names), "loss")
 
+    @override
     @property
     def more_is_better(self) -> bool:  # type: ignore[override]
         return self.figure != "loss"
 
+    @override
     def count(self) -> int:
         return len(self.known)
 
@@ -97,6 +101,7 @@ class PairTask(OneGraph):
         """What a person should know of the graph and its parts before training."""
         return f"{self.parts.summary()}\n{self.pairs_in_words()}"
 
+    @override
     def facts(self) -> dict[str, Any]:
         facts = super().facts() | {"loss_unit": "nats a pair" if self.scale is None else "squared deviations"}
         facts |= {"baselines": self.rules_of_validation} if self.rules_of_validation else {}
@@ -128,6 +133,7 @@ class PairTask(OneGraph):
         """P(link), class or value of pairs; of one vertex, its best new links."""
         return pair_answers(outputs, rows, self.parts.names, self.reading)
 
+    @override
     def options_of_others(self, reading: GraphReading) -> dict[str, Any]:
         labels = "classes" if reading.values is None else "values"
         known = reading.classes if reading.target else ()

@@ -15,6 +15,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from cutaway.blocks.losses.metrics import accuracy, macro_f1
+from cutaway.overriding import override
 from cutaway.tasks.classes import label_rows
 from cutaway.tasks.graphs.one_graph import OneGraph
 from cutaway.tasks.graphs.outcomes import outcome_metrics
@@ -27,16 +28,19 @@ class VertexLabels(OneGraph):
 
     kind: ClassVar[str] = "graphs/vertices"
 
+    @override
     @property
     def figure(self) -> str:  # type: ignore[override]
         """Accuracy of classes, loss of values, unless the settings choose another by ``best_by``."""
         chosen = getattr(self.settings, "best_by", "figure")
         return chosen if chosen != "figure" else "accuracy" if self.classes else "loss"
 
+    @override
     @property
     def more_is_better(self) -> bool:  # type: ignore[override]
         return self.figure == "accuracy"
 
+    @override
     def count(self) -> int:
         return len(self.parts.train)
 
@@ -46,6 +50,7 @@ class VertexLabels(OneGraph):
         assert self.parts.targets is not None  # `read_graph` refuses a graph without labels
         return self.parts.targets
 
+    @override
     def facts(self) -> dict[str, Any]:
         facts = super().facts() | {"loss_unit": "nats a vertex" if self.classes else "squared deviations"}
         if self.parts.validation is not None:

@@ -17,6 +17,7 @@ from cutaway.data.fingerprints import Fingerprint
 from cutaway.data.graphs.graph_data import GraphData, read_graph
 from cutaway.data.graphs.random_walks import Steps, walk_once
 from cutaway.data.words.word_streams import WordCorpus, read_words
+from cutaway.overriding import override
 from cutaway.tasks.words.vectors import WordsInContext
 from cutaway.waiting import counted
 
@@ -47,6 +48,7 @@ class WalkTexts(WordsInContext):
         task.graph, task.tests = self.graph, self.tests
         return task
 
+    @override
     def read_parts(self) -> WordCorpus:
         s = self.settings
         text = walk_source(self.graph, s.length, s.walks, s.seed, s.back, s.away)

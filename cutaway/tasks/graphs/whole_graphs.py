@@ -21,6 +21,7 @@ from cutaway.data.graphs.graph_set import GraphRows, GraphSet, is_graph_list, re
 from cutaway.data.graphs.raw_graph_sets import GraphFeatures
 from cutaway.data.tables.endings import TABLES, file_ending
 from cutaway.data.tables.table_files import load_frame
+from cutaway.overriding import override
 from cutaway.tasks.classes import label_rows
 from cutaway.tasks.graphs.outcomes import Scale, outcome_metrics
 from cutaway.tasks.graphs.whole_graph_baselines import graph_baselines
@@ -42,15 +43,18 @@ class WholeGraphs(Task):
         super().__init__(settings, run)
         self.like = like
 
+    @override
     @property
     def figure(self) -> str:  # type: ignore[override]
         """Accuracy of classes; of values the loss."""
         return "accuracy" if self.classes else "loss"
 
+    @override
     @property
     def more_is_better(self) -> bool:  # type: ignore[override]
         return bool(self.classes)
 
+    @override
     def read_parts(self) -> GraphSet:
         settings = self.settings
         parts = read_graphs(
@@ -111,6 +115,7 @@ class WholeGraphs(Task):
         """The validation graphs, for pictures; without any, those of training."""
         return self.parts.train if self.parts.validation is None else self.parts.validation
 
+    @override
     def facts(self) -> dict[str, Any]:
         facts = super().facts()
         facts["loss_unit"] = "nats a graph" if self.classes else "squared deviations"
@@ -118,6 +123,7 @@ class WholeGraphs(Task):
             facts["baselines"] = self.baselines(self.parts.validation)
         return facts
 
+    @override
     def files(self) -> Files:
         return {ABOUT: lambda path: write_json(path, self.about)}
 

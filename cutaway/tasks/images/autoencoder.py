@@ -13,6 +13,7 @@ from torch import Tensor
 
 from cutaway.data.images.image_batches import every_image
 from cutaway.data.images.image_data import ImageRows
+from cutaway.overriding import override
 from cutaway.tasks.images.image_makers import ImageMaker, Sampler
 from cutaway.tasks.images.latent_codes import CodedImages
 from cutaway.tasks.images.pca_kmeans import as_rows, centroids_of, nearest_of, principal_angles, principal_components
@@ -26,11 +27,13 @@ _CENTROIDS = 64  # of K-means, at most
 class Reconstructor(ImageMaker):
     """An encoder and a decoder with a code between."""
 
+    @override
     def pixel_cost(self, model: Any, images: Float[Tensor, "b c h w"], labels: Int[Tensor, "b"]) -> Tensor:
         noise = self.settings.noise
         given = images + noise * torch.randn_like(images) if noise else images
         return (model(given) - images).square().mean()
 
+    @override
     @torch.no_grad()
     def measure(self, model: Any, rows: ImageRows, draws: int = 1) -> dict[str, float]:
         """The squared error a pixel; of a denoising one that of cleaned images beside that of the noisy ones."""
@@ -44,6 +47,7 @@ class Reconstructor(ImageMaker):
         found = {"loss": error / len(rows)}
         return found | {"error_of_noisy_images": noisy / len(rows)} if self.settings.noise else found
 
+    @override
     def baseline(self, rows: ImageRows) -> dict[str, Any]:
         """Principal components, as many as there are codes; for bits, K-means with a centroid for each code."""
         settings = self.settings
@@ -59,6 +63,7 @@ class Reconstructor(ImageMaker):
             rule, rebuilt = f"{len(components.directions)} principal components", components.rebuilt(given)
         return {"rule": rule, "metrics": {"loss": (rebuilt - x).square().mean().item()}}
 
+    @override
     def last_metrics(self, model: Any) -> dict[str, float]:
         """Of a linear one, the largest angle between what it can make and the principal components, in degrees."""
         if self.settings.design != "linear" or self.settings.code != "real":
@@ -71,6 +76,7 @@ class Reconstructor(ImageMaker):
         """Further figures of test images: none."""
         return {}
 
+    @override
     def sampler(self, guidance: float | None, steps: int | None) -> Sampler:
         """Codes of training images, moved a little and decoded: z_k + ε (N4); bits are flipped now and then."""
         coded = CodedImages.of(self.model, self.task.parts.train)

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from cutaway.data.images.image_batches import ImageBatch
 from cutaway.data.images.image_data import ImageRows
 from cutaway.hub.pretrained import save_pretrained
+from cutaway.overriding import override
 from cutaway.tasks.images.classify import ImageClasses
 from cutaway.tasks.images.image_task import ImageLearner, held_out
 from cutaway.tasks.images.pixels import as_pixels, as_tensors, evenly_spread, image_outputs
@@ -35,6 +36,7 @@ class ImageClassifier(ImageLearner):
     change: Change | None = None  # of the images of a batch
     adversary: Adversary | None = None
 
+    @override
     def fit_first(self) -> None:
         settings = self.settings
         if changes := read_changes(settings.augment):
@@ -42,9 +44,11 @@ class ImageClassifier(ImageLearner):
         if settings.adversarial:
             self.adversary = Adversary(settings.adversarial, settings.adversarial_steps, settings.steps // 5)
 
+    @override
     def cost(self, model: nn.Module, batch: ImageBatch) -> Tensor:
         return image_cost(model, batch, self.change, self.adversary)
 
+    @override
     def measure(self, model: nn.Module, rows: ImageRows) -> dict[str, float]:
         robust = {} if self.adversary is None else self.task.robust_metrics(model, rows, self.adversary)
         return self.task.metrics(self.logits(model, rows), rows) | robust
@@ -53,6 +57,7 @@ class ImageClassifier(ImageLearner):
         """The logits of some images by a model that is being trained."""
         return image_outputs(model, rows)
 
+    @override
     def job(self, rank: int = 0, world: int = 1) -> Job:
         job = super().job(rank, world)
         job.callbacks = [] if self.adversary is None else [self.adversary]

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from cutaway.blocks.losses.metrics import accuracy, macro_f1
 from cutaway.data.images.image_data import ImageRows
+from cutaway.overriding import override
 from cutaway.tasks.classes import label_rows
 from cutaway.tasks.images.image_task import ImageTask
 from cutaway.tasks.images.pixels import as_pixels, evenly_spread
@@ -33,14 +34,17 @@ class ImageClasses(ImageTask):
     kind: ClassVar[str] = "images/classify"
     needs_labels: ClassVar[bool] = True
 
+    @override
     @property
     def figure(self) -> str:  # type: ignore[override]
         return "robust_error" if self.settings.adversarial else "accuracy"
 
+    @override
     @property
     def more_is_better(self) -> bool:  # type: ignore[override]
         return not self.settings.adversarial
 
+    @override
     def facts(self) -> dict[str, Any]:
         facts = super().facts()
         if self.parts.validation is not None:

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from cutaway.blocks.losses.contrastive import nt_xent
 from cutaway.data.images.image_batches import every_image
 from cutaway.data.images.image_data import ImageRows
+from cutaway.overriding import override
 from cutaway.tasks.images.pixels import as_pixels
 from cutaway.tasks.images.pretraining import Pretrainer, UnlabelledImages
 from cutaway.training.augmentation.image_changes import ImageChanges, read_changes
@@ -33,13 +34,16 @@ class ViewMatcher(Pretrainer):
         """What makes the views."""
         return ImageChanges(read_changes(self.settings.augment))
 
+    @override
     def pixel_cost(self, model: nn.Module, images: Tensor) -> Tensor:
         return contrast_cost(model, images, self.changes(), self.settings.temperature)
 
+    @override
     def measure(self, model: nn.Module | None, rows: ImageRows) -> dict[str, float]:
         """The loss, and how many views find each other; without a model by their pixels."""
         return contrast_metrics(model, rows, self.changes(), self.settings.temperature, self.settings.batch)
 
+    @override
     def baseline(self, rows: ImageRows) -> dict[str, Any]:
         found = self.measure(None, rows)
         return {"rule": "views compared by their pixels", "metrics": {"found": found["found"]}} if found else {}

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from cutaway.data.images.image_batches import every_image
 from cutaway.data.images.image_data import ImageRows
+from cutaway.overriding import override
 from cutaway.tasks.images.generate import GeneratedImages
 from cutaway.tasks.images.image_makers import ImageMaker, Sampler
 from cutaway.tasks.images.pixels import as_tensors
@@ -29,6 +30,7 @@ class Denoiser(ImageMaker):
     in_steps = True
     task: GeneratedImages
 
+    @override
     def pixel_cost(self, model: Any, images: Float[Tensor, "b c h w"], labels: Int[Tensor, "b"]) -> Tensor:
         known = known_classes(model, labels)
         if known is not None:
@@ -36,6 +38,7 @@ class Denoiser(ImageMaker):
             known = known.masked_fill(hidden, model.spec.classes)
         return model.loss(images, known).mean()
 
+    @override
     @torch.no_grad()
     def measure(self, model: Any, rows: ImageRows, draws: int = 1) -> dict[str, float]:
         """The squared error of the prediction, with levels and noise of a fixed seed."""
@@ -47,14 +50,17 @@ class Denoiser(ImageMaker):
             total += sum(model.loss(x, known, generator).double().sum().item() for _ in range(draws))
         return {"loss": total / (draws * len(rows))}
 
+    @override
     def baseline(self, rows: ImageRows) -> dict[str, Any]:
         return self.task.baseline(rows)
 
+    @override
     def before_last_metrics(self) -> str:
         count = self.task.judged(self.task.parts.validation)
         steps = self.settings.sampling_steps
         return f"making {count} samples, {steps} steps each, to judge them beside held-out images"
 
+    @override
     def last_metrics(self, model: Any) -> dict[str, float]:
         """How samples compare with images that it was not trained on."""
         held, settings = self.task.parts.validation, self.settings
@@ -70,6 +76,7 @@ class Denoiser(ImageMaker):
             parts.append(model.sample(min(_TOGETHER, count - first), some, *how, generator).cpu())
         return self.task.metrics(torch.cat(parts), held, None if known is None else classes)
 
+    @override
     def sampler(self, guidance: float | None, steps: int | None) -> Sampler:
         """Noise, and from there step by step to images."""
         model, settings = self.model, self.settings
@@ -86,6 +93,7 @@ class Denoiser(ImageMaker):
 
         return draw
 
+    @override
     def classes_to_make(self, label: Any, count: int) -> Int[np.ndarray, "n"] | None:
         """Every class in turn, where none was asked for: images of no class mix features of several."""
         classes = self.model.spec.classes
@@ -95,6 +103,7 @@ class Denoiser(ImageMaker):
             return np.resize(np.arange(classes), count)
         return super().classes_to_make(label, count)
 
+    @override
     def subject(self, given: str | None = None) -> Subject:
         """Images with noise halfway to the end, as the network sees them."""
         model = self.model

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from cutaway.data.images.image_batches import ImageBatch
 from cutaway.data.images.image_data import ImageRows
+from cutaway.overriding import override
 from cutaway.tasks.images.image_task import ImageLearner
 from cutaway.tasks.images.pixels import as_pixels, as_tensors
 from cutaway.training.jobs import Job
@@ -33,9 +34,11 @@ class ImageMaker(ImageLearner):
         """The cost of pixels from 0 to 1; ``labels`` are −1 where unknown."""
         raise ValueError(f"a learner needs a cost to be trained, got {type(self).__name__} without; define it")
 
+    @override
     def cost(self, model: nn.Module, batch: ImageBatch) -> Tensor:
         return self.pixel_cost(model, *as_tensors(model, batch))
 
+    @override
     def measure(self, model: Any, rows: ImageRows, draws: int = 1) -> dict[str, float]:
         """Metrics on images that it was not trained on; "loss" is the one that picks the weights."""
         raise ValueError(f"a learner needs metrics, got {type(self).__name__} without; define `measure`")
@@ -52,6 +55,7 @@ class ImageMaker(ImageLearner):
         """A line that a person reads before `last_metrics`, if that takes long."""
         return ""
 
+    @override
     def job(self, rank: int = 0, world: int = 1) -> Job:
         job, held = super().job(rank, world), self.task.parts.validation
         baseline = LateBaseline(lambda: {} if held is None else self.baseline(held))

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from cutaway.atomic_files import read_json, write_json
 from cutaway.data.images.image_batches import ImageBatches
 from cutaway.data.images.image_data import ImageData, ImageRows, read_images, read_new_images
+from cutaway.overriding import override
 from cutaway.tasks.images.pixels import as_pixels, image_vectors
 from cutaway.tasks.learner import Learner
 from cutaway.tasks.subjects import SHOWN, Subject
@@ -40,6 +41,7 @@ class ImageTask(Task):
         super().__init__(settings, run)
         self.shape = shape
 
+    @override
     def read_parts(self) -> ImageData:
         settings, shape = self.settings, self.shape
         parts = read_images(
@@ -77,12 +79,14 @@ class ImageTask(Task):
     def labels(self) -> list[str]:
         return self.about["labels"]
 
+    @override
     def facts(self) -> dict[str, Any]:
         facts = super().facts()
         if self.settings.meanings:
             facts["meanings"] = dict(self.settings.meanings)
         return facts
 
+    @override
     def files(self) -> Files:
         about = self.about
         return {IMAGES: lambda path: write_json(path, about)}
@@ -142,9 +146,11 @@ class ImageLearner(Learner):
         """Images in a batch; fewer images are taken whole."""
         return min(self.settings.batch, len(self.task.parts.train))
 
+    @override
     def batches(self, rank: int, world: int) -> Any:
         return ImageBatches(self.task.parts.train, self.batch, self.settings.seed, rank, world)
 
+    @override
     def job(self, rank: int = 0, world: int = 1) -> Job:
         job = super().job(rank, world)
         job.units = self.batch
@@ -154,6 +160,7 @@ class ImageLearner(Learner):
         """Metrics of some images."""
         raise ValueError(f"a learner needs metrics, got {type(self).__name__} without; define `measure`")
 
+    @override
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         rows = self.task.parts.validation
         return {} if rows is None else self.measure(model, rows)
@@ -178,6 +185,7 @@ class ImageLearner(Learner):
             some = rows.take(slice(first, first + _TOGETHER))
             yield [str(name) for name in some.names], some
 
+    @override
     def subject(self, given: str | None = None) -> Subject:
         """Images of a path; without one, some of each class that it was not trained on."""
         return image_subject(self.model, *self.task.images_to_show(given))

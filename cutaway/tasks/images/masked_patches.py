@@ -25,6 +25,7 @@ from cutaway.blocks.embeddings.hidden_patches import (
 from cutaway.data.images.image_batches import every_image
 from cutaway.data.images.image_data import ImageRows
 from cutaway.hub.pretrained import save_pretrained
+from cutaway.overriding import override
 from cutaway.tasks.images.pixels import as_pixels, evenly_spread
 from cutaway.tasks.images.pretraining import Pretrainer, UnlabelledImages
 from cutaway.training.augmentation.image_changes import ImageChanges, read_changes
@@ -43,13 +44,16 @@ class MaskedPatches(UnlabelledImages):
 class PatchFiller(Pretrainer):
     """A vision transformer that fills in patches; its encoder is what one keeps."""
 
+    @override
     def pixel_cost(self, model: nn.Module, images: Float[Tensor, "b c h w"]) -> Tensor:
         changes = ImageChanges(read_changes(self.settings.augment))
         return filling_cost(model, changes.images(images), self.settings.hidden)
 
+    @override
     def measure(self, model: nn.Module, rows: ImageRows) -> dict[str, float]:
         return filling_metrics(model, rows, self.settings.hidden)
 
+    @override
     def baseline(self, rows: ImageRows) -> dict[str, Any]:
         spec = self.model.spec
         return filling_baseline(

@@ -20,6 +20,7 @@ from cutaway.blocks.losses.contrastive import prototypes
 from cutaway.data.images.image_batches import every_image
 from cutaway.data.images.image_data import ImageRows
 from cutaway.data.seeded_draws import draw_bits
+from cutaway.overriding import override
 from cutaway.tasks.images.image_task import ImageTask
 from cutaway.tasks.images.pixels import as_pixels
 from cutaway.training.augmentation.images import affine
@@ -35,6 +36,7 @@ class OneShotClasses(ImageTask):
     needs_labels: ClassVar[bool] = True
     figure = "one_shot_error"
 
+    @override
     @property
     def hold_out(self) -> Any:
         return self.settings.hold_out
@@ -44,6 +46,7 @@ class OneShotClasses(ImageTask):
         """The group of each class: episodes are of one group."""
         return group_numbers(self.parts.labels)
 
+    @override
     def facts(self) -> dict[str, Any]:
         parts = self.parts
         facts = super().facts() | {"summary": "\n".join([parts.summary(), *self.notes()])}

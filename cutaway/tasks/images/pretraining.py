@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from cutaway.data.images.image_batches import ImageBatch, every_image
 from cutaway.data.images.image_data import ImageData, ImageRows
+from cutaway.overriding import override
 from cutaway.tasks.images.classify import neighbour_classes, small_pixels
 from cutaway.tasks.images.image_task import ImageLearner, ImageTask
 from cutaway.tasks.images.pixels import as_pixels, evenly_spread
@@ -55,12 +56,15 @@ class Pretrainer(ImageLearner):
         """What is reached without learning, on the same images: a rule and its metrics."""
         return {}
 
+    @override
     def fit_first(self) -> None:
         self.untrained = copy.deepcopy(self.model)
 
+    @override
     def cost(self, model: nn.Module, batch: ImageBatch) -> Tensor:
         return self.pixel_cost(model, as_pixels(model, batch.pixels))
 
+    @override
     def facts(self) -> dict[str, Any]:
         parts = self.task.parts
         if not parts.labels or can_probe(parts, parts.validation):
@@ -68,6 +72,7 @@ class Pretrainer(ImageLearner):
         line = f"{parts.name}: too few labelled images for a linear probe, which is left out"
         return {"summary": f"{parts.summary()}\n{line}"}
 
+    @override
     def job(self, rank: int = 0, world: int = 1) -> Job:
         job, held = super().job(rank, world), self.task.parts.validation
         job.whole = lambda model: {} if held is None else self.measure(model, held) | self.task.probe(model, held)

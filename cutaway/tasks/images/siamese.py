@@ -28,6 +28,7 @@ from cutaway.data.images.class_batches import ClassBatch, ClassBatches
 from cutaway.data.images.image_data import ImageRows
 from cutaway.data.images.image_files import files_in_folder
 from cutaway.data.images.image_sources import open_images
+from cutaway.overriding import override
 from cutaway.tasks.images.image_task import ImageLearner
 from cutaway.tasks.images.one_shot import OneShotClasses, class_vectors, one_shot_metrics, vectors_of
 from cutaway.tasks.images.pixels import as_pixels
@@ -43,6 +44,7 @@ class Comparer(ImageLearner):
 
     task: OneShotClasses
 
+    @override
     def fit_first(self) -> None:
         parts = self.task.parts
         classes = len(set(parts.train.targets.tolist()))
@@ -55,18 +57,22 @@ class Comparer(ImageLearner):
         self.ways = min(self.settings.ways, classes * (_TURNS if self.turns else 1))
         self.changes = ImageChanges(read_changes(self.settings.augment))
 
+    @override
     def batches(self, rank: int, world: int) -> ClassBatches:
         settings = self.settings
         ways = self.ways - self.ways % world
         return ClassBatches(self.task.parts.train, ways, settings.shots, settings.seed, rank, world, self.turns)
 
+    @override
     def cost(self, model: nn.Module, batch: ClassBatch) -> Tensor:
         return contrastive_cost(model, batch, self.settings, self.changes)
 
+    @override
     def measure(self, model: nn.Module, rows: ImageRows, average: int = 0) -> dict[str, float]:
         """Errors of one-shot episodes of some images; ``average`` changes of each have their vectors averaged."""
         return one_shot_metrics(model, rows, self.task.groups, average)
 
+    @override
     def facts(self) -> dict[str, Any]:
         if not self.model.spec.centred:
             return {}
@@ -74,6 +80,7 @@ class Comparer(ImageLearner):
         line = "what stands out is brought to the middle and to one size; to keep it where it is: --no-centre"
         return {"summary": "\n".join([parts.summary(), f"{parts.name}: {line}", *self.task.notes()])}
 
+    @override
     def job(self, rank: int = 0, world: int = 1) -> Job:
         job, held = super().job(rank, world), self.task.parts.validation
         job.whole = lambda model: {} if held is None else self.measure(model, held, self.settings.average)

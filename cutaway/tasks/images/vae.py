@@ -17,6 +17,7 @@ from torch import Tensor
 
 from cutaway.data.images.image_batches import every_image
 from cutaway.data.images.image_data import ImageData, ImageRows
+from cutaway.overriding import override
 from cutaway.tasks.images.image_makers import ImageMaker, Sampler
 from cutaway.tasks.images.latent_codes import CodedImages
 from cutaway.tasks.images.pca_kmeans import as_rows, bits_alone, greys_alone, share_lost_as_bits
@@ -36,6 +37,7 @@ def fitting_likelihood(data: ImageData) -> str:
 class Variational(ImageMaker):
     """A model with an ELBO."""
 
+    @override
     def facts(self) -> dict[str, Any]:
         return {"summary": f"{self.task.parts.summary()}\n{self._likelihood_in_words()}"}
 
@@ -60,10 +62,12 @@ class Variational(ImageMaker):
         for batch in every_image(rows):
             yield self.as_seen(model, as_pixels(model, batch.pixels), generator)
 
+    @override
     def pixel_cost(self, model: Any, images: Float[Tensor, "b c h w"], labels: Int[Tensor, "b"]) -> Tensor:
         likelihood, kl = model.elbo_parts(self.as_seen(model, images))
         return (self.settings.kl_weight * kl - likelihood).mean()
 
+    @override
     @torch.no_grad()
     def measure(self, model: Any, rows: ImageRows, draws: int = 1) -> dict[str, float]:
         """−ELBO (with β) and its parts, in nats an image: the mean of some ``draws`` of codes."""
@@ -83,6 +87,7 @@ class Variational(ImageMaker):
         bounds = [model.importance_bound(x, DRAWS, generator).double().sum() for x in self.once_seen(model, rows)]
         return {f"importance_bound_{DRAWS}": sum(bound.item() for bound in bounds) / len(rows)}
 
+    @override
     def baseline(self, rows: ImageRows) -> dict[str, Any]:
         """Pixels that know nothing of one another."""
         train, x = as_rows(self.task.parts.train), as_rows(rows, len(rows))
@@ -94,6 +99,7 @@ class Variational(ImageMaker):
         rule = "each pixel white as often as in training, whatever the others are"
         return {"rule": rule, "metrics": {"loss": bits_alone(train, x)}}
 
+    @override
     def sampler(self, guidance: float | None, steps: int | None) -> Sampler:
         """Codes from N(0, I); of a class, from the Gaussian of the codes of its training images."""
         model: Any = self.model

@@ -18,6 +18,7 @@ from jaxtyping import Float
 
 from cutaway.data.series.series_table import SeriesTable
 from cutaway.extras import need
+from cutaway.overriding import override
 from cutaway.tasks.series.alarms import (
     LOUD,
     POINT,
@@ -63,9 +64,11 @@ class SeriesAnomalies(SeriesForecasts):
     kind: ClassVar[str] = "series/anomalies"
     figure = "loss"
 
+    @override
     def horizon_for(self, table: SeriesTable) -> int:
         return self.settings.horizon or max(min(table.season, _LONGEST_HORIZON), 2)
 
+    @override
     def read_parts(self) -> SeriesParts:
         """The series in three parts, by shares of the shortest, unless windows are asked for."""
         table, settings = self.table, self.settings
@@ -95,6 +98,7 @@ class SeriesAnomalies(SeriesForecasts):
         known = dict(zip(self.parts.table.names, self.scales, strict=True))
         return [known.get(name) or scale_of(values) for name, values in zip(table.names, table.values, strict=True)]
 
+    @override
     def facts(self) -> dict[str, Any]:
         """The summary of the series, their scales, and the z-score on the validation part."""
         return self.facts_of_series() | {
@@ -172,6 +176,7 @@ class SeriesAnomalies(SeriesForecasts):
         found = score_alarms(raised, events, _LATE + _window(whole))
         return found | {"alarms_per_year": alarms * _steps_a_year(whole) / max(steps, 1)}
 
+    @override
     def test_metrics(self, learner: Any) -> dict[str, float]:
         """Metrics of the test part, beside those of the z-score."""
         naive = self.z_score(test=True)["metrics"]

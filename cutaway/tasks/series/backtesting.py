@@ -18,6 +18,7 @@ from jaxtyping import Float
 
 from cutaway.blocks.losses.quantiles import coverage, crps_from_samples, quantile_loss
 from cutaway.extras import need
+from cutaway.overriding import override
 from cutaway.tasks.series.histories import Histories, tails
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class Backtest:
             parts.append(pd.DataFrame(columns))
         return pd.concat(parts, ignore_index=True)
 
+    @override
     def __repr__(self) -> str:
         told = ", ".join(f"{name} {value:.4g}" for name, value in self.metrics.items())
         return f"Backtest({len(self.truth):,} windows of {self.truth.shape[1]} steps: {told})"

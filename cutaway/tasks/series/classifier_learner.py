@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from cutaway.data.batches import Batches, ShuffledRows
 from cutaway.data.series.labelled_series import SeriesRows
 from cutaway.models.sequences.series_classifier import SeriesClassifier
+from cutaway.overriding import override
 from cutaway.tasks.learner import Learner
 from cutaway.tasks.series.classify import SeriesClasses
 from cutaway.tasks.subjects import SHOWN, Subject
@@ -44,6 +45,7 @@ class ClassifierLearner(Learner):
         )
         return cls(settings, task, model)
 
+    @override
     def fit_first(self) -> None:
         """The scale of each channel."""
         train = self.task.parts.train
@@ -54,9 +56,11 @@ class ClassifierLearner(Learner):
         """Series in a batch: fewer are taken whole."""
         return min(self.settings.batch, len(self.task.parts.train.targets))
 
+    @override
     def batches(self, rank: int, world: int) -> "SeriesBatches":
         return SeriesBatches(self.task.parts.train, self.batch, self.settings.seed, rank, world)
 
+    @override
     def cost(self, model: nn.Module, batch: SeriesRows) -> Tensor:
         """Mean of −log p(class | series) over the batch, in nats."""
         values, lengths = model_arguments(model, batch)
@@ -64,10 +68,12 @@ class ClassifierLearner(Learner):
         outputs = model(changed(values, lengths, strength) if strength else values, lengths)
         return nn.functional.cross_entropy(outputs.float(), torch.from_numpy(batch.targets).to(outputs.device))
 
+    @override
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         rows = self.task.parts.validation
         return {} if rows is None else self.task.metrics(class_probabilities(model, rows), rows)
 
+    @override
     def job(self, rank: int = 0, world: int = 1) -> Job:
         job = super().job(rank, world)
         job.units, job.whole = self.batch, None  # every evaluation is of the whole validation part
@@ -77,6 +83,7 @@ class ClassifierLearner(Learner):
         """P(label) of some series."""
         return class_probabilities(self.model, rows)
 
+    @override
     def subject(self, given: str | None = None) -> Subject:
         """Some series as the model takes them."""
         rows, words = self.task.series_to_show(given)
@@ -96,6 +103,7 @@ class SeriesBatches(Batches[SeriesRows]):
         self.rows = rows
         self.order = ShuffledRows(len(rows.targets), batch, seed)
 
+    @override
     def at(self, step: int) -> SeriesRows:
         whole = self.order.at(step)
         steps = int(self.rows.lengths[whole].max())

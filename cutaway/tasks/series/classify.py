@@ -24,6 +24,7 @@ from cutaway.data.series.labelled_series import (
 )
 from cutaway.data.series.wide_and_long import load_series
 from cutaway.extras import need
+from cutaway.overriding import override
 from cutaway.tasks.classes import class_metrics, label_rows
 from cutaway.tasks.subjects import SHOWN
 from cutaway.tasks.task import Files, Task
@@ -43,6 +44,7 @@ class SeriesClasses(Task):
     more_is_better = True
     parts: LabelledSeries
 
+    @override
     def read_parts(self) -> LabelledSeries:
         settings = self.settings
         return read_labelled_series(
@@ -57,6 +59,7 @@ class SeriesClasses(Task):
             header=settings.header,
         )
 
+    @override
     def count(self) -> int:
         return len(self.parts.train.targets)
 
@@ -78,12 +81,14 @@ class SeriesClasses(Task):
     def labels(self) -> Sequence[str]:
         return self.columns["labels"]
 
+    @override
     def facts(self) -> dict[str, Any]:
         facts = super().facts()
         if self.parts.validation is not None:
             facts["baseline"] = self.baseline(self.parts.validation)
         return facts
 
+    @override
     def files(self) -> Files:
         return {CLASSES: lambda path: write_json(path, self.columns)}
 

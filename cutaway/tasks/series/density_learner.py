@@ -17,6 +17,7 @@ from cutaway.data.batches import ShuffledRows
 from cutaway.data.series.missing_values import filled
 from cutaway.data.series.series_table import SeriesTable
 from cutaway.models.forecasting.series_density import SeriesDensity
+from cutaway.overriding import override
 from cutaway.tasks.series.anomalies import Detection, Scores, SeriesAnomalies
 from cutaway.tasks.series.density_inputs import Inputs, Scale, count_waves, inputs_of, lags_of, scale_of, waves_of
 from cutaway.tasks.series.forecast_learner import ForecastLearner
@@ -48,6 +49,7 @@ class DensityLearner(ForecastLearner):
 
     # Training.
 
+    @override
     def fit_first(self) -> None:
         """The inputs of every step that is learned from, and of the validation windows."""
         parts, lags, scales = self.task.parts, self.model.spec.lags, self.task.scales
@@ -64,18 +66,22 @@ class DensityLearner(ForecastLearner):
         """Values in a batch: fewer are taken whole."""
         return min(self.settings.batch, len(self.y))
 
+    @override
     def batches(self, rank: int, world: int) -> ShuffledRows:
         return ShuffledRows(len(self.y), self.batch, self.settings.seed, rank, world)
 
+    @override
     def cost(self, model: nn.Module, batch: Int[np.ndarray, "b"]) -> Tensor:
         rows = torch.from_numpy(batch)
         return -model(self.x[rows]).log_density(self.y[rows]).mean()
 
+    @override
     @torch.no_grad()
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         x, y = torch.from_numpy(self.held.x), torch.from_numpy(self.held.y)
         return {"loss": -model(x).log_density(y).mean().item()}
 
+    @override
     def job(self, rank: int = 0, world: int = 1) -> Job:
         job = super().job(rank, world)
         job.units = self.batch
@@ -128,10 +134,12 @@ class DensityLearner(ForecastLearner):
             for name, (scores, expected) in zip(table.names, surprises)
         ]
 
+    @override
     def predict(self, inputs: Any) -> "pandas.DataFrame":
         """Odd stretches of series: when they begin and end, the oddest value, the expected one, how unlikely, why."""
         return self.task.stretch_table(*self.detections(inputs))
 
+    @override
     def subject(self, given: str | None = None) -> Subject:
         """The last steps of a series: of a file, else of training's, up to where the test windows begin."""
         if given is None:
@@ -153,6 +161,7 @@ class DensityLearner(ForecastLearner):
 
     # Forecasts.
 
+    @override
     def sample_paths(
         self, model: nn.Module, table: SeriesTable, horizon: int, samples: int, seed: int
     ) -> Float[np.ndarray, "rows samples horizon"]:

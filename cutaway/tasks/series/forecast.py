@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 from cutaway.data.series.covariates import as_in_training
 from cutaway.data.series.series_reading import extend, read_series
 from cutaway.data.series.series_table import SeriesTable
+from cutaway.overriding import override
 from cutaway.tasks.series.baselines.simple_methods import fit_simple_methods, measure_simple_methods
 from cutaway.tasks.series.histories import Histories, SeriesParts
 from cutaway.tasks.task import Task
@@ -71,6 +72,7 @@ class SeriesForecasts(Task):
             return self.settings.horizon
         return table.grid.usual_horizon if table.grid is not None else _USUAL_HORIZON
 
+    @override
     def read_parts(self) -> SeriesParts:
         """The series with their windows for validation and test; those that are too short for these are left out."""
         table, settings = self.table, self.settings
@@ -102,6 +104,7 @@ class SeriesForecasts(Task):
 
     # What a run folder says of the data.
 
+    @override
     def facts(self) -> dict[str, Any]:
         """The summary of the series, and the simple methods on the validation windows."""
         facts = self.facts_of_series()

@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float
 
 from cutaway.data.series.series_table import SeriesTable
 from cutaway.extras import need
+from cutaway.overriding import override
 from cutaway.tasks.series.supports import path_quantiles
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ class Forecast:
         ]
         return pd.concat(parts, ignore_index=True)
 
+    @override
     def __repr__(self) -> str:
         samples, steps = self.drawn.shape[1:]
         levels = ", ".join(f"{level:g}" for level in self.levels)

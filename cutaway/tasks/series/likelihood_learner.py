@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from cutaway.data.series.series_table import SeriesTable
 from cutaway.models.by_spec import from_spec
 from cutaway.models.forecasting.series_windows import SeriesWindow
+from cutaway.overriding import override
 from cutaway.tasks.series.backtesting import LEVELS
 from cutaway.tasks.series.calibration import own_factors
 from cutaway.tasks.series.forecast import SeriesForecasts
@@ -58,6 +59,7 @@ class LikelihoodLearner(ForecastLearner):
 
     # Training.
 
+    @override
     def fit_first(self) -> None:
         """The scales of covariates."""
         parts, spec, logarithm = self.task.parts, self.model.spec, self.settings.logarithm
@@ -72,15 +74,19 @@ class LikelihoodLearner(ForecastLearner):
     quick: WindowEvaluation | None = None  # some of the validation windows, by few paths
     whole: WindowEvaluation | None = None  # all of them
 
+    @override
     def batches(self, rank: int, world: int) -> WindowBatches:
         return WindowBatches(self.tensors, self.model.spec, self.settings.batch, self.settings.seed, rank, world)
 
+    @override
     def cost(self, model: nn.Module, batch: SeriesWindow) -> Tensor:
         return negative_log_likelihood(model, batch)
 
+    @override
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         return {} if self.quick is None else self.quick(model)
 
+    @override
     def facts(self) -> dict[str, Any]:
         spec = self.model.spec
         lines = [
@@ -91,6 +97,7 @@ class LikelihoodLearner(ForecastLearner):
         ]
         return {"likelihood": spec.likelihood, "summary": "\n".join(line for line in lines if line)}
 
+    @override
     def job(self, rank: int = 0, world: int = 1) -> Job:
         job = super().job(rank, world)
         job.whole = self.whole
@@ -99,6 +106,7 @@ class LikelihoodLearner(ForecastLearner):
 
     # Forecasts.
 
+    @override
     def sample_paths(self, model: nn.Module, table: SeriesTable, horizon: int, samples: int, seed: int) -> Paths:
         """Paths that the model draws, as wide as the past of each series says, within the values that it can take."""
         forecaster: Any = model
@@ -144,6 +152,7 @@ class LikelihoodLearner(ForecastLearner):
         widened = middle + factors[:, None] * (paths - middle)
         return np.exp(widened) if self.settings.logarithm else widened
 
+    @override
     def subject(self, given: str | None = None) -> "SeriesSubject":
         """The last steps of a few series: of a file, else of those that it was trained on."""
         spec = self.model.spec

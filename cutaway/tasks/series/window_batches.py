@@ -22,6 +22,7 @@ from cutaway.data.series.series_table import SeriesTable
 from cutaway.models.forecasting.likelihood_model import ForecastSpec
 from cutaway.models.forecasting.linear_expert import Coefficients, fit_coefficients, fit_local, window_constants
 from cutaway.models.forecasting.series_windows import SeriesWindow
+from cutaway.overriding import override
 from cutaway.tasks.series.histories import tails
 
 _SHORTENED = 0.5  # share of training rows that see a part of the history alone
@@ -160,6 +161,7 @@ class WindowBatches(Batches[SeriesWindow]):
         weights = usable * (0.5 * self.places / (self.places * usable).sum() + 0.5 / usable.sum())
         self.bounds = np.cumsum(weights) / weights.sum()
 
+    @override
     def at(self, step: int) -> SeriesWindow:
         u, v = draw_uniform(self.seed, "series", step, 2 * self.batch).reshape(2, -1)
         series = np.minimum(np.searchsorted(self.bounds, u, side="right"), len(self.bounds) - 1)

@@ -13,6 +13,7 @@ from cutaway.blocks.embeddings.numbers import choose_knots
 from cutaway.data.tables.cells import Cells, cell_columns, cell_inputs, encode_cells
 from cutaway.data.tables.encoding import tidy
 from cutaway.models.cells import CellNet, CellNetSpec
+from cutaway.overriding import override
 from cutaway.tasks.learner import Learner
 from cutaway.tasks.subjects import SHOWN, Subject
 from cutaway.tasks.tables.filling import fill_table
@@ -77,16 +78,20 @@ class CellRestorer(RowVectors, Learner):
     def batch(self) -> int:
         return min(self.settings.batch, self.task.parts.train.size)
 
+    @override
     def fit_first(self) -> None:
         self.frequencies = outcome_frequencies(self.model, self.task.parts.train)
 
+    @override
     def batches(self, rank: int, world: int) -> CellBatches:
         settings = self.settings
         return CellBatches(self.task.parts.train, settings.hidden, self.batch, settings.seed, rank, world)
 
+    @override
     def cost(self, model: nn.Module, batch: HiddenCells) -> Tensor:
         return hidden_cost(model, batch)
 
+    @override
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         held = self.task.parts.validation
         return {} if held is None else hidden_metrics(model, held.take(slice(0, _EVALUATED)), self.settings.hidden)
@@ -99,6 +104,7 @@ class CellRestorer(RowVectors, Learner):
         scores = column_scores(model, held, self.frequencies)
         return hidden_metrics(model, held, self.settings.hidden) | summary_metrics(scores, len(model.spec.inputs))
 
+    @override
     def facts(self) -> dict[str, Any]:
         held = self.task.parts.validation
         if held is None:
@@ -109,6 +115,7 @@ class CellRestorer(RowVectors, Learner):
         rule = "the most frequent category of a column, or its mean, in training"
         return {"baseline": {"rule": rule, "metrics": metrics}}
 
+    @override
     def job(self, rank: int = 0, world: int = 1) -> Job:
         job = super().job(rank, world)
         job.units, job.whole = self.batch, self.evaluate_whole
@@ -118,9 +125,11 @@ class CellRestorer(RowVectors, Learner):
         """The rows of a DataFrame, a file, or dicts, with their missing cells filled."""
         return fill_table(self.model, self.task.schema, self.task.inputs(inputs), self.task.whole)
 
+    @override
     def model_rows(self, frame: "pandas.DataFrame") -> tuple[Any, ...]:
         return encode_cells(self.task.schema, tidy(frame))[:3]
 
+    @override
     def subject(self, given: str | None = None) -> Subject:
         """Rows of a file; without one, rows that it was not trained on (or was, if there are no others)."""
         if given is not None:

@@ -24,6 +24,7 @@ from cutaway.data.seeded_draws import draw_uniform
 from cutaway.data.tables.cells import Cells, CellTable, read_cells
 from cutaway.data.tables.schema import Schema
 from cutaway.models.cells import CellNet
+from cutaway.overriding import override
 from cutaway.tasks.tables.predict import SCHEMA, read_rows, schema_of
 from cutaway.tasks.task import Files, Task
 
@@ -40,6 +41,7 @@ class HiddenCellsTask(Task):
     kind: ClassVar[str] = "tables/masked_cells"
     parts: CellTable
 
+    @override
     def read_parts(self) -> CellTable:
         settings = self.settings
         return read_cells(
@@ -64,6 +66,7 @@ class HiddenCellsTask(Task):
         path = self.run.file(WHOLE)
         return () if path is None else tuple(read_json(path, "columns")["columns"])
 
+    @override
     def files(self) -> Files:
         schema, whole = self.schema, self.whole
         return {
@@ -104,6 +107,7 @@ class CellBatches(Batches[HiddenCells]):
         self.cells, self.hidden_share = cells, share
         self._order = ShuffledRows(cells.size, batch, seed)
 
+    @override
     def at(self, step: int) -> HiddenCells:
         rows = self._order.at(step)
         hidden = draw_hidden(self.batch, self.cells.known.shape[1], self.hidden_share, self.seed, step)

@@ -24,6 +24,7 @@ from cutaway.data.tables.reading import Table, read_table
 from cutaway.data.tables.schema import MISSING, UNSEEN, Column, Schema
 from cutaway.data.tables.table_files import as_frame, load_rows
 from cutaway.extras import need
+from cutaway.overriding import override
 from cutaway.tasks.tables.baselines import baseline_metric, constant_baseline, figure_of, score
 from cutaway.tasks.task import Files, Task
 
@@ -49,6 +50,7 @@ class TablePrediction(Task):
             cells = Schema.from_dict(read_json(path, "version"))
         self.cells = cells
 
+    @override
     def read_parts(self) -> Table:
         """The table; one whose target is not what the recipe is for is refused."""
         settings, asked = self.settings, self.settings.target_task
@@ -99,13 +101,16 @@ class TablePrediction(Task):
         """The columns, and how the target is read and written."""
         return self.parts.schema if self.run is None else schema_of(self.run)
 
+    @override
     def count(self) -> int:
         train: Any = self.parts.splits.train
         return train.size if self.cells is not None else len(train.numbers)
 
+    @override
     def facts(self) -> dict[str, Any]:
         return super().facts() | {"source": str(self.settings.data)}
 
+    @override
     def files(self) -> Files:
         schema, cells = self.schema, self.cells
         files: Files = {SCHEMA: lambda path: write_json(path, schema.to_dict())}

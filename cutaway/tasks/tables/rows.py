@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from cutaway.blocks.losses.penalties import l2_penalty
 from cutaway.data.tables.encoding import Encoded, TableBatches
 from cutaway.models.tables import TableNet
+from cutaway.overriding import override
 from cutaway.tasks.learner import Learner
 from cutaway.tasks.subjects import Subject, row_subject
 from cutaway.tasks.tables.predict import TablePrediction, encode_rows
@@ -39,9 +40,11 @@ class RowLearner(RowVectors, Learner):
     def batch(self) -> int:
         return min(self.settings.batch, len(self.task.parts.train.numbers))
 
+    @override
     def batches(self, rank: int, world: int) -> "RowBatches":
         return RowBatches(self.task.parts.train, self.batch, self.settings.seed, rank, world)
 
+    @override
     def cost(self, model: nn.Module, batch: Encoded) -> Tensor:
         return row_cost(model, batch)
 
@@ -55,14 +58,17 @@ class RowLearner(RowVectors, Learner):
         outputs = outputs_of(model, rows)
         return self.task.metrics(model.head, outputs, rows, self.losses(model, outputs, torch.from_numpy(rows.targets)))
 
+    @override
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         held = self.task.parts.validation
         return {} if held is None else self.measure(model, held)
 
+    @override
     def facts(self) -> dict[str, Any]:
         held = self.task.parts.validation
         return {} if held is None else {"baseline": self.task.baseline(self.model.head, held)}
 
+    @override
     def job(self, rank: int = 0, world: int = 1) -> Job:
         job, held = super().job(rank, world), self.task.parts.validation
         job.units = self.batch
@@ -75,9 +81,11 @@ class RowLearner(RowVectors, Learner):
         """The model's head, and what it says of new rows."""
         return self.model.head, outputs_of(self.model, encode_rows(self.task.schema, rows))
 
+    @override
     def model_rows(self, frame: Any) -> tuple[Any, ...]:
         return encode_rows(self.task.schema, frame)[:2]
 
+    @override
     def subject(self, given: str | None = None) -> Subject:
         """Rows of a file; without one, rows that it was not trained on (or was, if there are no others)."""
         if given is not None:
@@ -88,6 +96,7 @@ class RowLearner(RowVectors, Learner):
 class OneLayer(RowLearner):
     """One layer whose weights are pulled towards zero as much as in statistics: λ/n ½ Σ W²."""
 
+    @override
     def cost(self, model: nn.Module, batch: Encoded) -> Tensor:
         settings, schema = self.settings, self.task.schema
         if not settings.penalty:
@@ -102,9 +111,11 @@ class OneLayer(RowLearner):
 class Perceptron(RowLearner):
     """Threshold units that learn by Rosenblatt's rule."""
 
+    @override
     def cost(self, model: nn.Module, batch: Encoded) -> Tensor:
         return perceptron_cost(model, batch)
 
+    @override
     def losses(self, model: Any, outputs: Tensor, targets: Tensor) -> Tensor:
         """1 for a row with a mistake, else 0: the sums of a perceptron have no scale to measure a distance in."""
         mistakes, _ = perceptron_errors(outputs, targets)
@@ -114,6 +125,7 @@ class Perceptron(RowLearner):
 class RowBatches(TableBatches):
     """Rows in batches; a batch that the whole table fits into is the whole table, in its order."""
 
+    @override
     def at(self, step: int) -> Encoded:
         if self.world == 1 and self.batch >= len(self.table.numbers):
             return self.table

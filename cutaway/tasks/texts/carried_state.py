@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from cutaway.data.text.continued_windows import ContinuedWindow, ContinuedWindows
 from cutaway.data.text.token_files import Tokens
 from cutaway.models import CarriedState
+from cutaway.overriding import override
 from cutaway.tasks.texts.markov_chain import markov_baseline
 from cutaway.tasks.texts.next_token import NextTokenLearner
 from cutaway.training.carried_training import CarriedTraining
@@ -27,26 +28,32 @@ WARM = 256  # tokens that each of them reads before its first prediction counts
 class CarriedStateLearner(NextTokenLearner):
     """A recurrent net, which is given its state of the window before."""
 
+    @override
     def fit_first(self) -> None:
         """Nothing is solved for, but the state begins here: that of no text."""
         of_step = self.settings.batches_per_step()
         batches = sum(of_step(step) for step in range(self.settings.steps))
         self.carried = CarriedTraining(self.model, batches, self.settings.scheduled_sampling)
 
+    @override
     def batches(self, rank: int, world: int) -> ContinuedWindows:
         settings, train = self.settings, self.task.parts.train
         return ContinuedWindows(train, self.room, settings.batch, settings.jump, settings.seed, rank, world)
 
+    @override
     def cost(self, model: nn.Module, batch: ContinuedWindow) -> Tensor:
         return self.carried(model, batch)
 
+    @override
     def text_metrics(self, model: nn.Module, tokens: Tokens | None, limit: int | None = None) -> dict[str, float]:
         return carried_loss(model, tokens, limit)
 
+    @override
     def facts(self) -> dict[str, Any]:
         chain = markov_baseline(self.task.parts)
         return {"baselines": chain} if chain else {}
 
+    @override
     def job(self, rank: int = 0, world: int = 1) -> Job:
         job = super().job(rank, world)
         job.callbacks = [self.carried]  # it keeps the state in checkpoints

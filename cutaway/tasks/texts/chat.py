@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from cutaway.data.text.chat.chat_templates import choose_template
 from cutaway.data.text.chat.conversations import Conversation, Conversations, read_conversations
 from cutaway.data.text.tokenizers import Tokenizer
+from cutaway.overriding import override
 from cutaway.tasks.task import Task
 from cutaway.tasks.texts.equal_texts import TOGETHER, kept_together
 
@@ -24,12 +25,14 @@ class Chat(Task):
         super().__init__(settings, run)
         self.tokenizer: Any = tokenizer if run is None else run.tokenizer
 
+    @override
     def read_parts(self) -> Conversations:
         given = self.settings
         template = choose_template(self.tokenizer.settings.get("chat_template"))
         shares = given.validation, given.test
         return read_conversations(given.data, *shares, given.seed, given.encoding, template, kept_together(self.run))
 
+    @override
     def count(self) -> int:
         return len(self.parts.splits.train)
 
@@ -39,6 +42,7 @@ class Chat(Task):
         splits = self.parts.splits
         return splits.train if splits.validation is None else splits.validation
 
+    @override
     def facts(self) -> dict[str, Any]:
         return super().facts() | {TOGETHER: True}
 

@@ -25,6 +25,7 @@ from cutaway.data.labelled.labelled_texts import LabelledTexts, TextRows, count_
 from cutaway.data.stored import shown
 from cutaway.data.tables.endings import is_text_table
 from cutaway.data.tables.text_tables import read_columns
+from cutaway.overriding import override
 from cutaway.tasks.classes import class_metrics, label_rows
 from cutaway.tasks.task import Files, Task
 from cutaway.tasks.texts.bag_of_words import text_baseline
@@ -43,6 +44,7 @@ class TextClasses(Task):
     more_is_better = True
     parts: LabelledTexts
 
+    @override
     def read_parts(self) -> LabelledTexts:
         settings = self.settings
         with doing(f"reading {shown(settings.data)}"):
@@ -57,6 +59,7 @@ class TextClasses(Task):
                 header=settings.header,
             )
 
+    @override
     def count(self) -> int:
         return len(self.parts.train.texts)
 
@@ -72,12 +75,14 @@ class TextClasses(Task):
     def labels(self) -> Sequence[str]:
         return self.columns["labels"]
 
+    @override
     def facts(self) -> dict[str, Any]:
         facts = super().facts()
         if self.parts.validation is not None:
             facts["baseline"] = self.baseline(self.parts.validation)
         return facts
 
+    @override
     def files(self) -> Files:
         return {LABELS: lambda path: write_json(path, {"version": 1} | self.columns)}
 

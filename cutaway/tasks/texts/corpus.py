@@ -11,6 +11,7 @@ from typing import Any
 from cutaway.data.text.corpus import Corpus, read_text
 from cutaway.data.text.token_files import Tokens
 from cutaway.data.text.tokenizers import Tokenizer
+from cutaway.overriding import override
 from cutaway.tasks.task import Task
 from cutaway.tasks.texts.unigrams import unigram_baseline
 
@@ -25,6 +26,7 @@ class CorpusTask(Task):
         super().__init__(settings, run)
         self.tokenizer = tokenizer
 
+    @override
     def read_parts(self) -> Corpus:
         """The text in its three parts; that of a run in the run's own tokens."""
         if self.tokenizer is not None:
@@ -45,10 +47,12 @@ class CorpusTask(Task):
         """The validation part, which was not trained on; the training part where there is no other."""
         return self.parts.train if self.parts.validation is None else self.parts.validation
 
+    @override
     def count(self) -> int:
         """Windows of the training text, side by side."""
         return max(1, self.parts.counts["train"] // self.settings.context)
 
+    @override
     def facts(self) -> dict[str, Any]:
         baseline = unigram_baseline(self.parts.train, self.parts.validation, self.parts.vocabulary)
         return super().facts() | ({"baseline": baseline} if baseline else {})

@@ -18,6 +18,7 @@ from cutaway.data.batches import Window
 from cutaway.data.text.corpus import Corpus
 from cutaway.data.text.token_files import Tokens
 from cutaway.models import MarkovChain
+from cutaway.overriding import override
 from cutaway.tasks.texts.next_token import NextTokenLearner
 
 _COUNTED = 2_000_000  # tokens of each text that a baseline is counted from, at most
@@ -27,9 +28,11 @@ _PIECE = 1 << 16  # tokens looked up at once
 class MarkovLearner(NextTokenLearner):
     """A chain that is counted already, and learns how far to trust its counts."""
 
+    @override
     def cost(self, model: nn.Module, batch: Window) -> Tensor:
         return left_out_cost(model, batch)
 
+    @override
     def text_metrics(self, model: nn.Module, tokens: Tokens | None, limit: int | None = None) -> dict[str, float]:
         """The loss on all of a text, which is fast: no ``limit`` is needed."""
         return {} if tokens is None else {"loss": chain_loss(model, tokens)}

@@ -20,6 +20,7 @@ from cutaway.data.text.masking import MaskedBatch, MaskedBatches, Masking, every
 from cutaway.data.text.special_tokens import encode_gaps, find_special_tokens
 from cutaway.data.text.token_files import Tokens
 from cutaway.data.text.word_starts import word_table
+from cutaway.overriding import override
 from cutaway.tasks.learner import Learner
 from cutaway.tasks.subjects import Subject, text_subject, with_marks
 from cutaway.tasks.task import Files
@@ -63,9 +64,11 @@ class MaskedTokensLearner(Learner):
         vocabulary, room = min(tokenizer.vocabulary, spec.vocabulary), min(settings.context, spec.context)
         return Masking(find_special_tokens(tokenizer), vocabulary, room, settings.masked, settings.mask, words)
 
+    @override
     def batches(self, rank: int, world: int) -> MaskedBatches:
         return MaskedBatches(self.task.parts.train, self.masking, self.settings.batch, self.settings.seed, rank, world)
 
+    @override
     def cost(self, model: nn.Module, batch: MaskedBatch) -> Tensor:
         return masked_cost(model, batch)
 
@@ -73,12 +76,15 @@ class MaskedTokensLearner(Learner):
         """Loss and accuracy on a text, or on about ``limit`` tokens of it; {} if there is none."""
         return masked_metrics(model, tokens, self.masking, limit)
 
+    @override
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         return self.text_metrics(model, self.task.parts.validation, self.settings.evaluate_tokens)
 
+    @override
     def files(self) -> Files:
         return {"tokenizer.json": self.task.parts.tokenizer.save}
 
+    @override
     def job(self, rank: int = 0, world: int = 1) -> Job:
         job, tokenizer = super().job(rank, world), self.task.parts.tokenizer
         samples = masked_samples(self.task.held_out, self.masking)
@@ -97,6 +103,7 @@ class MaskedTokensLearner(Learner):
         """For each mask of each text, its five most probable fillings."""
         return fill_masks(self.model, self.run.tokenizer, texts)
 
+    @override
     def subject(self, given: str | None = None) -> Subject:
         """A text between the special tokens of the model; without one of yours, one of the held-out text, masked."""
         if given is not None:

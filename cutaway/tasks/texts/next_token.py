@@ -20,6 +20,7 @@ from cutaway.data.batches import Batches, Window, Windows, every_window
 from cutaway.data.text.corpus import Corpus
 from cutaway.data.text.token_files import Tokens
 from cutaway.models import generate, generate_text
+from cutaway.overriding import override
 from cutaway.tasks.learner import Learner
 from cutaway.tasks.subjects import SHOWN, Subject, text_subject
 from cutaway.tasks.task import Files
@@ -49,9 +50,11 @@ class NextTokenLearner(Learner):
         """Tokens that the model is given at once."""
         return self.settings.context
 
+    @override
     def batches(self, rank: int, world: int) -> Batches[Any]:
         return Windows(self.task.parts.train, self.room, self.settings.batch, self.settings.seed, rank, world)
 
+    @override
     def cost(self, model: nn.Module, batch: Any) -> Tensor:
         return next_token_cost(model, batch, self.prefix)
 
@@ -59,12 +62,15 @@ class NextTokenLearner(Learner):
         """The loss on a text, or on about ``limit`` tokens of it; {} if there is none."""
         return text_loss(model, tokens, self.room, limit, self.prefix)
 
+    @override
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         return self.text_metrics(model, self.task.parts.validation, self.settings.evaluate_tokens)
 
+    @override
     def files(self) -> Files:
         return {"tokenizer.json": self.task.parts.tokenizer.save}
 
+    @override
     def job(self, rank: int = 0, world: int = 1) -> Job:
         job, start = super().job(rank, world), opening(self.task.parts)
         tokenizer, length = self.task.parts.tokenizer, self.settings.sample_tokens
@@ -79,6 +85,7 @@ class NextTokenLearner(Learner):
         """Text that goes on from the prompt, a text or a list of chat messages."""
         return generate_text(self.model, prompt, tokenizer=self.run.tokenizer, **sampling)
 
+    @override
     def subject(self, given: str | None = None) -> Subject:
         """A text of yours, else the beginning of what was held out."""
         if given is not None:

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from cutaway.data.labelled.text_pairs import PairRows, TextPairs, find_columns, first_row_as_pair, read_text_pairs
 from cutaway.data.tables.text_tables import read_columns
+from cutaway.overriding import override
 from cutaway.tasks.task import Task
 from cutaway.tasks.texts.equal_texts import TOGETHER, kept_together
 from cutaway.tasks.texts.text_inputs import first_line, is_file
@@ -40,6 +41,7 @@ class MatchingTexts(Task):
     more_is_better = True
     parts: TextPairs
 
+    @override
     @property
     def figure(self) -> str:  # type: ignore[override]
         """Scores are to be ranked; of other pairs the second is to be found."""
@@ -51,6 +53,7 @@ class MatchingTexts(Task):
         given = self.settings.columns
         return tuple(name.strip() for name in given.split(",")) if given else ()
 
+    @override
     def read_parts(self) -> TextPairs:
         settings = self.settings
         if len(self.columns) > 3:
@@ -65,6 +68,7 @@ class MatchingTexts(Task):
             kept_together(self.run),
         )
 
+    @override
     def facts(self) -> dict[str, Any]:
         return super().facts() | {TOGETHER: True}
 

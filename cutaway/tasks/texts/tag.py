@@ -24,6 +24,7 @@ from cutaway.data.text.tag_batches import EncodedSentences
 from cutaway.data.text.tagged_sentences import Tagged, TaggedText, read_tagged
 from cutaway.data.text.vector_files import Vectors, read_vectors
 from cutaway.data.text.word_splitting import split_words
+from cutaway.overriding import override
 from cutaway.tasks.task import Files, Task
 from cutaway.tasks.texts.equal_texts import TOGETHER, kept_together
 from cutaway.tasks.texts.tag_metrics import FrequentTags, Probabilities, tag_metrics, whole_metrics
@@ -68,6 +69,7 @@ class WordTags(Task):
     parts: TaggedText
     vectors: Vectors | None = None  # given ones, which the lexicon of a `tagger` knows
 
+    @override
     def read_parts(self) -> TaggedText:
         settings = self.settings
         return read_tagged(
@@ -101,12 +103,14 @@ class WordTags(Task):
         """Sentences as numbers of the lexicon, true tags where they have some."""
         return EncodedSentences(sentences, self.lexicon, hide)
 
+    @override
     def facts(self) -> dict[str, Any]:
         facts = super().facts() | {TOGETHER: True}
         if self.parts.validation is not None:
             facts["baseline"] = self.baseline(self.parts.validation)
         return facts
 
+    @override
     def files(self) -> Files:
         return {LEXICON: lambda path: write_json(path, self.lexicon.to_dict())}
 

@@ -22,6 +22,7 @@ from cutaway.data.text.token_rows import TokenRows
 from cutaway.data.text.tokenizers import Tokenizer
 from cutaway.data.text.vector_files import read_vectors
 from cutaway.models.sequences.text_classifier import TextClassifier
+from cutaway.overriding import override
 from cutaway.tasks.learner import Learner
 from cutaway.tasks.subjects import SHOWN, Subject
 from cutaway.tasks.task import Files
@@ -74,6 +75,7 @@ class VotingReaders(Learner):
 
     placed: int = 0  # words of the vocabulary that were given a vector
 
+    @override
     def fit_first(self) -> None:
         texts = self.task.parts
         with doing(f"encoding {len(texts.train.texts):,} texts"):
@@ -86,17 +88,21 @@ class VotingReaders(Learner):
             self.model.ngrams.set_counts(torch.from_numpy(counts), torch.from_numpy(ngrams.strengths()).float())
             fit_bag(self.model.ngrams, self.train.features, self.train.labels, self.settings.penalty)
 
+    @override
     def batches(self, rank: int, world: int) -> TextBatches:
         return TextBatches(self.train, self.settings.batch, self.settings.seed, rank, world)
 
+    @override
     def cost(self, model: nn.Module, batch: TextBatch) -> Tensor:
         return vote_cost(model, batch, self.settings.augment)
 
+    @override
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         if self.validation is None or self.task.parts.validation is None:
             return {}
         return self.task.metrics(class_probabilities(model, self.validation), self.task.parts.validation)
 
+    @override
     def facts(self) -> dict[str, Any]:
         features = 0 if self.encoder.ngrams is None else len(self.encoder.ngrams)
         words = f"vocabulary {self.encoder.tokenizer.vocabulary:,}; n-grams {features:,}"
@@ -105,12 +111,14 @@ class VotingReaders(Learner):
             lines.append(f"vectors: {self.placed:,} of {self.model.spec.vector_width} numbers")
         return {"summary": "\n".join(lines)}
 
+    @override
     def files(self) -> Files:
         files: Files = {"tokenizer.json": self.encoder.tokenizer.save}
         if self.encoder.ngrams is not None:
             files[NGRAMS] = self.encoder.ngrams.save
         return files
 
+    @override
     def job(self, rank: int = 0, world: int = 1) -> Job:
         job = super().job(rank, world)
         if self.settings.calibrate and world == 1:  # shards of weights cannot be divided alone
@@ -121,6 +129,7 @@ class VotingReaders(Learner):
         """P(label) of some texts."""
         return class_probabilities(self.model, self.encoder.encode(rows))
 
+    @override
     def subject(self, given: str | None = None) -> Subject:
         """A text as the model takes it: its tokens, at most as many as a page can show, and its n-grams."""
         text, words = self.task.text_to_show(given, self)

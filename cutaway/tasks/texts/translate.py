@@ -14,6 +14,7 @@ import numpy as np
 
 from cutaway.data.text.pairs import Pairs, read_pairs
 from cutaway.data.text.token_rows import TokenPairs
+from cutaway.overriding import override
 from cutaway.tasks.task import Files, Task
 from cutaway.tasks.texts.bleu import bleu
 from cutaway.tasks.texts.text_inputs import as_texts, read_lines
@@ -35,6 +36,7 @@ class Translations(Task):
     kind: ClassVar[str] = "texts/translate"
     parts: Pairs
 
+    @override
     def read_parts(self) -> Pairs:
         pairs = self._read(self.settings.tokenizer)
         # The same settings make the same tokenizer of the same text, unless its library has learned something new.
@@ -72,6 +74,7 @@ class Translations(Task):
             )
         return kept
 
+    @override
     def facts(self) -> dict[str, Any]:
         facts, left_out = super().facts(), len(self.parts.train) - len(self.train)
         if left_out:
@@ -79,6 +82,7 @@ class Translations(Task):
             facts["summary"] += f"\nleft out: {left_out:,} {words}"
         return facts
 
+    @override
     def files(self) -> Files:
         return {"tokenizer.json": self.parts.tokenizer.save}
 

@@ -18,6 +18,7 @@ from cutaway.data.text.token_rows import END, PAD, PairBatch, PairBatches, Token
 from cutaway.models.generation.sampling import as_sampling
 from cutaway.models.generation.texts import as_stops
 from cutaway.models.generation.token_streams import expect_count, generate
+from cutaway.overriding import override
 from cutaway.tasks.learner import Learner
 from cutaway.tasks.subjects import Subject, pair_subject, subject_by_model
 from cutaway.tasks.texts.text_inputs import first_line
@@ -40,12 +41,15 @@ class Translator(Learner):
         torch.manual_seed(settings.seed)
         return cls(settings, task, settings.new_model(task.parts.vocabulary))
 
+    @override
     def batches(self, rank: int, world: int) -> PairBatches:
         return PairBatches(self.task.train, self.settings.batch, self.settings.seed, rank, world)
 
+    @override
     def cost(self, model: nn.Module, batch: PairBatch) -> Tensor:
         return translation_cost(model, batch, self.settings.smoothing)
 
+    @override
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         pairs = self.task.validation
         return {} if pairs is None else pair_metrics(model, pairs, self.settings.evaluate_pairs)
@@ -55,6 +59,7 @@ class Translator(Learner):
         pairs = self.task.validation
         return {} if pairs is None else translation_metrics(model, pairs, self.task.tokenizer, _TRANSLATED)
 
+    @override
     def job(self, rank: int = 0, world: int = 1) -> Job:
         job = super().job(rank, world)
         sources = self.task.sources_to_write()
@@ -87,6 +92,7 @@ class Translator(Learner):
         ends = [text.find(one) for one in stops if one in text]
         return text[: min(ends, default=len(text))]
 
+    @override
     def subject(self, given: str | None = None) -> Subject:
         """A text and what the model makes of it, or a pair that it was not trained on."""
         if given is not None:

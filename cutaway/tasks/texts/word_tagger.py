@@ -17,6 +17,7 @@ from cutaway.data.text.lexicon import Lexicon
 from cutaway.data.text.tag_batches import NO_TAG, EncodedSentences, TagBatch, TagBatches, every_sentence
 from cutaway.data.text.tagged_sentences import Tagged
 from cutaway.models.sequences.tagger import Tagger, TaggerInput
+from cutaway.overriding import override
 from cutaway.tasks.learner import Learner
 from cutaway.tasks.subjects import SHOWN, Subject
 from cutaway.tasks.texts.tag import WordTags, untagged, write_samples
@@ -41,6 +42,7 @@ class WordTagger(Learner):
             model.set_vectors(torch.from_numpy(vectors.matrix))
         return cls(settings, task, model)
 
+    @override
     def fit_first(self) -> None:
         text = self.task.parts
         self.train = self.task.encode(text.train, self.settings.hide)
@@ -51,12 +53,15 @@ class WordTagger(Learner):
         """Sentences in a batch: not more than there are."""
         return min(self.settings.batch, len(self.task.parts.train))
 
+    @override
     def batches(self, rank: int, world: int) -> TagBatches:
         return TagBatches(self.train, self.batch, self.settings.seed, rank, world)
 
+    @override
     def cost(self, model: nn.Module, batch: TagBatch) -> Tensor:
         return tag_cost(model, batch)
 
+    @override
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         if self.validation is None:
             return {}
@@ -68,6 +73,7 @@ class WordTagger(Learner):
             return {}
         return whole_metrics(tag_probabilities(model, self.validation), self.validation)
 
+    @override
     def job(self, rank: int = 0, world: int = 1) -> Job:
         job = super().job(rank, world)
         shown = self.task.sentences_to_write()
@@ -81,6 +87,7 @@ class WordTagger(Learner):
         """p(tag | sentence) of every word of every sentence."""
         return tag_probabilities(self.model, self.task.encode(rows))
 
+    @override
     def subject(self, given: str | None = None) -> Subject:
         """A sentence to look at, cut to what a page can show."""
         sentence, about = self.task.sentence_to_show(given)

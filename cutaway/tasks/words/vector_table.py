@@ -10,6 +10,7 @@ from torch import Tensor
 
 from cutaway.data.text.vector_files import write_vectors
 from cutaway.models.words.word_vectors import WordVectors
+from cutaway.overriding import override
 from cutaway.tasks.learner import Learner
 from cutaway.tasks.subjects import Subject
 from cutaway.tasks.texts.text_inputs import as_texts
@@ -50,6 +51,7 @@ class VectorTable(Learner):
         found = torch.stack([torch.from_numpy(vector_of_text(table, text)) for text in as_texts(inputs)])
         return found[0] if isinstance(inputs, str) else found
 
+    @override
     def subject(self, given: str | None = None) -> Subject:
         """The words that pictures compare: yours, else some that are frequent but not the most frequent."""
         table = self.run.word_table

@@ -19,6 +19,7 @@ from cutaway.data.text.token_files import Tokens
 from cutaway.data.words.word_chunks import WindowDraws, WordChunk
 from cutaway.data.words.word_streams import WordCorpus, read_counted_words, read_words, write_counted_words
 from cutaway.data.words.word_tests import Analogy, RatedPair, read_analogies, read_rated_pairs
+from cutaway.overriding import override
 from cutaway.tasks.task import Files, Task
 from cutaway.tasks.words.word_scores import analogies, similarity
 
@@ -47,6 +48,7 @@ class WordsInContext(KnownWords):
     kind: ClassVar[str] = "words/vectors"
     parts: WordCorpus
 
+    @override
     def read_parts(self) -> WordCorpus:
         settings = self.settings
         return read_words(
@@ -70,10 +72,12 @@ class WordsInContext(KnownWords):
             read_analogies(self.settings.analogies) if self.settings.analogies else None,
         )
 
+    @override
     def facts(self) -> dict[str, Any]:
         baseline = frequency_baseline(self.parts.validation, self.parts.counts, self.settings)
         return super().facts() | ({"baseline": baseline} if baseline else {})
 
+    @override
     def files(self) -> Files:
         data = self.parts
         return {WORDS: lambda path: write_counted_words(path, data.words, data.counts.tolist())}

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from cutaway.data.text.token_files import Tokens
 from cutaway.data.words.word_chunks import Stretch, WindowDraws, WordChunk, WordPasses
 from cutaway.models.words.word_vectors import WordVectors, WordVectorsSpec
+from cutaway.overriding import override
 from cutaway.tasks.words.block_steps import BlockSteps, Method
 from cutaway.tasks.words.vector_table import VectorTable
 from cutaway.tasks.words.vectors import WordsInContext
@@ -58,6 +59,7 @@ class Word2Vec(VectorTable):
     def skip_gram(self) -> bool:
         return self.settings.method == "skip-gram"
 
+    @override
     def fit_first(self) -> None:
         """Draws windows; nothing is fitted."""
         data, settings = self.task.parts, self.settings
@@ -65,6 +67,7 @@ class Word2Vec(VectorTable):
         method = Method(self.skip_gram, settings.context == "mean", settings.negatives)
         self.steps = BlockSteps(self.draws, method, settings.batch)
 
+    @override
     def batches(self, rank: int, world: int) -> WordPasses:
         settings = self.settings
         return WordPasses(len(self.task.parts.train), settings.passes, settings.steps, settings.seed, rank, world)
@@ -75,9 +78,11 @@ class Word2Vec(VectorTable):
         rate = self.settings.rate * share
         return {"loss": self.steps(model, chunk, rate), "rate": rate}
 
+    @override
     def cost(self, model: nn.Module, chunk: WordChunk) -> Tensor:
         return guess_cost(model, self.draws, chunk, self.skip_gram)
 
+    @override
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         data = self.task.parts
         return own_loss(model, data.validation, data.counts, self.settings, self.settings.evaluate_words)
@@ -89,6 +94,7 @@ class Word2Vec(VectorTable):
         loss = own_loss(model, data.validation, data.counts, self.settings)
         return loss | self.task.scores(data.words, model.vectors().detach().cpu().numpy())
 
+    @override
     def job(self, rank: int = 0, world: int = 1) -> Job:
         job, data = super().job(rank, world), self.task.parts
         passes: Any = job.batches

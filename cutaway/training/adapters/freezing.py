@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from cutaway.inside.address_globs import UnknownAddress, matching, unknown_address, walk_modules
+from cutaway.overriding import override
 from cutaway.training.adapters.records import expect_sizes_known, named_parameters, unwrapped
 
 Globs = str | Iterable[str]
@@ -27,6 +28,7 @@ class TrainableShare:
     def share(self) -> float:
         return self.trainable / self.parameters if self.parameters else 0.0
 
+    @override
     def __str__(self) -> str:
         return f"{self.trainable:,} of {self.parameters:,} parameters can be trained ({100 * self.share:.2f} %)"
 

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from cutaway.blocks.low_rank.lora import LoRA
+from cutaway.overriding import override
 from cutaway.training.adapters.named_adapters import adapted_modules, replace_module, set_fast_paths
 from cutaway.training.adapters.records import adapters_of, merge_record, named_parameters, set_merge_record, unwrapped
 
@@ -26,6 +27,7 @@ class Merged:
     error: float
     lost: float
 
+    @override
     def __str__(self) -> str:
         return (
             f"{', '.join(self.names)} merged into {self.matrices} matrices; rounding changed entries by at most "

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 from torch import nn
 
 from cutaway.blocks.low_rank.wrapping import Adapted
+from cutaway.overriding import override
 from cutaway.training.adapters.freezing import TrainableShare, trainable_share
 from cutaway.training.adapters.records import (
     AdapterRecord,
@@ -52,9 +53,11 @@ class AdapterSummary(TrainableShare):
         """Takes the adapter off again."""
         remove_adapter(self.model, self.name)
 
+    @override
     def __str__(self) -> str:
         return f"{self.kind} {self.name!r} in {len(self.targets)} places: {super().__str__()}"
 
+    @override
     def __repr__(self) -> str:
         return str(self)
 

@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from cutaway.overriding import override
 from cutaway.training.attacks.attacking import as_it_predicts, attack
 from cutaway.training.attacks.balls import Ball
 from cutaway.training.attacks.gradient_steps import pgd
@@ -37,6 +38,7 @@ class Adversary(Callback):
         self.epsilon, self.steps, self.growth = epsilon, steps, growth
         self.size = epsilon
 
+    @override
     def before(self, loop: "Loop") -> None:
         """ε of this step."""
         self.size = self.epsilon * min(1.0, (loop.step + 1) / max(self.growth, 1))

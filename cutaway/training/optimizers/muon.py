@@ -24,6 +24,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from cutaway.blocks.checks import expect_positive
+from cutaway.overriding import override
 
 # The quintic a x + b x³ + c x⁵ that takes every singular value in (0, 1] to about 1 in five steps; Jordan et al. 2024.
 A, B, C = 3.4445, -4.7750, 2.0315
@@ -73,6 +74,7 @@ class Muon(Optimizer):
         plain = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "steps": steps, "axis": -1, "parts": 1}
         super().__init__(params, plain)
 
+    @override
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         super().add_param_group(param_group)
         group = self.param_groups[-1]
@@ -86,6 +88,7 @@ class Muon(Optimizer):
                     f"with outputs along axis {group['axis']}; give other parameters to AdamW"
                 )
 
+    @override
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         loss = None

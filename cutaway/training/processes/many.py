@@ -21,6 +21,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor, distribute_tensor
 
+from cutaway.overriding import override
 from cutaway.training.devices import find_device
 from cutaway.training.jobs import Job
 from cutaway.training.processes.alone import _NOTHING, Alone
@@ -47,6 +48,7 @@ class Many(Alone):
         self.device: torch.device = self._fabric.device
         self._signal: int | None = None
 
+    @override
     @contextmanager
     def local_first(self) -> Iterator[None]:
         goes_ahead = os.environ.get("LOCAL_RANK", "0") == "0"
@@ -58,6 +60,7 @@ class Many(Alone):
             if goes_ahead:
                 self.wait()
 
+    @override
     def first(self, make: Callable[[], T]) -> T:
         value: T | None = None
         error: Exception | None = None
@@ -71,6 +74,7 @@ class Many(Alone):
             raise error
         return value  # type: ignore[return-value]
 
+    @override
     def expect_same(self, digest: str | None) -> None:
         digests = self.gather(digest)
         if len(set(digests)) > 1:
@@ -79,6 +83,7 @@ class Many(Alone):
                 f"all processes must read the same data, got digests {listed}; copy one file to every machine"
             )
 
+    @override
     def prepare(self, job: Job) -> None:
         job.model.to(self.device)
         if self.strategy == "ddp" and any(self.gather(leaves_some_unused(job))):
@@ -87,6 +92,7 @@ class Many(Alone):
 
     # In every step
 
+    @override
     def batches_of_step(self, batches: Iterable[B]) -> Iterator[B]:
         waiting = None
         for batch in batches:
@@ -97,14 +103,17 @@ class Many(Alone):
         if waiting is not None:
             yield waiting[0]
 
+    @override
     def mean(self, number: float) -> float:
         total = torch.tensor(number, dtype=torch.float64 if self.device.type == "cpu" else None, device=self.device)
         dist.all_reduce(total)
         return total.item() / self.world
 
+    @override
     def norm(self, gradients: list[Tensor]) -> Tensor:
         return _put_together(super().norm(gradients))
 
+    @override
     def agree_to_stop(self, why: str, signals: StopSignals) -> str:
         wishes = torch.tensor([bool(why), signals.received or 0], device=self.device)
         dist.all_reduce(wishes, dist.ReduceOp.MAX)
@@ -112,6 +121,7 @@ class Many(Alone):
         self._signal = signal or None
         return next(filter(None, self.gather(why))) if stop else ""
 
+    @override
     def stop_signal(self, signals: StopSignals) -> int | None:
         return self._signal
 
@@ -126,22 +136,27 @@ class Many(Alone):
         finally:
             model.reshard()
 
+    @override
     def unsharded(self, model: nn.Module) -> AbstractContextManager[Any]:
         return self._gathered_outside(model) if self.strategy == "fsdp" else _NOTHING
 
+    @override
     def from_first(self, value: T) -> T:
         values = [value]
         dist.broadcast_object_list(values, src=0)
         return values[0]
 
+    @override
     def wait(self) -> None:
         self._fabric.barrier()
 
+    @override
     def gather(self, value: T) -> list[T]:
         values: list[Any] = [None] * self.world
         dist.all_gather_object(values, value)
         return values
 
+    @override
     def whole(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
         found = {}
         for name, tensor in tensors.items():
@@ -150,6 +165,7 @@ class Many(Alone):
                 found[name] = full.cpu() if full is not tensor else full
         return found
 
+    @override
     def share(self, tensor: Tensor, like: Tensor) -> Tensor:
         if (
             not isinstance(like, DTensor) or tensor.shape != like.shape
@@ -158,11 +174,13 @@ class Many(Alone):
         whole = tensor.to(self.device)
         return distribute_tensor(whole, like.device_mesh, like.placements, src_data_rank=None)
 
+    @override
     def all_random_states(self, states: dict[str, Tensor]) -> dict[str, Tensor]:
         every = self.gather(states)
         others = {f"{kind}-{r}": state for r, own in enumerate(every) for kind, state in own.items() if r}
         return every[0] | others
 
+    @override
     def own_random_states(self, states: dict[str, Tensor]) -> dict[str, Tensor]:
         if self.is_first:
             return states

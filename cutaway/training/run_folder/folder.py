@@ -39,6 +39,7 @@ from cutaway.atomic_files import (
 )
 from cutaway.checksums import FILE as CHECKSUMS
 from cutaway.checksums import crc32_of, crc32_of_json, crc32_of_stream, find_file_damage, list_checksums
+from cutaway.overriding import override
 from cutaway.training.run_folder.checkpoints import FolderError, named_checkpoint, read_logged, writing_to
 from cutaway.training.run_folder.lock import FolderLock
 from cutaway.training.run_folder.weights import write_tensors
@@ -260,39 +261,51 @@ class RunFolder:
 class ReadOnlyRunFolder(RunFolder):
     """The run folder of all processes but the first, which write nothing."""
 
+    @override
     def release(self) -> None:
         pass
 
+    @override
     def write_config(self, config: dict[str, Any]) -> None:
         pass
 
+    @override
     def add_data_facts(self, facts: dict[str, Any]) -> None:
         pass
 
+    @override
     def write_files(self, files: dict[str, Any]) -> None:
         pass
 
+    @override
     def write_weights(self, weights: dict[str, Tensor]) -> None:
         pass
 
+    @override
     def write_samples(self, step: int, samples: dict[str, str]) -> None:
         pass
 
+    @override
     def log(self, line: dict[str, Any]) -> None:
         pass
 
+    @override
     def write_checksums(self) -> None:
         pass
 
+    @override
     def forget_checksums(self) -> None:
         pass
 
+    @override
     def flush_metrics(self) -> int:
         return 0
 
+    @override
     def logged(self) -> dict[str, Any]:
         return {}
 
+    @override
     def cut_metrics(self, length: int) -> None:
         pass
 

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from cutaway.data.similar_lengths import SimilarLengths, by_length
 from cutaway.data.text.chat.conversations import Conversation, MarkedTexts, encode_conversations, mark_answers
 from cutaway.models import generate_text
+from cutaway.overriding import override
 from cutaway.tasks.subjects import Subject, subject_by_model, text_subject
 from cutaway.tasks.texts.chat import Chat
 from cutaway.training.jobs import Job
@@ -39,6 +40,7 @@ class ChatBatches(SimilarLengths):
         super().__init__(texts.tokens.lengths, batch, seed, rank, world)
         self.learned = np.array([int(texts.marks[i][1:].sum()) for i in range(len(texts.marks))])
 
+    @override
     def at(self, step: int) -> Any:
         rows = self.whole(step)
         return ChatBatch(self.share(rows), float(self.learned[rows].sum()) / self.world)
@@ -59,6 +61,7 @@ class TunedChat(TunedLearner):
         """Conversations as the chat template writes them, with the tokens of answers marked."""
         return encode_conversations(self.tokenizer, conversations, self.room)
 
+    @override
     def fit_first(self) -> None:
         splits = self.task.parts.splits
         self.train = self.encode(splits.train)
@@ -69,16 +72,20 @@ class TunedChat(TunedLearner):
             )
         self.validation = None if splits.validation is None else self.encode(splits.validation)
 
+    @override
     def batches(self, rank: int, world: int) -> ChatBatches:
         batch = min(self.settings.batch, len(self.train.tokens))
         return ChatBatches(self.train, batch, self.settings.seed, rank, world)
 
+    @override
     def cost(self, model: nn.Module, batch: ChatBatch) -> Tensor:
         return answer_cost(model, batch, self.train)
 
+    @override
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         return answer_loss(model, self.validation)
 
+    @override
     def facts(self) -> dict[str, Any]:
         lines, cut, count = [self.task.parts.summary()], self.train.cut, len(self.task.parts.splits.train)
         if cut:
@@ -95,6 +102,7 @@ class TunedChat(TunedLearner):
             facts["baseline"] = {"rule": "the base before it is tuned", "metrics": metrics}
         return facts
 
+    @override
     def task_job(self, rank: int, world: int) -> Job:
         job, shown = super().task_job(rank, world), self.task.held_out[:_SAMPLES]
         job.parts = sum_parts(self.model, self.train.tokens.lengths) if world == 1 else None
@@ -113,6 +121,7 @@ class TunedChat(TunedLearner):
             prompt = [{"role": "user", "content": prompt}]
         return generate_text(self.model, prompt, tokenizer=self.tokenizer, **sampling)
 
+    @override
     def subject(self, given: str | None = None) -> Subject:
         """A text of yours, else a conversation that was held out."""
         if given is not None:

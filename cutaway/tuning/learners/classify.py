@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from cutaway.data.labelled.labelled_texts import TextRows
 from cutaway.data.similar_lengths import SimilarLengths
 from cutaway.data.text.whole_texts import encode_whole_texts
+from cutaway.overriding import override
 from cutaway.tasks.subjects import Subject, text_subject
 from cutaway.tasks.texts.classify import TextClasses
 from cutaway.training.jobs import Job
@@ -49,6 +50,7 @@ class TunedTextClasses(TunedLearner):
         encoded = encode_whole_texts(self.tokenizer, rows.texts, most)
         return LabelledRows(encoded.tokens, rows.labels), encoded.cut
 
+    @override
     def fit_first(self) -> None:
         parts = self.task.parts
         self.train, self.cut = self.encode(parts.train)
@@ -63,18 +65,22 @@ class TunedTextClasses(TunedLearner):
             if kept is not None:
                 kept.keep()
 
+    @override
     def batches(self, rank: int, world: int) -> SimilarLengths:
         return SimilarLengths(self.train.tokens.lengths, self.settings.batch, self.settings.seed, rank, world)
 
+    @override
     def cost(self, model: nn.Module, batch: Int[np.ndarray, "b"]) -> Tensor:
         return text_cost(model, batch, self.train, self.features[0])
 
+    @override
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         if self.validation is None or self.task.parts.validation is None:
             return {}
         p = label_probabilities(model, self.validation, self.features[1])
         return self.task.metrics(p, self.task.parts.validation)
 
+    @override
     def facts(self) -> dict[str, Any]:
         settings = self.settings
         lines = [self.task.parts.summary(), f"padding: {padding_share(self.batches(0, 1)):.1%} of an epoch's tokens"]
@@ -87,6 +93,7 @@ class TunedTextClasses(TunedLearner):
             lines.append(features_in_words(self.features, settings.features_memory))
         return {"summary": "\n".join(lines)}
 
+    @override
     def task_job(self, rank: int, world: int) -> Job:
         job, settings = super().task_job(rank, world), self.settings
         assert self.start is not None
@@ -109,6 +116,7 @@ class TunedTextClasses(TunedLearner):
         """P(label) of some texts."""
         return label_probabilities(self.model, self.encode(rows)[0])
 
+    @override
     def subject(self, given: str | None = None) -> Subject:
         """A text between the special tokens of the model."""
         text, words = self.task.text_to_show(given, self)
@@ -117,11 +125,13 @@ class TunedTextClasses(TunedLearner):
 
     # Beside the base.
 
+    @override
     def held_out_inputs(self) -> list[tuple[Any, ...]]:
         """Arguments of the model that it was not tuned on."""
         rows = self.task.parts.validation
         return [] if rows is None else text_inputs(self.model, rows.texts)
 
+    @override
     def answers_before_and_after(self, base: Any) -> Answers | None:
         """What the base and the tuned model answer to held-out texts."""
         data = self.task.parts

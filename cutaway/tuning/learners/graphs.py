@@ -11,6 +11,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from cutaway.data.batches import Batches, ShuffledRows
+from cutaway.overriding import override
 from cutaway.tasks.graphs.graph_networks import GraphNetwork, batch_of
 from cutaway.tuning.comparison import Answers
 from cutaway.tuning.graph_comparison import graph_answers
@@ -30,6 +31,7 @@ _COMPARED = 64  # graphs whose states are compared with those of the base
 class TunedGraphNetwork(TunedLearner, GraphNetwork):
     """A model of graphs with a new head."""
 
+    @override
     def fit_first(self) -> None:
         settings, held = self.settings, self.task.parts.validation
         self.features = GraphFeatureRows(self.model, self.task.parts.train)
@@ -38,21 +40,25 @@ class TunedGraphNetwork(TunedLearner, GraphNetwork):
         if not settings.head_only:
             fit_graph_head(self.model, self.features, self.task.scale, settings.seed)
 
+    @override
     def batches(self, rank: int, world: int) -> Batches[Any]:
         if not self.settings.head_only:
             return super().batches(rank, world)
         return ShuffledRows(len(self.task.parts.train), self.batch, self.settings.seed, rank, world)
 
+    @override
     def cost(self, model: nn.Module, batch: Any) -> Tensor:
         if not self.settings.head_only:
             return super().cost(model, batch)
         return feature_loss(model, batch, self.features, self.task.scale)
 
+    @override
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         if self.held is None:
             return super().evaluate(model)
         return feature_outcomes(model, self.held, self.task.scale)
 
+    @override
     def facts(self) -> dict[str, Any]:
         facts = super().facts()
         if self.settings.head_only:
@@ -61,11 +67,13 @@ class TunedGraphNetwork(TunedLearner, GraphNetwork):
 
     # Beside the base.
 
+    @override
     def held_out_inputs(self) -> list[tuple[Any, ...]]:
         held = self.task.parts.validation
         if held is None:
             return []
         return [(batch_of(self.model, held.take(range(min(len(held), _COMPARED))).graphs),)]
 
+    @override
     def answers_before_and_after(self, base: Any) -> Answers | None:
         return graph_answers(base, self.model, self.task.parts)

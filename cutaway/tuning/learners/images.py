@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from cutaway.data.batches import ShuffledRows
 from cutaway.data.images.image_data import ImageRows
 from cutaway.hub.pretrained import save_pretrained
+from cutaway.overriding import override
 from cutaway.tasks.frozen_features import (
     KeptFeatures,
     Representation,
@@ -44,6 +45,7 @@ class TunedImageClasses(TunedLearner, ImageClassifier):
     features: "ImageFeatures | None" = None  # of training images, where the body is frozen
     held_out_features: "ImageFeatures | None" = None
 
+    @override
     @property
     def head_is_new(self) -> bool:
         """Whether the head was made for this task; the base's own may stand in a copy with a scale of pixels."""
@@ -52,11 +54,13 @@ class TunedImageClasses(TunedLearner, ImageClassifier):
         base = self.start.base
         return keep_head(base, base.model, self.task.parts.labels, self.settings.base_pooling) is None
 
+    @override
     def export(self, to: str) -> Path | None:
         """A Hugging Face checkpoint, with the scale of the pixels folded into its first map where it has one."""
         super().export(to)
         return save_pretrained(self.model.without_scale(), to) if hasattr(self.model, "without_scale") else None
 
+    @override
     def fit_first(self) -> None:
         super().fit_first()
         if self.settings.head_only:
@@ -65,24 +69,29 @@ class TunedImageClasses(TunedLearner, ImageClassifier):
             if parts.validation is not None:
                 self.held_out_features = ImageFeatures(self.model, parts.validation, most)
 
+    @override
     def batches(self, rank: int, world: int) -> Any:
         if self.features is None:
             return super().batches(rank, world)
         return ShuffledRows(len(self.task.parts.train), self.batch, self.settings.seed, rank, world)
 
+    @override
     def cost(self, model: nn.Module, batch: Any) -> Tensor:
         return super().cost(model, batch) if self.features is None else feature_cost(model, batch, self.features)
 
+    @override
     def logits(self, model: nn.Module, rows: ImageRows) -> Float[Tensor, "n c"]:
         kept = self.held_out_features
         return feature_logits(model, kept) if kept is not None and kept.images is rows else super().logits(model, rows)
 
+    @override
     def facts(self) -> dict[str, Any]:
         if self.features is None:
             return {}
         words = features_in_words([self.features, self.held_out_features], self.settings.features_memory)
         return {"summary": f"{self.task.parts.summary()}\n{words}"}
 
+    @override
     def task_job(self, rank: int, world: int) -> Job:
         job, settings, parts = super().task_job(rank, world), self.settings, self.task.parts
         if settings.calibrate and parts.validation is not None and world == 1:  # shards of weights cannot be divided
@@ -99,11 +108,13 @@ class TunedImageClasses(TunedLearner, ImageClassifier):
 
     # Beside the base.
 
+    @override
     def held_out_inputs(self) -> list[tuple[Any, ...]]:
         """Images that it was not tuned on, as arguments of the model."""
         rows = self.task.parts.validation
         return [] if rows is None else [(as_pixels(self.model, rows.take(slice(0, _COMPARED)).pixels()),)]
 
+    @override
     def answers_before_and_after(self, base: Any) -> Answers | None:
         """What the base and the tuned model answer to held-out images."""
         parts = self.task.parts

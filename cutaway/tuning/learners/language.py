@@ -5,6 +5,7 @@ Costs and metrics are those of `tasks/texts/next_token.py` and `tasks/texts/mask
 
 from typing import Any
 
+from cutaway.overriding import override
 from cutaway.tasks.subjects import Subject, subject_by_model
 from cutaway.tasks.task import Files
 from cutaway.tasks.texts.masked_tokens import MaskedTokens, MaskedTokensLearner
@@ -17,13 +18,16 @@ from cutaway.tuning.learner import Start, TunedLearner
 class TunedNextToken(TunedLearner, NextTokenLearner):
     """A GPT or a Llama, which goes on with next tokens in windows that it has room for."""
 
+    @override
     @property
     def room(self) -> int:
         return min(self.settings.context, self.model.spec.context)
 
+    @override
     def files(self) -> Files:
         return {}  # the tokenizer is written with the base's own files
 
+    @override
     def task_job(self, rank: int, world: int) -> Job:
         job = super().task_job(rank, world)
         job.parts = window_parts(self.model) if world == 1 else None
@@ -41,9 +45,11 @@ class TunedNextToken(TunedLearner, NextTokenLearner):
 class TunedMaskedTokens(TunedLearner, MaskedTokensLearner):
     """A BERT, which goes on with masked tokens by its own head, or by a new one (`masked_heads.py`)."""
 
+    @override
     def files(self) -> Files:
         return {}  # the tokenizer is written with the base's own files
 
+    @override
     def subject(self, given: str | None = None) -> Subject:
         return subject_by_model(self.run, given)
 

@@ -20,6 +20,7 @@ from cutaway.blocks.losses.contrastive import retrieval_loss
 from cutaway.data.batches import ShuffledRows
 from cutaway.data.labelled.text_pairs import PairRows
 from cutaway.models.transformers.sentence_vectors import embed_rows, encode_texts, padded, sentence_vectors
+from cutaway.overriding import override
 from cutaway.tasks.subjects import Subject
 from cutaway.tasks.texts.pairs import GivenPairs, MatchingTexts, text_places
 from cutaway.tuning.bases import open_base
@@ -35,22 +36,27 @@ class TunedPairs(TunedLearner):
     task: MatchingTexts
     model: Any  # a model of text
 
+    @override
     def fit_first(self) -> None:
         parts = self.task.parts
         self.train = EncodedPairs.of(self.model, parts.train)
         self.validation = None if parts.validation is None else EncodedPairs.of(self.model, parts.validation)
 
+    @override
     def batches(self, rank: int, world: int) -> ShuffledRows:
         return ShuffledRows(len(self.train), self.settings.batch, self.settings.seed, rank, world)
 
+    @override
     def cost(self, model: nn.Module, batch: Int[np.ndarray, "b"]) -> Tensor:
         return pair_cost(model, batch, self.train, self.settings.scale)
 
+    @override
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         if self.validation is None or self.task.parts.validation is None:
             return {}
         return self.task.metrics(pair_vectors(model, self.validation), self.task.parts.validation)
 
+    @override
     def facts(self) -> dict[str, Any]:
         lines = [self.task.parts.summary()]
         if self.train.cut:
@@ -85,17 +91,20 @@ class TunedPairs(TunedLearner):
         a, b = (self.model.embed(texts) for texts in (rows.firsts, rows.seconds))
         return nn.functional.cosine_similarity(a, b).tolist()
 
+    @override
     def subject(self, given: str | None = None) -> Subject:
         """A text between the special tokens of the model."""
         return whole_text_subject(self.run, *self.task.text_to_show(given))
 
     # Beside the base.
 
+    @override
     def held_out_inputs(self) -> list[tuple[Any, ...]]:
         """Arguments of the model that it was not tuned on."""
         rows = self.task.parts.validation
         return [] if rows is None else text_inputs(self.model, rows.firsts)
 
+    @override
     def answers_before_and_after(self, base: Any) -> Answers | None:
         """The second text that base and tuned model find nearest; None where pairs have scores."""
         rows = self.task.parts.validation

@@ -17,6 +17,7 @@ from cutaway.data.batches import ShuffledRows
 from cutaway.data.tables.cells import Cells, encode_cells
 from cutaway.data.tables.encoding import tidy
 from cutaway.data.tables.schema import Schema
+from cutaway.overriding import override
 from cutaway.tasks.frozen_features import represent_still
 from cutaway.tasks.subjects import Subject
 from cutaway.tasks.tables.cell_restoring import cell_subject
@@ -38,15 +39,18 @@ class TunedTable(RowVectors, TunedLearner):
 
     task: TablePrediction
 
+    @override
     def fit_first(self) -> None:
         splits: Any = self.task.parts.splits
         train, held = splits.train, splits.validation
         self.rows = CellFeatures(self.model, train) if self.settings.head_only else train
         self.held = None if held is None else CellFeatures(self.model, held) if self.settings.head_only else held
 
+    @override
     def batches(self, rank: int, world: int) -> ShuffledRows:
         return ShuffledRows(self.task.count(), self.settings.batch, self.settings.seed, rank, world)
 
+    @override
     def cost(self, model: nn.Module, batch: Int[np.ndarray, "b"]) -> Tensor:
         return cell_cost(model, batch, self.rows, self.settings.penalty / self.task.count())
 
@@ -57,9 +61,11 @@ class TunedTable(RowVectors, TunedLearner):
         with torch.no_grad():
             return self.task.metrics(model.head, model.head(rows.values).cpu(), rows)
 
+    @override
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         return {} if self.held is None else self.measure(model, self.held)
 
+    @override
     def facts(self) -> dict[str, Any]:
         schema, cells = self.task.schema, self.task.cells
         assert cells is not None
@@ -77,6 +83,7 @@ class TunedTable(RowVectors, TunedLearner):
             facts["baseline"] = self.task.baseline(self.model.head, self.held)
         return facts
 
+    @override
     def task_job(self, rank: int, world: int) -> Job:
         job = super().task_job(rank, world)
         job.better, job.more_is_better = self.task.figure_by(self.model.head)
@@ -92,9 +99,11 @@ class TunedTable(RowVectors, TunedLearner):
         """The model's head, and what it says of new rows."""
         return self.model.head, scores_of(self.model, self.encode(rows))
 
+    @override
     def model_rows(self, frame: "pandas.DataFrame") -> tuple[Any, ...]:
         return self.encode(frame)[:3]
 
+    @override
     def subject(self, given: str | None = None) -> Subject:
         """Rows of a file; without one, rows that it was not trained on (or was, if there are no others)."""
         if given is not None:

@@ -11,6 +11,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from cutaway.data.text.tagged_sentences import Tagged
+from cutaway.overriding import override
 from cutaway.tasks.subjects import Subject
 from cutaway.tasks.texts.tag import WordTags, write_samples
 from cutaway.tasks.texts.tag_metrics import Probabilities, whole_metrics
@@ -45,6 +46,7 @@ class TunedTags(TunedLearner):
         most = min(self.settings.context, self.model.spec.context)
         return encode_tagged(self.tokenizer, sentences, self.task.lexicon.tag_ids, most)
 
+    @override
     def fit_first(self) -> None:
         text = self.task.parts
         self.train = self.encode(text.train)
@@ -61,12 +63,15 @@ class TunedTags(TunedLearner):
             if kept is not None:
                 kept.keep()
 
+    @override
     def batches(self, rank: int, world: int) -> TaggedBatches:
         return TaggedBatches(self.train, self.settings.batch, self.settings.seed, rank, world)
 
+    @override
     def cost(self, model: nn.Module, batch: TagRows) -> Tensor:
         return tagged_cost(model, batch, self.train, self.features[0])
 
+    @override
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         if self.validation is None or self.truth is None:
             return {}
@@ -78,6 +83,7 @@ class TunedTags(TunedLearner):
             return {}
         return whole_metrics(word_probabilities(model, self.validation, self.features[1]), self.truth)
 
+    @override
     def facts(self) -> dict[str, Any]:
         lines = [self.task.parts.summary()]
         if self.train.longer:
@@ -86,6 +92,7 @@ class TunedTags(TunedLearner):
             lines.append(features_in_words(self.features, self.settings.features_memory))
         return {"summary": "\n".join(lines)}
 
+    @override
     def task_job(self, rank: int, world: int) -> Job:
         job, settings = super().task_job(rank, world), self.settings
         assert self.start is not None
@@ -106,6 +113,7 @@ class TunedTags(TunedLearner):
         """p(tag | sentence) of every word of every sentence."""
         return word_probabilities(self.model, self.encode(rows))
 
+    @override
     def subject(self, given: str | None = None) -> Subject:
         """A sentence between the special tokens of the model."""
         sentence, about = self.task.sentence_to_show(given)

@@ -3,6 +3,7 @@ r"""The task `chat`: a language model learns answers; what it is asked is read, 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
 from cutaway.tasks.abilities.ability import Offer
@@ -45,17 +46,20 @@ class TunedChatRecipe(TunedRecipe):
     batch: int = 8
     """conversations in a batch, of similar length"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 3, "context")
         expect_at_least(self, 0, "sample_tokens")
 
+    @override
     @classmethod
     def suits(cls, data: Any) -> str:
         from cutaway.data.kinds import chats
 
         return chats(data)
 
+    @override
     def read(self, base: Any = None) -> "Chat":
         from cutaway.data.text.chat.conversations import PLAIN_TEMPLATE
         from cutaway.tasks.texts.chat import Chat
@@ -72,12 +76,14 @@ class TunedChatRecipe(TunedRecipe):
         task.parts  # noqa: B018 -- reads them
         return task
 
+    @override
     def expect_resumable(self, run: "Run") -> None:
         from cutaway.tasks.texts.chat import Chat
 
         super().expect_resumable(run)
         expect_same_parts(run, lambda made: Chat(self, made, run.tokenizer).parts.splits.train)
 
+    @override
     def learner_kind(self) -> "type[TunedChat]":
         from cutaway.tuning.learners.chat import TunedChat
 

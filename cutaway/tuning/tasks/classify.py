@@ -3,6 +3,7 @@ r"""The task `classify`: which class a text belongs to, by a trained model of te
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, RESULTS, setting
 from cutaway.tasks.abilities.ability import Offer
@@ -72,16 +73,19 @@ class TunedClassesRecipe(TunedRecipe):
     header: bool | None = setting(None, DATA)
     """whether the first row of a table holds the names of the columns; without it, it is found and told"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 3, "context")
 
+    @override
     @classmethod
     def suits(cls, data: Any) -> str:
         from cutaway.data.kinds import labelled_texts
 
         return labelled_texts(data)
 
+    @override
     def read(self, base: Any = None) -> "TextClasses":
         from cutaway.tasks.texts.classify import TextClasses
 
@@ -90,6 +94,7 @@ class TunedClassesRecipe(TunedRecipe):
         task.parts  # noqa: B018 -- reads them
         return task
 
+    @override
     def headed(self, base: "Base", task: "TextClasses") -> "nn.Module":
         from cutaway.tuning.label_heads import usual_pooling, with_labels
 
@@ -97,12 +102,14 @@ class TunedClassesRecipe(TunedRecipe):
         pooling = usual_pooling(base, self.head_only, labels) if self.pooling == "auto" else self.pooling
         return with_labels(base.model, labels, pooling=pooling)
 
+    @override
     def head_is_solved(self, base: "Base", task: "TextClasses") -> bool:
         from cutaway.tuning.label_heads import keeps_labels
 
         kept = keeps_labels(base.model, task.parts.labels, "classes")
         return self.fit_head and self.pooling != "attention" and not kept
 
+    @override
     def learner_kind(self) -> "type[TunedTextClasses]":
         from cutaway.tuning.learners.classify import TunedTextClasses
 

@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
 from cutaway.tasks.abilities.ability import Offer
 from cutaway.tuning.settings import TunedRecipe
@@ -69,15 +70,18 @@ class TunedGraphsRecipe(TunedRecipe):
     final: Literal["best", "last"] = setting("last", RESULTS)
     """the weights that the run ends with: last, as few graphs cannot tell which are best, or best by validation"""
 
+    @override
     @classmethod
     def suits(cls, data: Any) -> str:
         from cutaway.data.kinds import many_graphs
 
         return many_graphs(data)
 
+    @override
     def usual_rate(self, way: str) -> float:
         return _RATES[way]
 
+    @override
     def settled(self, task: Any, base: Any = None) -> "TunedRecipe":
         new = super().settled(task, base)
         if self.steps:
@@ -91,6 +95,7 @@ class TunedGraphsRecipe(TunedRecipe):
             checkpoint_every=self.checkpoint_every or max(1, steps // 2),
         )
 
+    @override
     def read(self, base: Any = None) -> "WholeGraphs":
         from cutaway.tasks.graphs.whole_graphs import WholeGraphs
         from cutaway.tuning.graph_bases import features_of_base
@@ -103,11 +108,13 @@ class TunedGraphsRecipe(TunedRecipe):
             )
         return task
 
+    @override
     def headed(self, base: "Base", task: "WholeGraphs") -> "nn.Module":
         kind = "multi-class" if task.classes else "regression"
         more = {"readout": self.readout} if hasattr(base.model, "restore") else {}
         return base.model.with_purpose("graphs", kind, len(task.classes) or 1, **more)
 
+    @override
     def learner_kind(self) -> "type[TunedGraphNetwork]":
         from cutaway.tuning.learners.graphs import TunedGraphNetwork
 

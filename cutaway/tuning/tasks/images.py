@@ -6,6 +6,7 @@ Images are brought to the shape that the base was trained on.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.images.classifier_settings import ImageClassifierRecipe
 from cutaway.recipes.settings import FIRST, OPTIMIZER, RESULTS, setting
 from cutaway.tuning.settings import TunedRecipe
@@ -45,6 +46,7 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
     batch: int = 64
     """images in a batch"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.head_only and (self.augment or self.adversarial):
@@ -53,15 +55,18 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
                 f"adversarial={self.adversarial}; leave them out, or train last=1"
             )
 
+    @override
     def usual_rate(self, way: str) -> float:
         return _HEAD_RATE if way == "head_only" else super().usual_rate(way)
 
+    @override
     @classmethod
     def suits(cls, data: Any) -> str:
         from cutaway.data.kinds import images
 
         return images(data)
 
+    @override
     def read(self, base: Any = None) -> "ImageClasses":
         from cutaway.tasks.images.classify import ImageClasses
         from cutaway.tuning.image_bases import base_shape
@@ -71,6 +76,7 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
         task.parts  # noqa: B018 -- reads them
         return task
 
+    @override
     def task_of(self, run: "Run") -> "ImageClasses":
         """The task of a run, whose images have the shape of its base's."""
         from cutaway.tasks.images.classify import ImageClasses
@@ -85,6 +91,7 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
         """The pooling that was chosen; None for that of the base."""
         return None if self.pooling == "auto" else self.pooling
 
+    @override
     def headed(self, base: "Base", task: "ImageClasses") -> "nn.Module":
         from cutaway.training.adapters.stacked_adapters import rebuilt
         from cutaway.tuning.image_bases import keep_head, with_scale
@@ -93,16 +100,19 @@ class TunedImagesRecipe(TunedRecipe, ImageClassifierRecipe):
         build = lambda m: m.with_labels(labels, pooling=self.base_pooling)
         return keep_head(base, model, labels, self.base_pooling) or rebuilt(model, build)
 
+    @override
     def head_is_solved(self, base: "Base", task: "ImageClasses") -> bool:
         from cutaway.tuning.image_bases import keep_head
 
         is_new = keep_head(base, base.model, task.parts.labels, self.base_pooling) is None
         return self.fit_head and self.pooling != "attention" and is_new
 
+    @override
     def learner_kind(self) -> "type[TunedImageClasses]":
         from cutaway.tuning.learners.images import TunedImageClasses
 
         return TunedImageClasses
 
+    @override
     def smaller(self) -> str:
         return TunedRecipe.smaller(self)

@@ -8,6 +8,7 @@ masked tokens     cost = −mean log p(x_i | the rest)            BERT and its l
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, RESULTS, setting
 from cutaway.tasks.abilities.ability import Offer
@@ -85,6 +86,7 @@ class TunedLanguageRecipe(TunedRecipe):
     sample_tokens: int = setting(100, RESULTS)
     """tokens of the sample that is written at every evaluation; 0 for none"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 3, "context")
@@ -93,12 +95,14 @@ class TunedLanguageRecipe(TunedRecipe):
         if not 0 < self.masked < 1:
             raise ValueError(f"masked must be above 0 and below 1, got {self.masked}; try masked=0.15")
 
+    @override
     @classmethod
     def suits(cls, data: Any) -> str:
         from cutaway.data.kinds import plain_texts
 
         return plain_texts(data)
 
+    @override
     def read(self, base: Any = None) -> "CorpusTask":
         from cutaway.data.text.special_tokens import find_special_tokens
         from cutaway.tasks.texts.masked_tokens import MaskedTokens
@@ -127,6 +131,7 @@ class TunedLanguageRecipe(TunedRecipe):
         task.parts.expect_tokens_below(spec.vocabulary)
         return task
 
+    @override
     def task_of(self, run: "Run") -> "CorpusTask":
         """Masked tokens or next ones, by the head of the run's model; the text in the run's own tokens."""
         from cutaway.tasks.texts.masked_tokens import MaskedTokens
@@ -146,12 +151,14 @@ class TunedLanguageRecipe(TunedRecipe):
                     f"{type(base.model).__name__} that guesses next ones; leave it out"
                 )
 
+    @override
     def headed(self, base: "Base", task: "CorpusTask") -> "nn.Module":
         from cutaway.tuning.masked_heads import may_read_masks, reads_masks, with_masked_head
 
         has_head = reads_masks(base.model) or not may_read_masks(base.model)
         return base.model if has_head else with_masked_head(base.model, task.parts.train)
 
+    @override
     def learner_kind(self) -> Any:
         from cutaway.tuning.learners.language import language_learner
 

@@ -3,6 +3,7 @@ r"""The task `pairs`: vectors of texts in which those that belong together are n
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least, expect_share
 from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, setting
 from cutaway.tasks.abilities.ability import Offer
@@ -65,6 +66,7 @@ class TunedPairsRecipe(TunedRecipe):
     batch: int = 64
     """pairs in a batch: each is told from all others of it"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 0, "context")
@@ -74,12 +76,14 @@ class TunedPairsRecipe(TunedRecipe):
         if self.batch < 2:
             raise ValueError(f"batch must be at least 2, as pairs are told from each other, got {self.batch}; try 64")
 
+    @override
     @classmethod
     def suits(cls, data: Any) -> str:
         from cutaway.data.kinds import text_pairs
 
         return text_pairs(data)
 
+    @override
     def read(self, base: Any = None) -> "MatchingTexts":
         from cutaway.tasks.texts.pairs import MatchingTexts
 
@@ -88,12 +92,14 @@ class TunedPairsRecipe(TunedRecipe):
         task.parts  # noqa: B018 -- reads them
         return task
 
+    @override
     def expect_resumable(self, run: "Run") -> None:
         from cutaway.tasks.texts.pairs import MatchingTexts
 
         super().expect_resumable(run)
         expect_same_parts(run, lambda made: MatchingTexts(self, made).parts.train.firsts)
 
+    @override
     def headed(self, base: "Base", task: "MatchingTexts") -> "nn.Module":
         """The base without a head, and with its way to pool written out: the mean of tokens, if it says none."""
         from cutaway.models.base import with_head
@@ -109,6 +115,7 @@ class TunedPairsRecipe(TunedRecipe):
         model.spec = model.spec.but(sentence=spec.but(context=context))
         return model
 
+    @override
     def learner_kind(self) -> "type[TunedPairs]":
         from cutaway.tuning.learners.pairs import TunedPairs
 

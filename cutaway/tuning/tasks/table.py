@@ -4,6 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, RESULTS, setting
 from cutaway.tasks.abilities.ability import Offer
@@ -69,16 +70,19 @@ class TunedTableRecipe(TunedRecipe):
     final: Literal["best", "last"] = setting("last", RESULTS)
     """the weights that the run ends with: last, as few rows cannot tell which are best, or best by validation"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_at_least(self, 0, "penalty")
 
+    @override
     @classmethod
     def suits(cls, data: Any) -> str:
         from cutaway.data.kinds import tables
 
         return tables(data)
 
+    @override
     def settled(self, task: Any = None, base: Any = None) -> "TunedRecipe":
         new = super().settled(task, base)
         way = new.way
@@ -95,6 +99,7 @@ class TunedTableRecipe(TunedRecipe):
         """What the target is said to ask for; auto to have it found."""
         return self.kind
 
+    @override
     def read(self, base: Any = None) -> "TablePrediction":
         from cutaway.tasks.tables.predict import TablePrediction
         from cutaway.tuning.learners.table import cells_of_base
@@ -103,11 +108,13 @@ class TunedTableRecipe(TunedRecipe):
         task.parts  # noqa: B018 -- reads them
         return task
 
+    @override
     def headed(self, base: "Base", task: "TablePrediction") -> "nn.Module":
         from cutaway.blocks.losses.tasks import Task
 
         return base.model.with_task(Task(task.schema.task, task.schema.outputs))
 
+    @override
     def learner_kind(self) -> "type[TunedTable]":
         from cutaway.tuning.learners.table import TunedTable
 

@@ -3,6 +3,7 @@ r"""The task `tag`: a tag for every word of a sentence, by a trained model of te
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.checks import expect_at_least
 from cutaway.recipes.settings import DATA, FIRST, OPTIMIZER, setting
 from cutaway.tasks.abilities.ability import Offer
@@ -68,6 +69,7 @@ class TunedTagsRecipe(TunedRecipe):
     context: int = setting(256, FIRST)
     """tokens that are read at once; longer sentences are read in pieces"""
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         from cutaway.data.text.conllu import expect_column
@@ -75,15 +77,18 @@ class TunedTagsRecipe(TunedRecipe):
         expect_at_least(self, 3, "context")
         expect_column(self.column)
 
+    @override
     def usual_rate(self, way: str) -> float:
         return _HEAD_RATE if way == "head_only" else super().usual_rate(way)
 
+    @override
     @classmethod
     def suits(cls, data: Any) -> str:
         from cutaway.data.kinds import tagged_texts
 
         return tagged_texts(data)
 
+    @override
     def read(self, base: Any = None) -> "WordTags":
         from cutaway.tasks.texts.tag import WordTags
 
@@ -92,22 +97,26 @@ class TunedTagsRecipe(TunedRecipe):
         task.lexicon  # noqa: B018 -- made of the data, which is read
         return task
 
+    @override
     def expect_resumable(self, run: "Run") -> None:
         from cutaway.tasks.texts.tag import WordTags
 
         super().expect_resumable(run)
         expect_same_parts(run, lambda made: WordTags(self, made).parts.train)
 
+    @override
     def headed(self, base: "Base", task: "WordTags") -> "nn.Module":
         from cutaway.tuning.label_heads import with_labels
 
         return with_labels(base.model, list(task.lexicon.tags), each="token")
 
+    @override
     def head_is_solved(self, base: "Base", task: "WordTags") -> bool:
         from cutaway.tuning.label_heads import keeps_labels
 
         return self.fit_head and not keeps_labels(base.model, task.lexicon.tags, "tags")
 
+    @override
     def learner_kind(self) -> "type[TunedTags]":
         from cutaway.tuning.learners.tag import TunedTags
 

@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from cutaway.overriding import override
 from cutaway.recipes.graphs.graph_settings import VERTEX_OFFERS
 from cutaway.recipes.settings import DATA, FIRST, setting
 from cutaway.tasks.abilities.ability import Offer
@@ -81,12 +82,14 @@ class TunedVerticesRecipe(TunedRecipe):
     schedule: Literal["constant", "linear", "cosine", "step", "wsd"] = "constant"
     """shape of the learning rate over the steps"""
 
+    @override
     @classmethod
     def suits(cls, data: Any) -> str:
         from cutaway.data.kinds import one_graph
 
         return one_graph(data)
 
+    @override
     def settled(self, task: Any = None, base: Any = None) -> "TunedRecipe":
         new = super().settled(task, base)
         more: dict[str, Any] = {} if self.rate else {"rate": _RATES[new.way]}
@@ -113,6 +116,7 @@ class TunedVerticesRecipe(TunedRecipe):
             like=like,
         )
 
+    @override
     def read(self, base: Any = None) -> "VertexLabels":
         from cutaway.models.graphs.layer_kinds import LAYERS
         from cutaway.tasks.graphs.vertices import VertexLabels
@@ -130,16 +134,19 @@ class TunedVerticesRecipe(TunedRecipe):
             expect_same_vertices(base, task.parts)
         return task
 
+    @override
     def task_of(self, run: "Run") -> "VertexLabels":
         from cutaway.tasks.graphs.vertices import VertexLabels
         from cutaway.tuning.graph_bases import reading_of_run
 
         return VertexLabels(self, run, reading_of_run(run), run.about["spec"]["inputs"])
 
+    @override
     def headed(self, base: "Base", task: "VertexLabels") -> "nn.Module":
         classes = task.classes
         return base.model.with_purpose("vertices", "multi-class" if classes else "regression", len(classes) or 1)
 
+    @override
     def learner_kind(self) -> "type[TunedVertices]":
         from cutaway.tuning.learners.vertices import TunedVertices
 

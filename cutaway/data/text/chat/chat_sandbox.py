@@ -10,6 +10,8 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
+from cutaway.overriding import override
+
 LONGEST = 10_000_000  # characters that a product of a text and a number may have
 
 
@@ -43,6 +45,7 @@ def _compiled(template: str) -> Any:
 
         tags = {"generation"}
 
+        @override
         def parse(self, parser: Any) -> list[nodes.Node]:
             next(parser.stream)
             return parser.parse_statements(("name:endgeneration",), drop_needle=True)
@@ -50,6 +53,7 @@ def _compiled(template: str) -> Any:
     class Sandbox(ImmutableSandboxedEnvironment):
         intercepted_binops = frozenset(["*", "**"])
 
+        @override
         def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
             if operator == "**":
                 raise SecurityError("a chat template may not take powers")

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from cutaway.blocks.graphs.breadth_first import graph_of_rows
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.graph_set import GraphRows
+from cutaway.overriding import override
 from cutaway.tasks.graphs.generate import DRAWN, DrawnGraphs, likelihood_metrics
 from cutaway.tasks.graphs.generation.sequences import (
     GraphSequences,
@@ -42,13 +43,16 @@ class VertexByVertex(Learner):
         """Graphs in a batch; fewer are taken whole."""
         return min(self.settings.batch, len(self.task.simple.train))
 
+    @override
     def batches(self, rank: int, world: int) -> SequenceBatches:
         graphs = self.task.simple
         return SequenceBatches(graphs.train, graphs.bandwidth, self.batch, self.settings.seed, rank, world)
 
+    @override
     def cost(self, model: Any, batch: GraphSequences) -> Tensor:
         return -model(*(part.to(model.device) for part in batch)).mean()
 
+    @override
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         held = self.task.held_sequences
         return likelihood_metrics(log_probabilities(model, held), held) if held else {}
@@ -60,6 +64,7 @@ class VertexByVertex(Learner):
         drawn = draw_graphs(model, DRAWN)
         return self.evaluate(model) | self.task.drawn_metrics(drawn, self.task.simple.validation)
 
+    @override
     def job(self, rank: int = 0, world: int = 1) -> Job:
         job = super().job(rank, world)
         job.whole, job.units = self.evaluate_whole, self.batch
@@ -99,6 +104,7 @@ class VertexByVertex(Learner):
             raise ValueError(f"seed must be from -2⁶³ to below 2⁶³, got {seed}; try seed=0")
         return self.draw(count, seed)
 
+    @override
     def subject(self, given: str | None = None) -> Subject:
         """A graph of a path or a SMILES; without one, a graph that it was not trained on, of middling size."""
         if given is not None:

@@ -17,6 +17,7 @@ from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.batches import Batches, ShuffledRows
 from cutaway.data.graphs.graph_set import GraphRows
 from cutaway.data.seeded_draws import draw_permutation
+from cutaway.overriding import override
 
 _TRIED = 10  # orders of a graph that the bandwidth is found by
 _SOUGHT = 50  # orders among which one that fits is looked for
@@ -97,6 +98,7 @@ class SequenceBatches(Batches[GraphSequences]):
         self._fixed = [order for order in fixed if order is not None]
         assert len(self._fixed) == len(graphs)  # those that fit no order are left out before
 
+    @override
     def at(self, step: int) -> GraphSequences:
         chosen = self._order.at(step).tolist()
         first = step * self.batch + self.rank * (self.batch // self.world)

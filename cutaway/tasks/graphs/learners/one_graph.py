@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from cutaway.blocks.graphs.compressed_rows import take_rows
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.graphs.neighbour_samples import InNeighbours, SampledGraph, sample_around
+from cutaway.overriding import override
 from cutaway.tasks.graphs.one_graph import OneGraph
 from cutaway.tasks.graphs.outcomes import Scale
 from cutaway.tasks.graphs.vertex_names import find_vertices, names_of_source
@@ -67,9 +68,11 @@ class GraphLearner(NamedVertices):
         """Passes of a network over the graph."""
         return GraphPasses(self.task.graph, self.neighbours)
 
+    @override
     def vertex_names(self) -> Sequence[str]:
         return self.task.parts.names
 
+    @override
     def vertex_vectors(self) -> Float[Tensor, "n w"]:
         return self.passes.outputs(self.model, self.model.embed, np.arange(self.task.graph.vertices))
 

@@ -17,6 +17,7 @@ from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.batches import Batches, ShuffledRows
 from cutaway.data.graphs.link_splits import PairDraws, Pairs
 from cutaway.models.graphs.link_scorer import LinkScorer
+from cutaway.overriding import override
 from cutaway.tasks.graphs.edge_inputs import edge_settings, edges_in_words
 from cutaway.tasks.graphs.edges import labelled_messages
 from cutaway.tasks.graphs.learners.one_graph import GraphLearner, device_of, in_own_unit
@@ -59,10 +60,12 @@ class PairNetwork(GraphLearner):
 
     # Training.
 
+    @override
     def batches(self, rank: int, world: int) -> "PairBatches":
         settings, task = self.settings, self.task
         return PairBatches(task.known, task.draws, settings.batch, settings.seed, rank, world)
 
+    @override
     def cost(self, model: nn.Module, batch: "PairBatch") -> Tensor:
         """The mean loss of a batch of pairs; messages run over the edges that are not asked for."""
         device, keys = device_of(model), self.task.known_keys
@@ -71,15 +74,18 @@ class PairNetwork(GraphLearner):
         scores = model(graph, torch.from_numpy(batch.pairs.pairs).to(device))
         return self.task.loss(scores, torch.from_numpy(batch.pairs.targets).to(device))
 
+    @override
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         rows = self.task.split.validation
         return self.task.metrics(self.outputs(rows, model), rows) if len(rows) else {}
 
+    @override
     def facts(self) -> dict[str, Any]:
         parts, spec = self.task.parts, self.model.spec
         edges = edges_in_words(spec.to_dict(), spec.layer, [parts.graph], parts.edge_feature_names)
         return {"summary": self.task.summary() + edges}
 
+    @override
     def job(self, rank: int = 0, world: int = 1) -> Job:
         job = super().job(rank, world)
         job.units = job.batches.batch
@@ -101,6 +107,7 @@ class PairNetwork(GraphLearner):
         outputs = pair_outputs(self.model, messages_of_other(other), rows.pairs, other.reading.values)
         return pair_answers(outputs, rows, other.data.names, other.reading)
 
+    @override
     def subject(self, given: str | None = None) -> Subject:
         """The graph of training edges and some pairs that it was not trained on; those of a vertex, if one is named."""
         task, parts = self.task, self.task.parts
@@ -140,6 +147,7 @@ class PairBatches(Batches[PairBatch]):
         self.known, self.draws = known, draws
         self._order = ShuffledRows(len(known), batch, seed, rank, world)
 
+    @override
     def at(self, step: int) -> PairBatch:
         rows = self._order.at(step)
         pairs, targets = self.known.pairs[:, rows], self.known.targets[rows]

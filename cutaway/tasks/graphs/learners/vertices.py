@@ -18,6 +18,7 @@ from cutaway.data.batches import Batches
 from cutaway.data.graphs.neighbour_samples import NeighbourBatches, SampledGraph
 from cutaway.data.graphs.spectra.eigenpairs import eigenpairs
 from cutaway.models.graphs.vertex_classifier import VertexClassifier
+from cutaway.overriding import override
 from cutaway.tasks.graphs.edge_inputs import edge_settings, edges_in_words
 from cutaway.tasks.graphs.learners.one_graph import GraphLearner, GraphPasses, device_of, in_own_unit
 from cutaway.tasks.graphs.outcomes import outcome_loss
@@ -61,6 +62,7 @@ class VertexNetwork(GraphLearner):
             decay_first_layer_only(model)
         return cls(settings, task, model)
 
+    @override
     @property
     def neighbours(self) -> tuple[int, ...]:
         """The most neighbours sampled at each step outwards; (): the whole graph at once."""
@@ -68,6 +70,7 @@ class VertexNetwork(GraphLearner):
 
     # Training.
 
+    @override
     def batches(self, rank: int, world: int) -> Batches[Any]:
         settings, rows = self.settings, self.task.parts.train
         if not self.neighbours:
@@ -75,6 +78,7 @@ class VertexNetwork(GraphLearner):
         size = min(settings.batch, len(rows) - len(rows) % world) or world
         return NeighbourBatches(self.passes.incoming, rows, self.neighbours, size, settings.seed, rank, world)
 
+    @override
     def cost(self, model: nn.Module, batch: Int[np.ndarray, "b"] | SampledGraph) -> Tensor:
         """The mean loss of the vertices of a batch: see above."""
         if isinstance(batch, SampledGraph):
@@ -85,6 +89,7 @@ class VertexNetwork(GraphLearner):
             outputs = model(self.passes.whole(model))[rows.to(device_of(model))]
         return outcome_loss(outputs, self.task.targets[rows].to(outputs.device), self.task.scale)
 
+    @override
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         rows = self.task.parts.validation
         if rows is None:
@@ -92,11 +97,13 @@ class VertexNetwork(GraphLearner):
         metrics = self.task.metrics(self.outputs(rows, model), rows)
         return metrics | ({"error": 1 - metrics["accuracy"]} if self.task.figure == "error" else {})
 
+    @override
     def facts(self) -> dict[str, Any]:
         parts, spec = self.task.parts, self.model.spec
         edges = edges_in_words(spec.to_dict(), spec.layer, [parts.graph], parts.edge_feature_names)
         return {"summary": parts.summary() + edges}
 
+    @override
     def job(self, rank: int = 0, world: int = 1) -> Job:
         job = super().job(rank, world)
         job.units = job.batches.batch if self.neighbours else len(self.task.parts.train)
@@ -118,6 +125,7 @@ class VertexNetwork(GraphLearner):
         names, reading = [other.data.names[i] for i in rows], other.reading
         return vertex_answers(in_own_unit(outputs, reading.values), names, reading.classes, reading.target)
 
+    @override
     def subject(self, given: str | None = None) -> Subject:
         """The graph and a vertex of it: the one that is named, else a held-out one on which the model errs, or any."""
         parts, graph = self.task.parts, self.task.graph.to(device_of(self.model))
@@ -159,6 +167,7 @@ class WholeGraph(Batches[Int[np.ndarray, "n"]]):
         super().__init__(1, seed, rank, world)
         self.rows = rows
 
+    @override
     def at(self, step: int) -> Int[np.ndarray, "n"]:
         return self.rows
 

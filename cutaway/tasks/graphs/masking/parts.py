@@ -22,6 +22,7 @@ from cutaway.data.fingerprints import Fingerprint
 from cutaway.data.graphs.graph_data import GraphData
 from cutaway.data.graphs.graph_set import GraphRows, GraphSet, read_graphs
 from cutaway.data.splits import split_rows
+from cutaway.overriding import override
 from cutaway.tasks.graphs.masking.restoration import (
     GraphMasks,
     GraphSetMasks,
@@ -120,9 +121,11 @@ class OneMaskedGraph(MaskedData):
         self._vertices = split_rows(graph.vertices, settings.validation, settings.test, settings.seed)
         self._edges = split_rows(graph.edges.shape[1], settings.validation, settings.test, settings.seed)
 
+    @override
     def some_graphs(self) -> Sequence[Graph]:
         return [self.graph]
 
+    @override
     def files(self) -> Files:
         """How the graph was read, for those that the model is tuned to."""
         data, values = self.data, None
@@ -132,6 +135,7 @@ class OneMaskedGraph(MaskedData):
         reading = GraphReading(data.columns, scale, data.classes, data.target, values).to_dict()
         return {READING: lambda path: write_json(path, reading)}
 
+    @override
     def batches(self, rank: int, world: int) -> Batches[HiddenParts]:
         graph, _ = self._graph_of("train")
         n, m = graph.vertices, graph.edges.shape[1]
@@ -140,14 +144,17 @@ class OneMaskedGraph(MaskedData):
             graph, self.settings.shares(), open_vertices, np.ones(m, bool), self.settings.seed, rank, world
         )
 
+    @override
     def held_parts(self) -> HiddenParts | None:
         return self._parts("validation", 1) if len(self._vertices[1]) else None
 
+    @override
     def test_parts(self) -> HiddenParts:
         if not len(self._vertices[2]):
             raise ValueError(f"a test needs vertices, got test={self.settings.test}; train with test above 0")
         return self._parts("test", 2)
 
+    @override
     def known_rows(self) -> Tensor:
         return rows_at(self.graph, torch.from_numpy(_mask(self.graph.vertices, self._vertices[0])))
 
@@ -191,27 +198,34 @@ class MaskedGraphs(MaskedData):
         self.units, self.unit = min(settings.batch, len(self.data.train)), "graphs"
         self.restoration = Restoration(kinds, settings.power)
 
+    @override
     def some_graphs(self) -> Sequence[Graph]:
         return self.data.train.graphs
 
+    @override
     def summary(self) -> str:
         kinds = ", ".join(kind.name for kind in self.restoration.kinds)
         return super().summary() + (f"\nhidden and restored: {kinds}" if kinds else "")
 
+    @override
     def about(self) -> dict[str, Any]:
         return super().about() | {"features": self.data.features.to_dict()}
 
+    @override
     def batches(self, rank: int, world: int) -> Batches[HiddenParts]:
         return GraphSetMasks(
             with_ones(self.data.train), self.settings.shares(), self.units, self.settings.seed, rank, world
         )
 
+    @override
     def held_parts(self) -> HiddenParts | None:
         return None if self.data.validation is None else self._parts(self.data.validation, "fixed")
 
+    @override
     def test_parts(self) -> HiddenParts:
         return self._parts(self.data.open_test(), "test")
 
+    @override
     def known_rows(self) -> Tensor:
         graphs = with_ones(self.data.train).graphs
         return torch.cat([graph.x for graph in graphs if graph.x is not None]).float()

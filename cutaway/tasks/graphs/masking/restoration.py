@@ -23,6 +23,7 @@ from cutaway.blocks.losses.restoration import scaled_cosine_error
 from cutaway.data.batches import Batches, ShuffledRows
 from cutaway.data.graphs.graph_set import GraphRows
 from cutaway.data.seeded_draws import draw_integers, draw_uniform
+from cutaway.overriding import override
 from cutaway.tasks.graphs.link_baselines import LinkRules
 from cutaway.tasks.graphs.ranking_metrics import auc
 
@@ -128,6 +129,7 @@ class GraphMasks(Batches[HiddenParts]):
         self.graph, self.shares = graph, share
         self.open_vertices, self.open_edges = open_vertices, open_edges
 
+    @override
     def at(self, step: int) -> HiddenParts:
         return draw_parts(self.graph, self.shares, self.seed, step, "", self.open_vertices, self.open_edges)
 
@@ -142,6 +144,7 @@ class GraphSetMasks(Batches[HiddenParts]):
         self.rows, self.shares = rows, share
         self._order = ShuffledRows(len(rows), batch, seed, rank, world)
 
+    @override
     def at(self, step: int) -> HiddenParts:
         graph = Graph.batch(list(self.rows.take(self._order.at(step)).graphs))
         return draw_parts(graph, self.shares, self.seed, step * self.world + self.rank)

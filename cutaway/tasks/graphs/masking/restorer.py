@@ -17,6 +17,7 @@ from cutaway.blocks.graph_layers.readouts import readout_mean
 from cutaway.blocks.graphs.graph import Graph
 from cutaway.data.batches import Batches
 from cutaway.data.graphs.graph_set import GraphRows
+from cutaway.overriding import override
 from cutaway.tasks.graphs.edge_inputs import edges_in_words
 from cutaway.tasks.graphs.learners.one_graph import NamedVertices
 from cutaway.tasks.graphs.masked import RestoredGraphs
@@ -39,21 +40,26 @@ class GraphRestorer(NamedVertices):
     task: RestoredGraphs
     model: Any
 
+    @override
     def batches(self, rank: int, world: int) -> Batches[HiddenParts]:
         return self.task.parts.batches(rank, world)
 
+    @override
     def cost(self, model: nn.Module, batch: HiddenParts) -> Tensor:
         return self.task.parts.restoration.cost(model, batch)
 
+    @override
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         held = self.task.held
         return {} if held is None else self.task.parts.restoration.metrics(model, held)
 
+    @override
     def facts(self) -> dict[str, Any]:
         parts, spec = self.task.parts, self.model.spec
         names = parts.data.edge_feature_names
         return {"summary": parts.summary() + edges_in_words(spec.to_dict(), spec.layer, parts.some_graphs(), names)}
 
+    @override
     def job(self, rank: int = 0, world: int = 1) -> Job:
         job = super().job(rank, world)
         job.units, job.unit = self.task.parts.units, self.task.parts.unit
@@ -83,9 +89,11 @@ class GraphRestorer(NamedVertices):
 
     # Vectors.
 
+    @override
     def vertex_names(self) -> Sequence[str]:
         return self.task.parts.data.names
 
+    @override
     def vertex_vectors(self) -> Float[Tensor, "n w"]:
         if self.task.many:
             raise ValueError(
@@ -95,6 +103,7 @@ class GraphRestorer(NamedVertices):
         parts: Any = self.task.parts
         return embedded_vertices(self.model, parts.graph)
 
+    @override
     def embed(self, inputs: Any) -> Tensor:
         """A vector for each vertex that is named (of a single name its own); of many graphs, for each new graph."""
         if self.task.many:
@@ -102,6 +111,7 @@ class GraphRestorer(NamedVertices):
             return mean_vectors(self.model, rows.graphs)
         return super().embed(inputs)
 
+    @override
     def embedded_items(self, source: str, column: str = "", encoding: str = "utf-8") -> Iterator[tuple[list[str], Any]]:
         """The vertices of a file of names, or all of them; of many graphs, those of a file: in one piece."""
         if self.task.many:
@@ -110,6 +120,7 @@ class GraphRestorer(NamedVertices):
             return
         yield from super().embedded_items(source, column, encoding)
 
+    @override
     def subject(self, given: str | None = None) -> Subject:
         """The graph, or some graphs that it was not trained on; nothing is hidden of them."""
         parts: Any = self.task.parts

@@ -79,7 +79,7 @@ class Ability:
         why = ""
         if offer is not None:
             why = offer.refusal(run)
-        elif self.needs and find_method(run, self.needs) is not None:
+        elif self.needs and undeclared(run, self.needs) and find_method(run, self.needs) is not None:
             return ""
         elif self.check:
             why = at_place(self.check)(run)
@@ -123,9 +123,18 @@ def offers_of(recipe: type) -> dict[str, Offer]:
     return offers
 
 
+def undeclared(run: Any, name: str) -> bool:
+    """Whether a run may answer though its recipe offers nothing: one of yours has the method, or declares nothing.
+
+    Recipes of ours declare, so that a run that cannot is refused without a look at its weights.
+    """
+    return hasattr(type(run.recipe), name) or not offers_of(type(run.recipe))
+
+
 def expect_method(run: Any, ability: Ability) -> Callable[..., Any]:
     """The method that an ability needs; a run that has none is refused."""
-    if (found := find_method(run, ability.needs)) is None:
+    offered = ability.verb in offers_of(type(run.recipe)) or undeclared(run, ability.needs)
+    if not offered or (found := find_method(run, ability.needs)) is None:
         raise ValueError(ability.refusal(run))
     return found
 

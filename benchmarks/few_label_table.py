@@ -77,7 +77,7 @@ def measure(
         found[name] = (accuracy, roc_auc_score(truth, scores), learned, time.process_time() - started, memory)
 
     started = time.process_time()
-    recipe = MLPRecipe(data=few, target=TARGET, test=0.0, seed=seed)
+    recipe: Any = MLPRecipe.make(data=few, target=TARGET, test=0.0, seed=seed)
     schema = recipe.read().parts.schema
     new = encode(schema, test.drop(columns=TARGET))
     if only in (scratch := "from scratch: mlp"):

@@ -34,7 +34,7 @@ from cutaway.data.labelled.ngrams import Ngrams
 from cutaway.data.text.tokenizers import load_tokenizer
 from cutaway.recipes.texts.classifier import ClassifierRecipe
 from cutaway.runs.execution import optimizers_of, plan_of
-from cutaway.tasks.texts.classify import TextEncoder, class_probabilities
+from cutaway.tasks.texts.text_readers import TextEncoder, class_probabilities
 from cutaway.training.loop import Loop
 
 DATA = Path(os.environ.get("CUTAWAY_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -99,7 +99,7 @@ def classifier(train: Part, test: Part, **settings: Any) -> float:
     """Accuracy of the recipe, trained on the whole training part."""
     table = {"text": list(train[0]), "label": [str(label) for label in train[1]]}
     options = {"vectors": str(GLOVE)} | settings
-    recipe = ClassifierRecipe(data=table, validation=0.0, test=0.0, **options)  # type: ignore[arg-type]
+    recipe: Any = ClassifierRecipe.make(data=table, validation=0.0, test=0.0, **options)
     job = recipe.job()
     with tempfile.TemporaryDirectory() as folder:
         for name, write in job.files.items():

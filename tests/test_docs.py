@@ -62,6 +62,7 @@ LOOKED_FOR = {
     "top-p": "top_p",
     "adding a recipe": "class Recipe",
     "adding an ability (a verb)": "ABILITY = Ability(",
+    "adding a task": "class ",
     "adding a view": "register(",
     "adding a checkpoint family": "class Family",
     "adding a claim": "def test_",

@@ -104,7 +104,7 @@ ALLOWED = {
     "cli": {"__version__", "training", "commands", "tasks", "registry", "visible_text"},
     "__main__": {"cli"},
     "__init__": set(),
-    **{tool: {"atomic_files"} if tool == "checksums" else set() for tool in sorted(TOOLS)},
+    **{tool: {"atomic_files", "overriding"} if tool == "checksums" else {"overriding"} for tool in sorted(TOOLS)},
 }
 
 

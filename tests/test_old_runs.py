@@ -17,6 +17,7 @@ import pytest
 import torch
 
 import cutaway as cut
+from cutaway.tasks.abilities.dispatch import find_method
 
 ARCHIVES = sorted((Path(__file__).parent / "old_runs").glob("*.zip"))
 TUNED = "tuned-"  # the names of the recipes of `cut.tune` begin so
@@ -154,6 +155,8 @@ def test_a_finished_run_is_what_it_was(unpacked: dict[str, Any]):
     assert run.config.name == unpacked["recipe"]
     assert [*differences(last_rows(run), expected["metrics"], 1e-6, 0.0)] == []
     assert set(expected["verbs"]) <= set(verbs_offered(run))
+    for ability in cut.abilities(run):
+        assert not ability.needs or find_method(run, ability.needs) is not None, ability.verb
     assert set(expected["views"]) <= set(views_that_suit(run))
     wrong = []
     for question in expected["questions"]:

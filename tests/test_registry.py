@@ -26,7 +26,7 @@ def _as_before() -> Iterator[None]:
 
 
 def a_run(recipe: str) -> Any:
-    return SimpleNamespace(recipe=SimpleNamespace(name=recipe))
+    return SimpleNamespace(recipe=SimpleNamespace(name=recipe, task_kind="texts/next_token"))
 
 
 def mine(run: Any, subject: Subject) -> Picture:

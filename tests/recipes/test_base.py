@@ -79,7 +79,7 @@ def test_what_a_recipe_cannot_do_it_says():
         recipe.job()
     run = SimpleNamespace(recipe=recipe, path="runs/x")
     told = "a run of 'imported' cannot be tested; `cutaway list abilities runs/x` tells what it can do"
-    assert find_ability("test").refuses(run) == told
+    assert find_ability("test").refuses(run) == told  # without a look at its weights
 
 
 def test_a_short_run_lowers_a_warmup_that_nobody_chose():

@@ -153,7 +153,7 @@ def test_an_own_recipe_trains_and_loads_again():
     assert run.path == Path("runs/line-1")
     assert same(dict(cut.load("runs/line-1").model.state_dict()), weights_of(run.path))
     assert run.tokenizer is None
-    with pytest.raises(ValueError, match="a run of 'line' cannot generate text; `cutaway list recipes`"):
+    with pytest.raises(ValueError, match="a run of 'line' cannot generate text; `cutaway list abilities"):
         run.generate("a")
 
 

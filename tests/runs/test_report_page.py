@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from cutaway.commands import test as testing
+from cutaway import cli
 
 
 def test_a_report_shows_the_run_and_then_its_test(own_run: Callable[[str], Any]):
@@ -17,7 +17,7 @@ def test_a_report_shows_the_run_and_then_its_test(own_run: Callable[[str], Any])
     assert sample.strip().splitlines()[0][:3] in page
     assert "nats a token" in page
     assert not re.search(r'(src|href)="https?://', page)  # opens offline
-    testing.main([str(run.path), "--json"])
+    assert cli.run(["test", str(run.path), "--json"]) == 0
     page = (run.path / "report.html").read_text(encoding="utf-8")
     assert "Read once, after training" in page
     assert "Not read yet" not in page

@@ -208,10 +208,12 @@ def test_a_step_is_that_of_a_plain_loop(tuned: cut.runs.Run, tmp_path: Path):
         fit_head=False,
     )
     run = cut.tune(base, data=data, out=tmp_path / "run", weight_decay=0.0, **settings)
-    job = run.recipe.job()
+    begun = run.recipe.begin()
+    learner = begun.recipe.build(begun.task, begun.base)
+    job = learner.job()
     model: Any = job.model
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2, betas=(0.9, 0.999), weight_decay=0.0)
-    texts = job.objective.keywords["texts"]
+    texts = learner.train
     for step in range(2):
         rows = job.batches.at(step)
         tokens = torch.from_numpy(texts.tokens.padded(rows))

@@ -25,11 +25,17 @@ def find_method(run: Any, name: str, with_run: bool = True) -> Callable[..., Any
     if not run.recipe.task_kind:
         return None
     if name == "test_metrics" and hasattr(run.task, name):
-        return partial(run.task.test_metrics, run.learner)
+        return partial(_test, run)
     found = getattr(run.task, name, None) or getattr(run.learner, name, None)
     if found is None and name == "predict" and hasattr(run.task, "answers"):
         return partial(_predict, run)
     return found
+
+
+def _test(run: Any) -> dict[str, float]:
+    """The test part of data that is read anew: it must be what the run was trained on, now."""
+    task = run.recipe.task_of(run)
+    return task.test_metrics(run.recipe.build(task, model=run.model))
 
 
 def _predict(run: Any, inputs: Any) -> Any:

@@ -32,6 +32,8 @@ class CorpusTask(Task):
         if self.tokenizer is not None:
             return self._read(self.tokenizer)
         own = self._read(self.settings.tokenizer, self.special_tokens)
+        if self.run is not None:
+            self.run.expect_same_data(own.fingerprint)  # before its tokens are read from another text
         # The same settings make the same tokenizer of the same text, unless its library has learned something new.
         if self.run is None or own.tokenizer.key == self.run.tokenizer.key:
             return own

@@ -17,7 +17,7 @@ def run() -> Any:
     pixels = np.random.default_rng(0).integers(0, 256, (20, 1, 8, 8), dtype=np.uint8)
     rows = ImageRows(pixels, np.arange(20), targets, np.array([str(i) for i in range(20)], object))
     data = SimpleNamespace(labels=tuple("abcde"), train=rows, validation=rows)
-    recipe = SimpleNamespace(kind="images/one_shot", average=0)
+    recipe = SimpleNamespace(task_kind="images/one_shot", average=0)
     model = Siamese(image=(8, 8), width=3, stages=2, depth=1, embedding=4).eval()
     return SimpleNamespace(model=model, recipe=recipe, task=SimpleNamespace(parts=data))
 

@@ -156,7 +156,7 @@ def test_a_finished_run_is_what_it_was(unpacked: dict[str, Any]):
     assert [*differences(last_rows(run), expected["metrics"], 1e-6, 0.0)] == []
     assert set(expected["verbs"]) <= set(verbs_offered(run))
     for ability in cut.abilities(run):
-        assert not ability.needs or find_method(run, ability.needs) is not None, ability.verb
+        assert ability.offer is None or find_method(run, ability.needs) is not None, ability.verb
     assert set(expected["views"]) <= set(views_that_suit(run))
     wrong = []
     for question in expected["questions"]:

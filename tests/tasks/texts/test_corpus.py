@@ -34,7 +34,7 @@ def test_the_data_of_a_run_is_in_its_own_tokens(settings: GPTRecipe):
         assert task.parts.tokenizer.key == tokenizer.key
         text = Path(settings.data).read_text(encoding="utf-8")
         assert tokenizer.decode(task.parts.train[:20]) == text[:20]
-        assert [fingerprint.digest for fingerprint in compared] == [ours.fingerprint.digest]
+        assert {fingerprint.digest for fingerprint in compared} == {ours.fingerprint.digest}
 
 
 def test_what_is_held_out(settings: GPTRecipe):
